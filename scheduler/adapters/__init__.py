@@ -1,0 +1,1 @@
+"""Adapters of the `Cluster` port. They read and act; they never plan."""

@@ -1,0 +1,1 @@
+"""A deterministic Slurm in memory with its own clock."""

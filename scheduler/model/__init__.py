@@ -1,0 +1,1 @@
+"""Frozen facts: resources, nodes, jobs, policies, observations, snapshots, plans, actions and reasons."""

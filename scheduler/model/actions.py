@@ -1,0 +1,68 @@
+"""What Giveway may do to a cluster, one change at a time, and what came of it."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from scheduler.model.jobs import RunKey
+
+
+class ActionKind(StrEnum):
+    """The only changes Giveway makes.
+
+    PRIORITISE: put a pending job first in Slurm's own order (`value` = priority).
+    RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
+    SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
+    REQUEUE_HOLD: stop a running job and put it back into the queue, held.
+    CANCEL: end a running job that cannot be requeued.
+    HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
+    (also clears Slurm's own delay after a requeue).
+    """
+
+    PRIORITISE = "prioritise"
+    RESTORE_PRIORITY = "restore_priority"
+    SIGNAL = "signal"
+    REQUEUE_HOLD = "requeue_hold"
+    CANCEL = "cancel"
+    HOLD = "hold"
+    RELEASE = "release"
+
+
+STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+"""Actions aimed at one run of a job: they must never hit a later run of the same job id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One change to one job. For a running job, `run` names the run that may be hit and no other."""
+
+    kind: ActionKind
+    run: RunKey
+    value: str = ""
+    comment: str = ""
+
+
+class OutcomeKind(StrEnum):
+    """What came of an action."""
+
+    DONE = "done"
+    ALREADY = "already"
+    """The wished state was there already: a success."""
+    GONE = "gone"
+    """The job, or that run of it, is no longer there."""
+    REFUSED = "refused"
+    """The cluster said no, for good; `detail` has its words."""
+    UNKNOWN = "unknown"
+    """No answer (time-out, connection): look before trying again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an action; `detail` is the cluster's own words, shortened, safe to store."""
+
+    kind: OutcomeKind
+    detail: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the wished state holds."""
+        return self.kind in {OutcomeKind.DONE, OutcomeKind.ALREADY}

@@ -1,0 +1,126 @@
+"""Jobs: as observed on the cluster (`ObservedJob`) and as planned for one partition (`Job`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scheduler.model.resources import Amounts
+
+Level = int | None
+"""A level's index, 0 the highest; `None` = nothing configured = below every integer (document 000, ¶70)."""
+
+
+class JobState(StrEnum):
+    """Where a job is, as far as planning is concerned."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETING = "completing"
+    """Ending: still holds its resources, but they are coming free. Never a victim, never counted as missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """What identifies one run of a job: after a requeue the same job id is a different run."""
+
+    job_id: str
+    start: int
+    restarts: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.job_id}@{self.start}#{self.restarts}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a pending job asks for; exactly one of the shapes.
+
+    `nodes`/`per_node`: that many different nodes, each giving `per_node`.
+    `spread`: any amounts on any nodes adding up to this (the document's plain counting of processors).
+    `features` must all be on a node; `only_nodes` (if not empty) and `not_nodes` limit where the job may go.
+    `exclusive`: every node given must hold nobody else.
+    """
+
+    nodes: int = 0
+    per_node: Amounts = field(default_factory=dict)
+    spread: Amounts = field(default_factory=dict)
+    features: frozenset[str] = frozenset()
+    only_nodes: frozenset[str] = frozenset()
+    not_nodes: frozenset[str] = frozenset()
+    exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job of the planned partition with its derived levels (contract A).
+
+    Times are epoch seconds. `alloc` maps node name to amounts (running, completing); `request` is set when pending.
+    `protected`: why it may never be a victim, in words (`preemptable` is then false).
+    `blocked`: why it cannot start whatever room there is ("held", "dependency", "begin_time", ...); pending only.
+    """
+
+    id: str
+    name: str
+    state: JobState
+    user: str
+    user_level: Level
+    task_level: Level
+    submit: int
+    start: int | None = None
+    alloc: Mapping[str, Amounts] = field(default_factory=dict)
+    request: Request | None = None
+    preemptable: bool = True
+    protected: str = ""
+    blocked: str = ""
+    restarts: int = 0
+    predicted_end: int | None = None
+
+    @property
+    def run(self) -> RunKey:
+        """The present run; for a pending job `start` is 0."""
+        return RunKey(self.id, self.start or 0, self.restarts)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedJob:
+    """A job as the cluster tells it, before any policy. Text fields are hostile input: never trust, always escape.
+
+    `id` is the id that Slurm's commands take (`1234`, or `1234_7` for an array task that is pending or running).
+    `partitions`: several while pending (`--partition=a,b`), one when running.
+    `slurm_state`/`slurm_reason`: Slurm's own words. `held`: priority 0, by the user, an administrator or us.
+    `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
+    `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
+    """
+
+    id: str
+    name: str
+    user: str
+    state: JobState
+    partitions: tuple[str, ...]
+    submit: int
+    start: int | None = None
+    account: str = ""
+    wckey: str = ""
+    comment: str = ""
+    qos: str = ""
+    slurm_state: str = ""
+    slurm_reason: str = ""
+    priority: int = 0
+    held: bool = False
+    restarts: int = 0
+    batch: bool = True
+    requeue: bool = True
+    time_limit_s: int | None = None
+    estimated_start: int | None = None
+    eligible: int | None = None
+    array_job_id: str = ""
+    het_job_id: str = ""
+    reservation: str = ""
+    dependency: str = ""
+    alloc: Mapping[str, Amounts] = field(default_factory=dict)
+    request: Request | None = None
+
+    @property
+    def run(self) -> RunKey:
+        """The present run; for a pending job `start` is 0."""
+        return RunKey(self.id, self.start or 0, self.restarts)

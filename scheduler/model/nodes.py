@@ -1,0 +1,28 @@
+"""A node as the planner and the console see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scheduler.model.resources import Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One machine.
+
+    `up` is true only when new jobs may start here (not down, drained, draining, failing or in maintenance).
+    `held_elsewhere` is what running jobs outside the planned partition hold of `total`: neither free nor to be had.
+    `state` is Slurm's own word, for people; `partitions` are the names of the partitions it belongs to.
+    """
+
+    name: str
+    up: bool
+    total: Amounts
+    features: frozenset[str] = frozenset()
+    held_elsewhere: Amounts = field(default_factory=dict)
+    unit: str | None = None
+    power: Mapping[str, float] = field(default_factory=dict)
+    health: float = 1.0
+    state: str = ""
+    state_reason: str = ""
+    partitions: tuple[str, ...] = ()

@@ -1,0 +1,53 @@
+"""The documented list of reasons, each with the sentence that people read (docs/reasons.md is made from it)."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """Machine-readable reason of a decision, of a job left alone, or of an action."""
+
+    ROOM_IS_FREE = "room_is_free"
+    LOWER_USER = "lower_user"
+    LOWER_TASK = "lower_task"
+    LOWER_USER_AND_TASK = "lower_user_and_task"
+    LOWER_TASK_AND_USER = "lower_task_and_user"
+    ROOM_IS_COMING = "room_is_coming"
+    NOTHING_LOWER_RUNS = "nothing_lower_runs"
+    NOT_ENOUGH_EVEN_SO = "not_enough_even_so"
+    DOES_NOT_FIT_EVER = "does_not_fit_ever"
+    BLOCKED = "blocked"
+    OVER_QUOTA_HELD = "over_quota_held"
+    OVER_QUOTA_REJECTED = "over_quota_rejected"
+    PLAN_RUNNING = "plan_running"
+    # Why a running job was passed over
+    EQUAL_OR_HIGHER = "equal_or_higher"
+    SAME_BAND = "same_band"
+    PROTECTED = "protected"
+    EXEMPT = "exempt"
+    ENDING = "ending"
+    OTHER_PLACE = "other_place"
+    NOT_NEEDED = "not_needed"
+
+
+SENTENCES: dict[Reason, str] = {
+    Reason.ROOM_IS_FREE: "There is free room for it.",
+    Reason.LOWER_USER: "Jobs of lower users make room.",
+    Reason.LOWER_TASK: "Jobs of lower task level make room.",
+    Reason.LOWER_USER_AND_TASK: "Jobs of lower users, and lower tasks of equal users, make room.",
+    Reason.LOWER_TASK_AND_USER: "Jobs of lower task level, and equal tasks of lower users, make room.",
+    Reason.ROOM_IS_COMING: "Jobs that are ending already make enough room.",
+    Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
+    Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",
+    Reason.DOES_NOT_FIT_EVER: "It asks for more than the partition has.",
+    Reason.BLOCKED: "It may not start yet, whatever room there is.",
+    Reason.OVER_QUOTA_HELD: "Its user is over quota; it is held until a job of the same level ends.",
+    Reason.OVER_QUOTA_REJECTED: "Its user is over quota; the partition refuses such jobs.",
+    Reason.PLAN_RUNNING: "Room is being made for it.",
+    Reason.EQUAL_OR_HIGHER: "Equal or higher rank.",
+    Reason.SAME_BAND: "Same band.",
+    Reason.PROTECTED: "Protected.",
+    Reason.EXEMPT: "Has run for less than the exempt time.",
+    Reason.ENDING: "Is ending already.",
+    Reason.OTHER_PLACE: "Stopping it would not help: its room is elsewhere.",
+    Reason.NOT_NEEDED: "Not needed.",
+}

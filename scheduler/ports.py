@@ -1,0 +1,32 @@
+"""The seam between Giveway and a cluster: three methods, two adapters, one contract suite (tests/contract)."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from scheduler.model.actions import Action, Outcome
+from scheduler.model.observation import ClusterInfo, Observation
+
+
+class ClusterUnavailableError(Exception):
+    """The cluster cannot be read at all just now; the message says why in one sentence. Nothing was changed."""
+
+
+class Cluster(Protocol):
+    """A named cluster that can be looked at and changed."""
+
+    def describe(self) -> ClusterInfo:
+        """Name, kind and version. Raises `ClusterUnavailableError`."""
+        ...
+
+    def observe(self) -> Observation:
+        """Everything at one moment. Raises `ClusterUnavailableError`; partial answers come back as `faults`."""
+        ...
+
+    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """Carry out actions of one kind together where the cluster can (one call for many jobs), one outcome each.
+
+        Never raises for what the cluster answers: a refusal, a missing job or a time-out is an `Outcome`.
+        Idempotent: applying an action whose wished state holds already answers `already`. An action aimed at a
+        run that is over answers `gone` and touches nothing.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""From what is wanted and what is observed to what is to be done: `decide()` is the only door."""
