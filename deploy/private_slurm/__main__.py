@@ -1,0 +1,80 @@
+"""`python -m deploy.private_slurm up`: a private Slurm in the foreground, until Ctrl-C. See `--help`."""
+
+import argparse
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from . import users
+from .cluster import DEFAULT_USERS, PrivateSlurm
+from .errors import PrivateSlurmError
+
+
+class _Ended(Exception):
+    """A signal asked for the end."""
+
+
+def _on_signal(number: int, _frame: FrameType | None) -> None:
+    raise _Ended(signal.Signals(number).name)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m deploy.private_slurm", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    up = commands.add_parser("up", help="start a private Slurm and keep it until Ctrl-C")
+    up.add_argument("--root", type=Path, help="folder of everything (default: a new one in /tmp)")
+    up.add_argument("--keep", action="store_true", help="leave the folder, with its logs, when Slurm has ended")
+    up.add_argument("--nodes", type=int, default=4)
+    up.add_argument("--cpus", type=int, default=8, help="per node")
+    up.add_argument("--gpus", type=int, default=8, help="per node")
+    up.add_argument("--mem-mb", type=int, default=16_000, help="per node")
+    up.add_argument("--name", default="dev", help="ClusterName (default: dev)")
+    up.add_argument("--users", default=",".join(DEFAULT_USERS), help="ordinary users, made if they do not exist")
+    commands.add_parser("remove-users", help="remove the ordinary users that were made on this host for a private Slurm")
+    return parser
+
+
+def _up(args: argparse.Namespace) -> None:
+    root = args.root
+    if root is None:
+        root = Path(tempfile.mkdtemp(prefix="private-slurm-", dir="/tmp"))
+        root.chmod(0o755)
+    slurm = PrivateSlurm(
+        root,
+        nodes=args.nodes,
+        cpus=args.cpus,
+        gpus=args.gpus,
+        mem_mb=args.mem_mb,
+        users=tuple(name for name in args.users.split(",") if name),
+        name=args.name,
+        remove_root=not args.keep,
+    )
+    with slurm:
+        settings = " ".join(f"{key}={value}" for key, value in slurm.env.items())
+        print(f"export {settings} && cd {slurm.work}", flush=True)
+        while True:
+            signal.pause()
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    args = _parser().parse_args(argv)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _on_signal)
+    try:
+        if args.command == "remove-users":
+            print("removed: " + (", ".join(users.remove_ours()) or "nobody"))
+        else:
+            _up(args)
+    except PrivateSlurmError as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    except _Ended:
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
