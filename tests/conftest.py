@@ -1,0 +1,6 @@
+"""What every test may use: real servers, started for the purpose and gone afterwards.
+
+Factories and builders are plain modules (tests/factories.py, tests/builders.py), imported where used.
+"""
+
+pytest_plugins = ["tests.plugins.servers"]
