@@ -1,0 +1,1 @@
+"""Who is who: accounts, roles, permissions, signing in."""

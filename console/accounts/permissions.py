@@ -1,0 +1,42 @@
+"""Everything a person may be allowed to do, a sentence each; who may is said in each app's `rules.py`.
+
+Check with `user.has_perm(Permission.PROJECT_CHANGE, project)`, the same in pages and API. Reading something that is
+not yours answers 404 (it is not there for you), writing what you may only read answers 403.
+"""
+
+from enum import StrEnum
+
+
+class Permission(StrEnum):
+    """A permission; the value is the name that `has_perm` takes."""
+
+    PARTITION_VIEW = "partitions.view"
+    POLICY_VIEW = "partitions.view_policy"
+    POLICY_CHANGE = "partitions.change_policy"
+    JOB_VIEW = "cluster.view_job"
+    PLAN_VIEW = "steering.view_plan"
+    PROJECT_VIEW = "projects.view"
+    PROJECT_CHANGE = "projects.change"
+    PROJECT_CREATE = "projects.create"
+    PROJECT_DELETE = "projects.delete"
+    AUDIT_VIEW = "audit.view"
+    AUDIT_VIEW_ALL = "audit.view_all"
+    CONFIG_EXPORT = "config.export"
+    CONFIG_IMPORT = "config.import"
+
+
+SENTENCES: dict[Permission, str] = {
+    Permission.PARTITION_VIEW: "See partitions, their nodes and who is in them.",
+    Permission.POLICY_VIEW: "See a partition's policy and its earlier revisions.",
+    Permission.POLICY_CHANGE: "Change a partition's policy: mode, levels, keywords, quotas, overrides, enforcement.",
+    Permission.JOB_VIEW: "See jobs, their levels and why they wait.",
+    Permission.PLAN_VIEW: "See plans: who was stopped for whom, and why.",
+    Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",
+    Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",
+    Permission.PROJECT_CREATE: "Create projects.",
+    Permission.PROJECT_DELETE: "Delete projects.",
+    Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
+    Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
+    Permission.CONFIG_EXPORT: "Export the priority file.",
+    Permission.CONFIG_IMPORT: "Import a priority file.",
+}

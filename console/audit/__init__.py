@@ -1,0 +1,1 @@
+"""The append-only, hash-chained log of everything that was decided and done."""

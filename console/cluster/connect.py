@@ -1,0 +1,36 @@
+"""The only place where adapters are made."""
+
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+from console.cluster.models import Cluster as ClusterRow
+from scheduler.ports import Cluster
+
+
+def configured_cluster() -> ClusterRow:
+    """The row of the cluster that the settings name; made at first use."""
+    row, _ = ClusterRow.objects.get_or_create(
+        name=settings.GIVEWAY_CLUSTER_NAME, defaults={"kind": settings.GIVEWAY_CLUSTER}
+    )
+    if row.kind != settings.GIVEWAY_CLUSTER:
+        row.kind = settings.GIVEWAY_CLUSTER
+        row.save(update_fields=["kind"])
+    return row
+
+
+@cache
+def _adapter(name: str, kind: str, scenario: str, home: str) -> Cluster:
+    if kind == "slurm":
+        from scheduler.adapters.slurm.cluster import SlurmCluster
+
+        return SlurmCluster(name, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+    from scheduler.adapters.simulator.stored import StoredSimulator
+
+    return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario, name=name)
+
+
+def connect(row: ClusterRow) -> Cluster:
+    """The adapter for an attached cluster; the same one for the life of this process (it keeps caches)."""
+    return _adapter(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))

@@ -1,0 +1,136 @@
+"""The mirror of the cluster: what was last observed, with the levels and verdicts derived from it.
+
+Pages and API read only this; nothing here decides anything. Written by `console.steering` once a cycle.
+"""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class Cluster(models.Model):
+    """A named cluster that is attached.
+
+    `cycle` counts the cycles. `version` grows whenever something that a page shows has changed: pages poll by it.
+    """
+
+    name = models.CharField(max_length=64, unique=True)
+    kind = models.CharField(max_length=20)
+    software = models.CharField(max_length=60, blank=True)
+    facts = models.JSONField(default=dict)
+    cycle = models.PositiveBigIntegerField(default=0)
+    version = models.PositiveBigIntegerField(default=0)
+    observed_at = models.DateTimeField(null=True)
+    attempted_at = models.DateTimeField(null=True)
+    fault = models.TextField(blank=True)
+    """Why the last look failed or was partial, in words; empty when all is well."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ClusterPartition(models.Model):
+    """A partition as Slurm has it."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="observed_partitions")
+    name = models.CharField(max_length=64)
+    state = models.CharField(max_length=20)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["cluster", "name"], name="cluster_partition_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Node(models.Model):
+    """A node as last observed. `total` and `used` map resources to amounts (contract A)."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
+    name = models.CharField(max_length=64)
+    up = models.BooleanField()
+    state = models.CharField(max_length=60)
+    state_reason = models.CharField(max_length=300, blank=True)
+    total = models.JSONField(default=dict)
+    used = models.JSONField(default=dict)
+    features = models.JSONField(default=list)
+    partitions = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["cluster", "name"], name="cluster_node_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JobPhase(models.TextChoices):
+    """Where a job is."""
+
+    PENDING = "pending", _("Waiting")
+    RUNNING = "running", _("Running")
+    COMPLETING = "completing", _("Ending")
+    ENDED = "ended", _("Ended")
+
+
+class Job(models.Model):
+    """A job in one partition, as last observed, with its levels there and the verdict on it.
+
+    A pending job that names several partitions has a row in each. `start` is 0 while pending: (job_id, start,
+    restarts) identify a run. Levels: index in the partition's policy, 0 the highest, NULL = unconfigured.
+    `verdict`/`reason`/`explain` come from the last decision; `place` is its place in line (1 = next), 0 otherwise.
+    """
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="jobs")
+    job_id = models.CharField(max_length=40)
+    partition = models.CharField(max_length=64)
+    name = models.TextField()
+    user = models.CharField(max_length=64)
+    account = models.CharField(max_length=64, blank=True)
+    comment = models.TextField(blank=True)
+    phase = models.CharField(max_length=12, choices=JobPhase.choices)
+    slurm_state = models.CharField(max_length=40, blank=True)
+    slurm_reason = models.CharField(max_length=200, blank=True)
+    held = models.BooleanField(default=False)
+    priority = models.BigIntegerField(default=0)
+    submit = models.BigIntegerField()
+    start = models.BigIntegerField(default=0)
+    restarts = models.PositiveIntegerField(default=0)
+    time_limit_s = models.BigIntegerField(null=True)
+    estimated_start = models.BigIntegerField(null=True)
+    alloc = models.JSONField(default=dict)
+    request = models.JSONField(default=dict)
+    resources = models.CharField(max_length=200, blank=True)
+    """What it holds or asks for, in words: `4 × a100, 16 cpu`."""
+    project = models.CharField(max_length=64, blank=True)
+    user_level = models.SmallIntegerField(null=True)
+    task_level = models.SmallIntegerField(null=True)
+    user_level_name = models.CharField(max_length=40, blank=True)
+    task_level_name = models.CharField(max_length=40, blank=True)
+    user_origin = models.CharField(max_length=300, blank=True)
+    task_origin = models.CharField(max_length=300, blank=True)
+    protected = models.CharField(max_length=200, blank=True)
+    preemptions = models.PositiveIntegerField(default=0)
+    verdict = models.CharField(max_length=12, blank=True)
+    reason = models.CharField(max_length=40, blank=True)
+    explain = models.TextField(blank=True)
+    place = models.PositiveIntegerField(default=0)
+    plan = models.PositiveBigIntegerField(null=True)
+    """The plan that makes room for it or that stopped it, if one is open."""
+    ended_at = models.DateTimeField(null=True)
+    fingerprint = models.CharField(max_length=32)
+
+    class Meta:
+        ordering = ["job_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "partition"], name="cluster_job_unique"),
+            models.CheckConstraint(condition=models.Q(phase__in=JobPhase.values), name="cluster_job_phase_known"),
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "partition", "phase"]),
+            models.Index(fields=["cluster", "user"]),
+            models.Index(fields=["ended_at"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.name}"

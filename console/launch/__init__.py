@@ -1,0 +1,1 @@
+"""Starting it all on one machine: the `run` command and the demo."""

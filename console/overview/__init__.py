@@ -1,0 +1,1 @@
+"""Pages over several apps: the overview, a partition, a job."""

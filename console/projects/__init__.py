@@ -1,0 +1,1 @@
+"""Projects: size, grade, urgency, members and task patterns, from which priorities are derived."""

@@ -1,0 +1,1 @@
+"""Settings: `base` for all, `local` (embedded defaults), `test`, `production`. `env` reads the environment."""

@@ -1,0 +1,23 @@
+"""Embedded defaults for one person trying Giveway: SQLite, in-process broker, simulated cluster, this machine only."""
+
+import secrets
+
+from console.settings.base import *  # noqa: F403
+from console.settings.base import HOME
+from console.settings.env import env
+
+DEBUG = env.bool("DEBUG", default=False)
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+WHITENOISE_USE_FINDERS = True
+
+
+def _secret_key() -> str:
+    """A key of this installation's own, made at the first start and kept with its other files."""
+    path = HOME / "secret-key"
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+SECRET_KEY = env.str("SECRET_KEY", default="") or _secret_key()

@@ -1,0 +1,16 @@
+"""Settings of the tests: an own home folder, fast password hashing, everything else as embedded."""
+
+import os
+import tempfile
+
+os.environ.setdefault("GIVEWAY_HOME", tempfile.mkdtemp(prefix="giveway-test-"))
+
+from console.settings.base import *  # noqa: E402, F403
+
+DEBUG = False
+SECRET_KEY = "only-for-tests"  # noqa: S105
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "testserver"]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = True
+AXES_ENABLED = False

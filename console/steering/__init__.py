@@ -1,0 +1,1 @@
+"""The cycle: observe, record, decide, intend, act, verify."""

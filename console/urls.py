@@ -1,0 +1,14 @@
+"""All addresses of the console; each app brings its own."""
+
+from django.urls import URLPattern, URLResolver, include, path
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("console.core.urls")),
+    path("", include("console.accounts.urls")),
+    path("", include("console.overview.urls")),
+    path("", include("console.steering.urls")),
+    path("", include("console.partitions.urls")),
+    path("", include("console.projects.urls")),
+    path("", include("console.audit.urls")),
+    path("api/v1/", include("console.api.urls")),
+]

@@ -1,0 +1,17 @@
+#!/usr/bin/env python
+"""Giveway's command line: Django's commands and our own (`run`, `steer`, `config`, `audit`)."""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run a management command; the settings are the embedded ones unless DJANGO_SETTINGS_MODULE says otherwise."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings.local")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()
