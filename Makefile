@@ -1,0 +1,63 @@
+# Giveway's commands. `make` alone lists them. Nothing has to be installed first but Python 3.11 and make.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+PY := .venv/bin/python
+# Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
+ARGS ?=
+# Work is spread over this many processes; tests that share one private Slurm stay together (loadgroup).
+WORKERS ?= 2
+export PYTHON
+
+.PHONY: help run run-slurm test lint format lock upgrade vendor bench env env-dev clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+run: env ## start the console with a simulated cluster on 127.0.0.1 (PORT=8000)
+	@exec $(PY) manage.py run
+
+run-slurm: env ## the same with a real Slurm of its own (root, Debian)
+	@deploy/bin/debian-packages slurm-wlm munge
+	@exec $(PY) manage.py run --slurm
+
+test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium (ARGS="-k quota")
+	@deploy/bin/test -n $(WORKERS) --dist loadgroup $(ARGS)
+
+lint: env-dev ## check style, types, import rules, migrations and locks
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/mypy
+	.venv/bin/lint-imports
+	DJANGO_SETTINGS_MODULE=console.settings.test $(PY) manage.py makemigrations --check --dry-run
+	deploy/bin/lock --check
+
+format: env-dev ## format the code and fix what can be fixed by itself
+	.venv/bin/ruff check --fix-only --exit-zero
+	.venv/bin/ruff format
+
+lock: env-dev ## write requirements*.txt from requirements*.in
+	deploy/bin/lock
+
+upgrade: env-dev ## the same, with the newest versions that the .in files allow
+	deploy/bin/lock --upgrade
+
+vendor: env-dev ## fetch the files in static/vendor again (needs npm)
+	$(PY) deploy/bin/vendor.py
+
+bench: env-dev ## measure planning, and as root observing a real Slurm
+	$(PY) bench/plan.py
+	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) bench/observe.py; fi
+
+clean: ## remove the environment and what the tools left (not var/: the console's data)
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+env:
+	@deploy/bin/environment run
+
+env-dev:
+	@deploy/bin/environment dev
