@@ -124,7 +124,9 @@ class Job(models.Model):
         ordering = ["job_id"]
         constraints = [
             models.UniqueConstraint(fields=["cluster", "job_id", "partition"], name="cluster_job_unique"),
-            models.CheckConstraint(condition=models.Q(phase__in=JobPhase.values), name="cluster_job_phase_known"),
+            models.CheckConstraint(
+                condition=models.Q(phase__in=JobPhase.values), name="cluster_job_phase_known"
+            ),
         ]
         indexes = [
             models.Index(fields=["cluster", "partition", "phase"]),

@@ -179,7 +179,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # visibility_timeout must exceed the longest task; the two restore settings make a dead worker's task come back
 # within seconds instead of a minute and a half (docs/dependencies.md, redis).
 CELERY_BROKER_TRANSPORT_OPTIONS = (
-    {"visibility_timeout": 600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1} if REDIS_URL else {}
+    {"visibility_timeout": 600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
+    if REDIS_URL
+    else {}
 )
 CELERY_TIMEZONE = "UTC"
 

@@ -30,7 +30,9 @@ def number(name: str, default: float, minimum: float) -> float:
     try:
         value = float(raw)
     except ValueError:
-        raise ImproperlyConfigured(f"{name} is '{raw}'; it must be a number, for example {default}.") from None
+        raise ImproperlyConfigured(
+            f"{name} is '{raw}'; it must be a number, for example {default}."
+        ) from None
     if not value >= minimum:
         raise ImproperlyConfigured(f"{name} is {raw}; it must be at least {minimum}.")
     return value

@@ -1,5 +1,9 @@
 """Cycles, plans and their actions: what was intended, done and verified."""
 
+import json
+import zlib
+from typing import Any
+
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -47,6 +51,22 @@ class Cycle(models.Model):
         return f"cycle {self.number}"
 
 
+class StoredSnapshot(models.Model):
+    """The whole input of a decision (contract A), compressed; plans of one cycle share it."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    body = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.digest[:12]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The snapshot as contract A has it."""
+        loaded: dict[str, Any] = json.loads(zlib.decompress(self.body))
+        return loaded
+
+
 class PlanState(models.TextChoices):
     """A plan's life; the allowed moves are in `console.steering.states`."""
 
@@ -75,7 +95,8 @@ class Plan(models.Model):
     """Making room for one job (the beneficiary), from the decision to the proof that it runs.
 
     `snapshot` is the decision's whole input (contract A), so that it can be decided again.
-    `placement` maps node to amounts: the room set aside. `victims` repeats the run keys with labels for people.
+    `placement` maps node to amounts: the room set aside. `victims` lists, for people, `{job, name, user, how, start,
+    restarts, user_level, task_level, resources, ran_s}` of each. `undo_reason`: set when the plan is being taken back.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="plans")
@@ -92,7 +113,9 @@ class Plan(models.Model):
     explain = models.TextField()
     placement = models.JSONField(default=dict)
     victims = models.JSONField(default=list)
-    snapshot = models.JSONField(default=dict)
+    stored_snapshot = models.ForeignKey(
+        StoredSnapshot, null=True, on_delete=models.PROTECT, related_name="plans"
+    )
     cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="plans")
     policy_revision = models.PositiveIntegerField(null=True)
     created_at = models.DateTimeField()
@@ -102,6 +125,7 @@ class Plan(models.Model):
     ended_at = models.DateTimeField(null=True)
     outcome = models.TextField(blank=True)
     """How it ended, in words."""
+    undo_reason = models.TextField(blank=True)
 
     class Meta:
         ordering = ["-id"]
@@ -111,7 +135,9 @@ class Plan(models.Model):
                 condition=models.Q(state__in=OPEN_STATES),
                 name="steering_one_open_plan_per_job",
             ),
-            models.CheckConstraint(condition=models.Q(state__in=PlanState.values), name="steering_plan_state_known"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=PlanState.values), name="steering_plan_state_known"
+            ),
         ]
         indexes = [
             models.Index(fields=["cluster", "state"]),
@@ -121,6 +147,11 @@ class Plan(models.Model):
 
     def __str__(self) -> str:
         return f"plan {self.pk}"
+
+    @property
+    def snapshot(self) -> dict[str, Any]:
+        """The decision's input as contract A has it; empty when none was kept (quota plans)."""
+        return self.stored_snapshot.document if self.stored_snapshot else {}
 
 
 class ActionState(models.TextChoices):
@@ -164,10 +195,13 @@ class PlannedAction(models.Model):
             # A run of a job is stopped at most once, whatever plan asks for it and whoever carries it out.
             models.UniqueConstraint(
                 fields=["cluster", "job_id", "run_start", "run_restarts", "kind"],
-                condition=models.Q(kind__in=["signal", "requeue_hold", "cancel"]) & ~models.Q(state="expired"),
+                condition=models.Q(kind__in=["signal", "requeue_hold", "cancel"])
+                & ~models.Q(state="expired"),
                 name="steering_one_stop_per_run",
             ),
-            models.CheckConstraint(condition=models.Q(state__in=ActionState.values), name="steering_action_state_known"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=ActionState.values), name="steering_action_state_known"
+            ),
         ]
         indexes = [models.Index(fields=["cluster", "state"]), models.Index(fields=["cluster", "job_id"])]
 

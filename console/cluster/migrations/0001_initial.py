@@ -5,105 +5,171 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Cluster',
+            name="Cluster",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64, unique=True)),
-                ('kind', models.CharField(max_length=20)),
-                ('software', models.CharField(blank=True, max_length=60)),
-                ('facts', models.JSONField(default=dict)),
-                ('cycle', models.PositiveBigIntegerField(default=0)),
-                ('version', models.PositiveBigIntegerField(default=0)),
-                ('observed_at', models.DateTimeField(null=True)),
-                ('attempted_at', models.DateTimeField(null=True)),
-                ('fault', models.TextField(blank=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=64, unique=True)),
+                ("kind", models.CharField(max_length=20)),
+                ("software", models.CharField(blank=True, max_length=60)),
+                ("facts", models.JSONField(default=dict)),
+                ("cycle", models.PositiveBigIntegerField(default=0)),
+                ("version", models.PositiveBigIntegerField(default=0)),
+                ("observed_at", models.DateTimeField(null=True)),
+                ("attempted_at", models.DateTimeField(null=True)),
+                ("fault", models.TextField(blank=True)),
             ],
         ),
         migrations.CreateModel(
-            name='ClusterPartition',
+            name="ClusterPartition",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64)),
-                ('state', models.CharField(max_length=20)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='observed_partitions', to='cluster.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=64)),
+                ("state", models.CharField(max_length=20)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="observed_partitions",
+                        to="cluster.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='cluster_partition_unique')],
+                "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "name"), name="cluster_partition_unique")
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Job',
+            name="Job",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('job_id', models.CharField(max_length=40)),
-                ('partition', models.CharField(max_length=64)),
-                ('name', models.TextField()),
-                ('user', models.CharField(max_length=64)),
-                ('account', models.CharField(blank=True, max_length=64)),
-                ('comment', models.TextField(blank=True)),
-                ('phase', models.CharField(choices=[('pending', 'Waiting'), ('running', 'Running'), ('completing', 'Ending'), ('ended', 'Ended')], max_length=12)),
-                ('slurm_state', models.CharField(blank=True, max_length=40)),
-                ('slurm_reason', models.CharField(blank=True, max_length=200)),
-                ('held', models.BooleanField(default=False)),
-                ('priority', models.BigIntegerField(default=0)),
-                ('submit', models.BigIntegerField()),
-                ('start', models.BigIntegerField(default=0)),
-                ('restarts', models.PositiveIntegerField(default=0)),
-                ('time_limit_s', models.BigIntegerField(null=True)),
-                ('estimated_start', models.BigIntegerField(null=True)),
-                ('alloc', models.JSONField(default=dict)),
-                ('request', models.JSONField(default=dict)),
-                ('resources', models.CharField(blank=True, max_length=200)),
-                ('project', models.CharField(blank=True, max_length=64)),
-                ('user_level', models.SmallIntegerField(null=True)),
-                ('task_level', models.SmallIntegerField(null=True)),
-                ('user_level_name', models.CharField(blank=True, max_length=40)),
-                ('task_level_name', models.CharField(blank=True, max_length=40)),
-                ('user_origin', models.CharField(blank=True, max_length=300)),
-                ('task_origin', models.CharField(blank=True, max_length=300)),
-                ('protected', models.CharField(blank=True, max_length=200)),
-                ('preemptions', models.PositiveIntegerField(default=0)),
-                ('verdict', models.CharField(blank=True, max_length=12)),
-                ('reason', models.CharField(blank=True, max_length=40)),
-                ('explain', models.TextField(blank=True)),
-                ('place', models.PositiveIntegerField(default=0)),
-                ('plan', models.PositiveBigIntegerField(null=True)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('fingerprint', models.CharField(max_length=32)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='jobs', to='cluster.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("job_id", models.CharField(max_length=40)),
+                ("partition", models.CharField(max_length=64)),
+                ("name", models.TextField()),
+                ("user", models.CharField(max_length=64)),
+                ("account", models.CharField(blank=True, max_length=64)),
+                ("comment", models.TextField(blank=True)),
+                (
+                    "phase",
+                    models.CharField(
+                        choices=[
+                            ("pending", "Waiting"),
+                            ("running", "Running"),
+                            ("completing", "Ending"),
+                            ("ended", "Ended"),
+                        ],
+                        max_length=12,
+                    ),
+                ),
+                ("slurm_state", models.CharField(blank=True, max_length=40)),
+                ("slurm_reason", models.CharField(blank=True, max_length=200)),
+                ("held", models.BooleanField(default=False)),
+                ("priority", models.BigIntegerField(default=0)),
+                ("submit", models.BigIntegerField()),
+                ("start", models.BigIntegerField(default=0)),
+                ("restarts", models.PositiveIntegerField(default=0)),
+                ("time_limit_s", models.BigIntegerField(null=True)),
+                ("estimated_start", models.BigIntegerField(null=True)),
+                ("alloc", models.JSONField(default=dict)),
+                ("request", models.JSONField(default=dict)),
+                ("resources", models.CharField(blank=True, max_length=200)),
+                ("project", models.CharField(blank=True, max_length=64)),
+                ("user_level", models.SmallIntegerField(null=True)),
+                ("task_level", models.SmallIntegerField(null=True)),
+                ("user_level_name", models.CharField(blank=True, max_length=40)),
+                ("task_level_name", models.CharField(blank=True, max_length=40)),
+                ("user_origin", models.CharField(blank=True, max_length=300)),
+                ("task_origin", models.CharField(blank=True, max_length=300)),
+                ("protected", models.CharField(blank=True, max_length=200)),
+                ("preemptions", models.PositiveIntegerField(default=0)),
+                ("verdict", models.CharField(blank=True, max_length=12)),
+                ("reason", models.CharField(blank=True, max_length=40)),
+                ("explain", models.TextField(blank=True)),
+                ("place", models.PositiveIntegerField(default=0)),
+                ("plan", models.PositiveBigIntegerField(null=True)),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("fingerprint", models.CharField(max_length=32)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="jobs", to="cluster.cluster"
+                    ),
+                ),
             ],
             options={
-                'ordering': ['job_id'],
-                'indexes': [models.Index(fields=['cluster', 'partition', 'phase'], name='cluster_job_cluster_fc45b9_idx'), models.Index(fields=['cluster', 'user'], name='cluster_job_cluster_34492a_idx'), models.Index(fields=['ended_at'], name='cluster_job_ended_a_079522_idx')],
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'job_id', 'partition'), name='cluster_job_unique'), models.CheckConstraint(condition=models.Q(('phase__in', ['pending', 'running', 'completing', 'ended'])), name='cluster_job_phase_known')],
+                "ordering": ["job_id"],
+                "indexes": [
+                    models.Index(
+                        fields=["cluster", "partition", "phase"], name="cluster_job_cluster_fc45b9_idx"
+                    ),
+                    models.Index(fields=["cluster", "user"], name="cluster_job_cluster_34492a_idx"),
+                    models.Index(fields=["ended_at"], name="cluster_job_ended_a_079522_idx"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("cluster", "job_id", "partition"), name="cluster_job_unique"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("phase__in", ["pending", "running", "completing", "ended"])),
+                        name="cluster_job_phase_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='Node',
+            name="Node",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64)),
-                ('up', models.BooleanField()),
-                ('state', models.CharField(max_length=60)),
-                ('state_reason', models.CharField(blank=True, max_length=300)),
-                ('total', models.JSONField(default=dict)),
-                ('used', models.JSONField(default=dict)),
-                ('features', models.JSONField(default=list)),
-                ('partitions', models.JSONField(default=list)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='nodes', to='cluster.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=64)),
+                ("up", models.BooleanField()),
+                ("state", models.CharField(max_length=60)),
+                ("state_reason", models.CharField(blank=True, max_length=300)),
+                ("total", models.JSONField(default=dict)),
+                ("used", models.JSONField(default=dict)),
+                ("features", models.JSONField(default=list)),
+                ("partitions", models.JSONField(default=list)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="nodes",
+                        to="cluster.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
-                'constraints': [models.UniqueConstraint(fields=('cluster', 'name'), name='cluster_node_unique')],
+                "ordering": ["name"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cluster", "name"), name="cluster_node_unique")
+                ],
             },
         ),
     ]
