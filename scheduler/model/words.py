@@ -1,0 +1,48 @@
+"""Amounts and durations as people read them, the same everywhere: explanations, pages, audit rows."""
+
+from collections.abc import Iterable, Mapping
+
+from scheduler.model.resources import Amounts
+
+MB_PER_GB = 1024
+_ORDER = {"gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
+
+
+def amounts(amounts: Amounts) -> str:
+    """`4 × a100, 16 cpu, 32 GB`: GPUs first, memory last; a typed resource stands for its plain one."""
+    typed = {name.partition(":")[0] for name in amounts if ":" in name}
+    shown = {name: n for name, n in amounts.items() if n and not (name in typed and ":" not in name)}
+    ordered = sorted(shown.items(), key=lambda item: (_ORDER.get(item[0].partition(":")[0], 5), item[0]))
+    return ", ".join(_one(name, amount) for name, amount in ordered) or "nothing"
+
+
+def _one(name: str, amount: int) -> str:
+    kind, _, model = name.partition(":")
+    if kind == "mem":
+        return f"{amount / MB_PER_GB:.3g} GB" if amount >= MB_PER_GB else f"{amount} MB"
+    if model:
+        return f"{amount} × {model}"
+    return f"{amount} {name}"
+
+
+def duration(seconds: float) -> str:
+    """`2 h 14 min`, `3 d 4 h`, `12 min`, `40 s`: two units at most."""
+    whole = max(0, int(seconds))
+    for unit, length, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
+        if whole >= length:
+            rest = whole % length // part
+            return f"{whole // length} {unit} {rest} {smaller}" if rest else f"{whole // length} {unit}"
+    return f"{whole // 60} min" if whole >= 60 else f"{whole} s"  # noqa: PLR2004 - seconds in a minute
+
+
+def names(items: Iterable[str], limit: int = 6) -> str:
+    """`a, b and c`; a long list is cut: `a, b, c and 9 more`."""
+    every = list(items)
+    if len(every) > limit:
+        return f"{', '.join(every[: limit - 1])} and {len(every) - limit + 1} more"
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}" if every else "nobody"
+
+
+def placement(placement: Mapping[str, Amounts]) -> str:
+    """`n1 (4 cpu) and n2 (4 cpu)`."""
+    return names(f"{node} ({amounts(taken)})" for node, taken in sorted(placement.items()))
