@@ -1,4 +1,4 @@
-"""Real PostgreSQL and Redis for tests: Debian's servers as child processes, on loopback, each in its own folder.
+"""Real PostgreSQL and Redis for tests: Debian's servers as child processes, on loopback, in folders of their own.
 
 `redis_server` and `postgres_server` live for the session (one each per xdist worker); `postgres_url` is an
 empty database of the test's own, `redis_url` an emptied Redis. A test about an outage makes its own
@@ -152,7 +152,7 @@ class RedisServer(Server):
 
 
 class PostgresServer(Server):
-    """PostgreSQL that does not wait for the disk, run by an ordinary account when we are root (it refuses)."""
+    """PostgreSQL that does not wait for the disk; as root it is run by an ordinary account (it insists)."""
 
     package = "postgresql"
     stop_signal = signal.SIGINT  # "fast": clients are disconnected, not waited for
