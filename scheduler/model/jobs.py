@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from scheduler.model.plan import How
 from scheduler.model.resources import Amounts
 
 Level = int | None
@@ -16,7 +17,7 @@ class JobState(StrEnum):
     PENDING = "pending"
     RUNNING = "running"
     COMPLETING = "completing"
-    """Ending: still holds its resources, but they are coming free. Never a victim, never counted as missing."""
+    """Ending: still holds its resources, but they are coming free. Never a victim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +55,10 @@ class Request:
 class Job:
     """A job of the planned partition with its derived levels (contract A).
 
-    Times are epoch seconds. `alloc` maps node name to amounts (running, completing); `request` is set when pending.
+    Times are epoch s. `alloc` maps node name to amounts (running, completing); pending jobs have a `request`.
     `protected`: why it may never be a victim, in words (`preemptable` is then false).
-    `blocked`: why it cannot start whatever room there is ("held", "dependency", "begin_time", ...); pending only.
+    `blocked`: why it cannot start whatever room there is, in words ("it is held by its user"); pending only.
+    `how`: how it gives way when it must. `promised`: room that is being made for it already; pending only.
     """
 
     id: str
@@ -74,6 +76,8 @@ class Job:
     blocked: str = ""
     restarts: int = 0
     predicted_end: int | None = None
+    how: How = How.REQUEUE
+    promised: Mapping[str, Amounts] = field(default_factory=dict)
 
     @property
     def run(self) -> RunKey:
@@ -83,9 +87,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ObservedJob:
-    """A job as the cluster tells it, before any policy. Text fields are hostile input: never trust, always escape.
+    """A job as the cluster tells it, before any policy. Text fields are hostile input: always escape.
 
-    `id` is the id that Slurm's commands take (`1234`, or `1234_7` for an array task that is pending or running).
+    `id` is the id that Slurm's commands take (`1234`, or `1234_7` for a pending or running array task).
     `partitions`: several while pending (`--partition=a,b`), one when running.
     `slurm_state`/`slurm_reason`: Slurm's own words. `held`: priority 0, by the user, an administrator or us.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.

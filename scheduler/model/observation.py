@@ -9,7 +9,7 @@ from scheduler.model.nodes import Node
 
 @dataclass(frozen=True, slots=True)
 class ObservedPartition:
-    """A partition of the cluster: its name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and its nodes."""
+    """A partition of the cluster: name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and nodes."""
 
     name: str
     state: str = "UP"

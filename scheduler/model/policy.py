@@ -41,7 +41,7 @@ class Enforcement(StrEnum):
 class LevelRule:
     """One level of a partition; its index in the policy is its rank, 0 the highest.
 
-    `min_score`: the smallest score that gives this level (None: reached by keyword, pattern or override only).
+    `min_score`: the smallest score that gives this level (None: by keyword, pattern or override only).
     `keyword`: a job named `<keyword>_...` has this task level (¶197, ¶199).
     """
 

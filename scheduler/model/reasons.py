@@ -1,4 +1,4 @@
-"""The documented list of reasons, each with the sentence that people read (docs/reasons.md is made from it)."""
+"""The documented list of reasons, each with the sentence that people read (see docs/reasons.md)."""
 
 from enum import StrEnum
 

@@ -21,7 +21,7 @@ def add(into: dict[str, int], amounts: Amounts) -> None:
 
 
 def subtract(into: dict[str, int], amounts: Amounts) -> None:
-    """Take `amounts` off `into`, in place; a result below zero is kept (an overcommitted node has none free)."""
+    """Take `amounts` off `into`, in place; below zero is kept (an overcommitted node has none free)."""
     for name, amount in amounts.items():
         into[name] = into.get(name, 0) - amount
 

@@ -12,7 +12,7 @@ from scheduler.model.policy import Mode, OverQuota, VictimOrder
 class PartitionRules:
     """The part of a partition's policy that the planner needs.
 
-    `quotas` maps a task level to the number of jobs each user may have running at it; `level_names` is for people.
+    `quotas` maps a task level to how many jobs each user may have running at it; `level_names` is for people.
     """
 
     name: str

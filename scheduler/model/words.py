@@ -32,7 +32,7 @@ def duration(seconds: float) -> str:
         if whole >= length:
             rest = whole % length // part
             return f"{whole // length} {unit} {rest} {smaller}" if rest else f"{whole // length} {unit}"
-    return f"{whole // 60} min" if whole >= 60 else f"{whole} s"  # noqa: PLR2004 - seconds in a minute
+    return f"{whole // 60} min" if whole >= 60 else f"{whole} s"
 
 
 def names(items: Iterable[str], limit: int = 6) -> str:

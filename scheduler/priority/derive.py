@@ -1,0 +1,195 @@
+"""From projects, keywords, patterns and overrides to a job's levels (spec 1.2), with the reason in words.
+
+1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account; else
+   the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one whose code
+   and an underscore begin its name (the longest code); else the user's only project, or the best by score.
+2. The user's level: an override of the partition, else the project's score through the thresholds.
+3. The task's level: an override, else a level's keyword that begins the job's name, else a pattern of the
+   project (its own level, or an importance that multiplies the score), else the score with importance 1.
+4. Nothing of that: unconfigured, below every level (¶70).
+
+Where several patterns fit, the longest wins, then the alphabetically first.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import translate
+from re import Pattern
+
+from scheduler.model.jobs import Level, ObservedJob
+from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+from scheduler.priority.levels import level_of
+from scheduler.priority.score import task_score, user_score
+
+_TOKENS = re.compile(r"[\s,;|]+")
+_NOTHING = "nothing configured"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a job stands in a partition, and why. A score is None when the job belongs to no project."""
+
+    project: str = ""
+    user_score: float | None = None
+    task_score: float | None = None
+    user_level: Level = None
+    task_level: Level = None
+    user_origin: str = _NOTHING
+    task_origin: str = _NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class _Glob:
+    """A shell-style pattern, ready to match."""
+
+    text: str
+    regex: Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A project with what is computed once from it."""
+
+    project: Project
+    score: float
+    tasks: tuple[tuple[_Glob, TaskPattern], ...]
+
+
+@dataclass(slots=True)
+class Deriver:
+    """Derives the levels of many jobs of one partition: compiles once, answers equal questions once."""
+
+    policy: PartitionPolicy
+    projects: Sequence[Project]
+    _by_user: dict[str, list[_Known]] = field(init=False)
+    _user_overrides: list[tuple[_Glob, str]] = field(init=False)
+    _task_overrides: list[tuple[_Glob, str]] = field(init=False)
+    _keywords: list[tuple[str, int]] = field(init=False)
+    _answers: dict[tuple[str, str, str, str, str], Standing] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_user = {}
+        for project in sorted(self.projects, key=lambda project: project.code):
+            known = _known(project)
+            for user in project.members:
+                self._by_user.setdefault(user, []).append(known)
+        for theirs in self._by_user.values():
+            theirs.sort(key=lambda known: (-known.score, known.project.code))
+        self._user_overrides = _globs(self.policy.user_overrides)
+        self._task_overrides = _globs(self.policy.task_overrides)
+        keywords = ((rule.keyword, rank) for rank, rule in enumerate(self.policy.levels))
+        self._keywords = sorted(
+            ((word, rank) for word, rank in keywords if word), key=lambda pair: -len(pair[0])
+        )
+
+    def derive(self, job: ObservedJob) -> Standing:
+        """The standing of one job."""
+        key = (job.user, job.account, job.wckey, job.comment, job.name)
+        answer = self._answers.get(key)
+        if answer is None:
+            answer = self._answers[key] = self._derive(job)
+        return answer
+
+    def _derive(self, job: ObservedJob) -> Standing:
+        known = _project_of(job, self._by_user.get(job.user, ()))
+        user_level, user_origin = self._user(job.user, known)
+        level, origin, importance = self._task(job.name, known)
+        if known is None:
+            return Standing("", None, None, user_level, level, user_origin, origin)
+        project = known.project
+        score = task_score(project.size, project.grade, project.urgency, importance)
+        return Standing(project.code, known.score, score, user_level, level, user_origin, origin)
+
+    def _user(self, user: str, known: _Known | None) -> tuple[Level, str]:
+        override = self._override(self._user_overrides, user)
+        if override is not None:
+            return override, "override by the partition"
+        return (None, _NOTHING) if known is None else self._by_score(known, None)
+
+    def _task(self, name: str, known: _Known | None) -> tuple[Level, str, float]:
+        """Level, origin and the importance that counts for the score."""
+        pattern = (
+            next((task for glob, task in known.tasks if glob.regex.match(name)), None) if known else None
+        )
+        importance = pattern.importance if pattern else 1.0
+        override = self._override(self._task_overrides, name)
+        if override is not None:
+            return override, "override by the partition", importance
+        for word, rank in self._keywords:
+            if begins_with_keyword(name, word):
+                return rank, f"keyword {word}", importance
+        if known is None:
+            return None, _NOTHING, importance
+        if pattern and pattern.level is not None:
+            level = self.policy.level_index(pattern.level)
+            if level is not None:
+                return level, f"pattern {pattern.pattern} of {known.project.code}", importance
+        level, origin = self._by_score(known, pattern)
+        return level, origin, importance
+
+    def _override(self, overrides: Iterable[tuple[_Glob, str]], name: str) -> Level:
+        for glob, level in overrides:
+            if glob.regex.match(name):
+                return self.policy.level_index(level)
+        return None
+
+    def _by_score(self, known: _Known, pattern: TaskPattern | None) -> tuple[Level, str]:
+        project = known.project
+        factors = f"{project.size:g} ÷ {project.grade:g} × {project.urgency:g}"
+        score, end = known.score, ""
+        if pattern:
+            score = task_score(project.size, project.grade, project.urgency, pattern.importance)
+            factors += f" × {pattern.importance:g}"
+            end = f" (pattern {pattern.pattern} of {project.code})"
+        level = level_of(score, self.policy.levels)
+        result = f"→ {self.policy.level_name(level)}" if level is not None else "below every level"
+        return level, f"{project.code}: {factors} = {score:.6g} {result}{end}"
+
+
+def derive(job: ObservedJob, policy: PartitionPolicy, projects: Sequence[Project]) -> Standing:
+    """The standing of one job in one partition; for many jobs keep a `Deriver`."""
+    return Deriver(policy, projects).derive(job)
+
+
+def begins_with_keyword(name: str, keyword: str) -> bool:
+    """Whether a job's name is the keyword, or the keyword and then anything but a letter or digit."""
+    return name.startswith(keyword) and not name[len(keyword) : len(keyword) + 1].isalnum()
+
+
+def _known(project: Project) -> _Known:
+    by_pattern = {task.pattern: task for task in project.tasks}
+    tasks = tuple(
+        (_Glob(text, re.compile(translate(text))), by_pattern[text]) for text in _specific_first(by_pattern)
+    )
+    return _Known(project, user_score(project.size, project.grade, project.urgency), tasks)
+
+
+def _globs(overrides: Mapping[str, str]) -> list[tuple[_Glob, str]]:
+    return [
+        (_Glob(text, re.compile(translate(text))), overrides[text]) for text in _specific_first(overrides)
+    ]
+
+
+def _specific_first(patterns: Iterable[str]) -> list[str]:
+    return sorted(patterns, key=lambda text: (-len(text), text))
+
+
+def _project_of(job: ObservedJob, theirs: Sequence[_Known]) -> _Known | None:
+    """Step 1 above; `theirs` are the user's projects, the highest score first."""
+    if len(theirs) <= 1:
+        return theirs[0] if theirs else None
+    if job.account:
+        for known in theirs:
+            if known.project.slurm_account == job.account:
+                return known
+    for known in theirs:
+        if _names(job.wckey.lstrip("*"), known.project.code) or _names(job.comment, known.project.code):
+            return known
+    named = [known for known in theirs if job.name.startswith(f"{known.project.code}_")]
+    return max(named, key=lambda known: len(known.project.code)) if named else theirs[0]
+
+
+def _names(text: str, code: str) -> bool:
+    """Whether a wckey or a comment names the project (Slurm marks a default wckey with a star in front)."""
+    return text == code or (f"project={code}" in text and f"project={code}" in _TOKENS.split(text))

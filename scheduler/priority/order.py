@@ -1,0 +1,46 @@
+"""The one order of pending jobs, and of ids."""
+
+import re
+
+from scheduler.model.jobs import Job
+from scheduler.model.policy import Mode
+from scheduler.priority.levels import weight
+
+_PARTS = re.compile(r"([0-9]+)")
+
+NaturalKey = tuple[tuple[int, int, str], ...]
+OrderKey = tuple[int, int, int, NaturalKey]
+
+
+def natural(text: str) -> NaturalKey:
+    """An order of ids and names in which numbers count as numbers: `n2` before `n10`, `7_2` before `7_10`."""
+    parts = _PARTS.split(text)
+    keys = (_number(part) if i % 2 else (0, 0, part) for i, part in enumerate(parts))
+    # Leading zeros make different texts equal as numbers ("n1", "n01"): the text itself decides then.
+    return (*keys, (2, 0, text))
+
+
+def _number(digits: str) -> tuple[int, int, str]:
+    """As the number itself sorts, whatever its length (a number of 5000 digits cannot be an `int` here)."""
+    significant = digits.lstrip("0")
+    return 1, len(significant), significant
+
+
+def ranks(mode: Mode, job: Job) -> tuple[int, int]:
+    """A job's weights on the mode's first and second axis; 0 on a second axis that the mode does not have."""
+    user, task = weight(job.user_level), weight(job.task_level)
+    match mode:
+        case Mode.USER:
+            return user, 0
+        case Mode.TASK:
+            return task, 0
+        case Mode.USER_THEN_TASK:
+            return user, task
+        case Mode.TASK_THEN_USER:
+            return task, user
+
+
+def pending_order(mode: Mode, job: Job) -> OrderKey:
+    """Who is decided first: by the mode's first priority, then its second, submit time, id (spec 1.4)."""
+    first, second = ranks(mode, job)
+    return -first, -second, job.submit, natural(job.id)
