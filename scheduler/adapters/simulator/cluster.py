@@ -1,0 +1,167 @@
+"""A deterministic Slurm in memory, behind the `Cluster` port, with its own clock and things that users do.
+
+Nothing happens between two calls of `advance()`: also a scheduling pass that a submission, a cancellation or
+an action has made due runs at the beginning of the next one, as slurmctld wakes up a moment after a change.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from scheduler.adapters.simulator import lifecycle
+from scheduler.adapters.simulator.acting import act
+from scheduler.adapters.simulator.arrivals import Stream, arrive, next_arrival, open_streams
+from scheduler.adapters.simulator.faults import Faults
+from scheduler.adapters.simulator.jobs import Held, JobSpec, SimJob
+from scheduler.adapters.simulator.looking import look
+from scheduler.adapters.simulator.schedule import run_pass
+from scheduler.adapters.simulator.state import ClusterState, NodeState
+from scheduler.adapters.simulator.submission import submit
+from scheduler.model.actions import Action, Outcome
+from scheduler.model.jobs import JobState
+from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.ports import ClusterUnavailableError
+
+VERSION = "1"
+
+
+class SimulatedCluster:
+    """The `Cluster` port over a `ClusterState`; `streams` bring new jobs as its clock goes on."""
+
+    def __init__(self, state: ClusterState, streams: Mapping[str, Stream] | None = None) -> None:
+        self.state = state
+        self._streams = dict(streams or {})
+        open_streams(state, self._streams)
+
+    # --- the port ---
+
+    def describe(self) -> ClusterInfo:
+        """Name, kind and version."""
+        self._must_answer()
+        facts = {"partitions": str(len(self.state.partitions)), "nodes": str(len(self.state.nodes))}
+        return ClusterInfo(self.state.name, "simulator", VERSION, facts)
+
+    def observe(self) -> Observation:
+        """The whole cluster as it is now; the clock stands still."""
+        self._must_answer()
+        return look(self.state)
+
+    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """Carry out the actions one after the other, all at this moment."""
+        return [act(self.state, action) for action in actions]
+
+    # --- what users and administrators do ---
+
+    @property
+    def now(self) -> int:
+        """The cluster's clock, epoch seconds."""
+        return self.state.now
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong at present, for tests to script."""
+        return self.state.faults
+
+    def submit(self, spec: JobSpec) -> str:
+        """Queue a job; returns its id (of an array: without a task). Raises `SubmitError`."""
+        return submit(self.state, spec)
+
+    def job(self, job_id: str) -> SimJob:
+        """One job with its inner state; KeyError when it has ended."""
+        return self.state.jobs[job_id]
+
+    def cancel(self, job_id: str) -> bool:
+        """A user cancels a job, or all tasks of an array; False when there is no such job any more."""
+        jobs = self._jobs(job_id)
+        for job in jobs:
+            lifecycle.cancel(self.state, job)
+        return bool(jobs)
+
+    def hold_by_user(self, job_id: str) -> None:
+        """A user holds his own pending job."""
+        for job in self._jobs(job_id):
+            if job.state is JobState.PENDING:
+                lifecycle.hold(self.state, job, Held.USER)
+
+    def release_by_user(self, job_id: str) -> None:
+        """A user releases a job that no administrator holds (Slurm counts a requeued one as the user's).
+
+        Unlike `RELEASE` this leaves Slurm's delay after a requeue.
+        """
+        for job in self._jobs(job_id):
+            if job.state is JobState.PENDING and job.held is not Held.ADMIN:
+                lifecycle.release(self.state, job, clear_begin=False)
+
+    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+        """Drain a node, bring it back, or let it break down (its jobs are requeued or lost at once)."""
+        node = self.state.nodes[name]
+        node.state, node.reason = node_state, reason
+        self.state.changed = True
+        if node_state is NodeState.DOWN:
+            for job in [job for job in self.state.jobs.values() if name in job.alloc]:
+                lifecycle.fail_node(self.state, job)
+
+    def set_partition_state(self, name: str, word: str) -> None:
+        """Slurm's word: jobs start in a partition only while it is `UP`."""
+        self.state.partitions[name].state = word
+        self.state.changed = True
+
+    # --- the clock ---
+
+    def advance(self, seconds: int) -> None:
+        """Let time pass: everything that is due happens in its order, up to and including the last second."""
+        if seconds < 0:
+            raise ValueError(f"time does not run backwards: {seconds}")
+        target = self.state.now + seconds
+        while True:
+            if self.state.changed:
+                run_pass(self.state)
+            moment = self._next_event()
+            if moment is None or moment > target:
+                break
+            self.state.now = max(moment, self.state.now)
+            self._happen()
+        self.state.now = target
+
+    def sleep(self, seconds: int) -> None:
+        """The clock jumps and nothing happens meanwhile: what was still to come comes that much later."""
+        self.state.now += seconds
+        for job in self.state.jobs.values():
+            job.begin += seconds if job.begin > self.state.now - seconds else 0
+            for name in ("ends_at", "limit_at", "checkpoint_at", "free_at"):
+                moment = getattr(job, name)
+                setattr(job, name, None if moment is None else moment + seconds)
+        for stream in self.state.streams.values():
+            stream.next_at += seconds
+
+    def _next_event(self) -> int | None:
+        moments = [moment for job in self.state.jobs.values() if (moment := job.next_event()) is not None]
+        moments += [job.begin for job in self.state.in_state(JobState.PENDING) if job.begin > self.state.now]
+        arrival = next_arrival(self.state)
+        return min(moments if arrival is None else [*moments, arrival], default=None)
+
+    def _happen(self) -> None:
+        """What is due now: resources come free, jobs end, checkpoints are finished, new jobs arrive."""
+        now = self.state.now
+        for job in list(self.state.jobs.values()):
+            if job.state is JobState.COMPLETING and job.free_at is not None and job.free_at <= now:
+                lifecycle.finish_completing(self.state, job)
+            elif job.state is JobState.RUNNING:
+                self._go_on(job)
+            elif job.state is JobState.PENDING and job.begin == now:
+                self.state.changed = True
+        arrive(self.state, self._streams)
+
+    def _go_on(self, job: SimJob) -> None:
+        now = self.state.now
+        if job.checkpoint_at is not None and job.checkpoint_at <= now:
+            lifecycle.checkpoint(self.state, job)
+        if job.ends_at is not None and job.ends_at <= now:
+            lifecycle.end(self.state, job, ok=not job.spec.fails)
+        elif job.limit_at is not None and job.limit_at <= now:
+            lifecycle.end(self.state, job, ok=False)
+
+    def _jobs(self, job_id: str) -> list[SimJob]:
+        return [job for job in self.state.jobs.values() if job_id in (job.id, job.array_job_id)]
+
+    def _must_answer(self) -> None:
+        if self.state.faults.unavailable:
+            raise ClusterUnavailableError(self.state.faults.unavailable)

@@ -1,0 +1,125 @@
+"""What can happen to a simulated job: it starts, checkpoints, ends, is requeued, comes free."""
+
+from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
+from scheduler.adapters.simulator.state import ClusterState
+from scheduler.model.jobs import JobState
+
+
+def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dict[str, int]]) -> None:
+    """A pending job starts now on `alloc`; what its last checkpoint has saved need not be done again."""
+    job.state = JobState.RUNNING
+    job.partitions = (partition,)
+    job.start, job.alloc = state.now, alloc
+    job.resumed_s = job.saved_s
+    job.reason, job.estimated_start = "None", None
+    spec = job.spec
+    job.ends_at = None if spec.run_time_s is None else state.now + max(0, spec.run_time_s - job.saved_s)
+    job.limit_at = None if spec.time_limit_s is None else state.now + spec.time_limit_s
+
+
+def signal(state: ClusterState, job: SimJob) -> bool:
+    """The checkpoint signal reaches a running job's script. False: a checkpoint is being made already."""
+    if job.spec.on_signal is OnSignal.DIE:
+        end(state, job, ok=False)
+    if job.spec.on_signal is not OnSignal.CHECKPOINT:
+        return True
+    if job.checkpoint_at is not None:
+        return False
+    job.checkpoint_at = state.now + job.spec.checkpoint_s
+    return True
+
+
+def checkpoint(state: ClusterState, job: SimJob) -> None:
+    """A checkpoint is finished: progress is saved, and the job says so in its comment."""
+    job.saved_s = job.resumed_s + state.now - (job.start if job.start is not None else state.now)
+    job.comment = f"ckpt:seconds={job.saved_s}"
+    job.checkpoint_at = None
+
+
+def end(state: ClusterState, job: SimJob, *, ok: bool, afterwards: Afterwards = Afterwards.GONE) -> None:
+    """A running job ends (or is stopped) and completes for a while, still holding its resources."""
+    taken = state.behaviour.completing_s if job.spec.completing_s is None else job.spec.completing_s
+    job.state, job.afterwards = JobState.COMPLETING, afterwards
+    job.free_at = state.now + taken
+    job.ends_at = job.limit_at = job.checkpoint_at = None
+    state.changed = True
+    if afterwards is Afterwards.GONE:
+        settle_dependents(state, job.id, ok=ok)
+    else:
+        # slurmctld counts the restart and moves the start at once: the old run is over while it completes.
+        job.restarts, job.start = job.restarts + 1, state.now
+
+
+def finish_completing(state: ClusterState, job: SimJob) -> None:
+    """A completing job lets go of its resources: it is forgotten, or back in the queue as a later run."""
+    job.alloc, job.free_at = {}, None
+    state.changed = True
+    if job.afterwards is Afterwards.GONE:
+        del state.jobs[job.id]
+    else:
+        _back_to_queue(state, job, held=job.afterwards is Afterwards.REQUEUED_HELD)
+
+
+def fail_node(state: ClusterState, job: SimJob) -> None:
+    """A node of a running or completing job has broken down: requeued if it may be, else gone; at once."""
+    if job.state is JobState.RUNNING:
+        end(state, job, ok=False, afterwards=Afterwards.REQUEUED if may_requeue(job) else Afterwards.GONE)
+    finish_completing(state, job)
+
+
+def may_requeue(job: SimJob) -> bool:
+    """Whether Slurm accepts a requeue of this job."""
+    return job.spec.batch and job.spec.requeue
+
+
+def cancel(state: ClusterState, job: SimJob) -> None:
+    """A pending job disappears, a running one ends; a completing one that was to be requeued is not."""
+    if job.state is JobState.RUNNING:
+        end(state, job, ok=False)
+        return
+    settle_dependents(state, job.id, ok=False)
+    if job.state is JobState.PENDING:
+        del state.jobs[job.id]
+        state.changed = True
+    else:
+        job.afterwards = Afterwards.GONE
+
+
+def hold(state: ClusterState, job: SimJob, by: Held) -> None:
+    """A pending job may not start; its priority is 0 as in Slurm."""
+    job.held, job.priority = by, 0
+    state.changed = True
+
+
+def release(state: ClusterState, job: SimJob, *, clear_begin: bool) -> None:
+    """A held job may start; `clear_begin`: without the delay that Slurm puts on a requeued job."""
+    job.held, job.priority = Held.NO, state.behaviour.base_priority
+    if clear_begin:
+        job.begin = 0
+    state.changed = True
+
+
+def settle_dependents(state: ClusterState, job_id: str, *, ok: bool) -> None:
+    """A job has ended for good: jobs that wait for it go on, or never can."""
+    for other in state.in_state(JobState.PENDING):
+        kind = other.waits_for.get(job_id)
+        if kind is None:
+            continue
+        state.changed = True
+        if kind == "afterany" or (kind == "afterok") is ok:
+            del other.waits_for[job_id]
+        else:
+            other.waits_for[job_id] = "never"
+
+
+def _back_to_queue(state: ClusterState, job: SimJob, *, held: bool) -> None:
+    # As slurmctld does it when the last epilog is done: submitted anew, and not to begin for two minutes.
+    job.state, job.afterwards = JobState.PENDING, Afterwards.GONE
+    job.partitions = job.spec.partitions or job.partitions
+    job.start = job.ends_at = job.limit_at = job.checkpoint_at = None
+    job.submit = state.now
+    job.begin = state.now + state.behaviour.requeue_delay_s
+    if held:
+        hold(state, job, Held.REQUEUED)
+    else:
+        job.priority = state.behaviour.base_priority

@@ -1,0 +1,101 @@
+"""What a simulated cluster looks like through the port."""
+
+from scheduler.adapters.simulator.jobs import Held, SimJob
+from scheduler.adapters.simulator.placement import with_untyped
+from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
+from scheduler.model.jobs import JobState, ObservedJob, Request
+from scheduler.model.nodes import Node
+from scheduler.model.observation import Observation, ObservedPartition
+
+
+def look(state: ClusterState) -> Observation:
+    """The whole cluster now, or what its scripted faults leave of it; sorted by name and by job id."""
+    faults = state.faults
+    nodes = [node for node in state.nodes.values() if node.name not in faults.hidden_nodes]
+    jobs = [job for job in state.jobs.values() if job.id not in faults.hidden_jobs]
+    return Observation(
+        cluster=state.name,
+        taken_at=state.now,
+        nodes=tuple(_node(state, node) for node in sorted(nodes, key=lambda node: node.name)),
+        partitions=tuple(
+            ObservedPartition(part.name, part.state, tuple(sorted(part.nodes)))
+            for part in sorted(state.partitions.values(), key=lambda part: part.name)
+        ),
+        jobs=tuple(_job(job) for job in sorted(jobs, key=_id_order)),
+        faults=faults.partial,
+    )
+
+
+def _id_order(job: SimJob) -> tuple[int, int]:
+    number, _, task = job.id.partition("_")
+    return int(number), int(task or -1)
+
+
+def _node(state: ClusterState, node: SimNode) -> Node:
+    return Node(
+        name=node.name,
+        up=node.state is NodeState.UP,
+        total=node.total,
+        features=node.features,
+        unit=node.unit,
+        power=node.power,
+        health=node.health,
+        state=_state_word(state, node),
+        state_reason=node.reason,
+        partitions=tuple(sorted(part.name for part in state.partitions.values() if node.name in part.nodes)),
+    )
+
+
+def _state_word(state: ClusterState, node: SimNode) -> str:
+    if node.state is NodeState.DOWN:
+        return "DOWN"
+    here = [job for job in state.jobs.values() if node.name in job.alloc]
+    if node.state is NodeState.DRAIN:
+        return "DRAINING" if here else "DRAINED"
+    if not here:
+        return "IDLE"
+    cpus = sum(job.alloc[node.name].get("cpu", 0) for job in here)
+    return "ALLOCATED" if cpus >= node.total.get("cpu", 0) else "MIXED"
+
+
+def _job(job: SimJob) -> ObservedJob:
+    spec, pending = job.spec, job.state is JobState.PENDING
+    return ObservedJob(
+        id=job.id,
+        name=spec.name,
+        user=spec.user,
+        state=job.state,
+        partitions=job.partitions,
+        submit=job.submit,
+        start=job.start,
+        account=spec.account,
+        wckey=spec.wckey,
+        comment=job.comment,
+        qos=spec.qos,
+        slurm_state=job.state.name,
+        slurm_reason=job.reason if pending else "None",
+        priority=job.priority,
+        held=pending and job.held is not Held.NO,
+        restarts=job.restarts,
+        batch=spec.batch,
+        requeue=spec.requeue,
+        time_limit_s=spec.time_limit_s,
+        estimated_start=job.estimated_start if pending else None,
+        eligible=max(job.submit, job.begin),
+        array_job_id=job.array_job_id,
+        dependency=",".join(f"{kind}:{other}" for other, kind in sorted(job.waits_for.items())),
+        alloc={name: dict(part) for name, part in sorted(job.alloc.items())},
+        request=_request(spec.request) if pending else None,
+    )
+
+
+def _request(request: Request) -> Request:
+    return Request(
+        nodes=request.nodes,
+        per_node=with_untyped(request.per_node),
+        spread=with_untyped(request.spread),
+        features=request.features,
+        only_nodes=request.only_nodes,
+        not_nodes=request.not_nodes,
+        exclusive=request.exclusive,
+    )

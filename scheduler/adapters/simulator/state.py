@@ -1,0 +1,86 @@
+"""The whole state of a simulated cluster as plain data: nodes, partitions, jobs, the clock, faults."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from scheduler.adapters.simulator.faults import Faults
+from scheduler.adapters.simulator.jobs import SimJob
+from scheduler.model.jobs import JobState
+from scheduler.model.resources import Amounts
+
+
+class NodeState(StrEnum):
+    """What an administrator, or a breakdown, has made of a node."""
+
+    UP = "up"
+    DRAIN = "drain"
+    DOWN = "down"
+
+
+@dataclass(slots=True)
+class SimNode:
+    """One machine. `total` names a typed resource under both names (`gpu`, `gpu:a100`)."""
+
+    name: str
+    total: Amounts
+    features: frozenset[str] = frozenset()
+    state: NodeState = NodeState.UP
+    reason: str = ""
+    unit: str | None = None
+    power: dict[str, float] = field(default_factory=dict)
+    health: float = 1.0
+
+
+@dataclass(slots=True)
+class SimPartition:
+    """A partition. Jobs start in it only while `state` is `UP`; partitions may share nodes."""
+
+    name: str
+    nodes: tuple[str, ...]
+    state: str = "UP"
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How this cluster behaves, in seconds. Slurm's own delay after a requeue is 121 s."""
+
+    completing_s: int = 1
+    requeue_delay_s: int = 121
+    base_priority: int = 1000
+
+
+@dataclass(slots=True)
+class StreamState:
+    """How far a stream of arrivals has come: `count` arrivals so far, the next one at `next_at`."""
+
+    count: int
+    next_at: int
+
+
+@dataclass(slots=True)
+class ClusterState:
+    """Everything there is. `now` is epoch seconds; `changed`: a scheduling pass is due.
+
+    Ended jobs are forgotten at once, so the state stays as small as the queue.
+    """
+
+    name: str
+    now: int
+    nodes: dict[str, SimNode]
+    partitions: dict[str, SimPartition]
+    behaviour: Behaviour = field(default_factory=Behaviour)
+    jobs: dict[str, SimJob] = field(default_factory=dict)
+    next_id: int = 1
+    changed: bool = False
+    seed: int = 0
+    streams: dict[str, StreamState] = field(default_factory=dict)
+    faults: Faults = field(default_factory=Faults)
+
+    def in_state(self, *states: JobState) -> Iterator[SimJob]:
+        """Jobs in one of the states, in the order of their submission."""
+        return (job for job in self.jobs.values() if job.state in states)
+
+    def nodes_of(self, partition: str) -> list[SimNode]:
+        """A partition's nodes in its own order."""
+        return [self.nodes[name] for name in self.partitions[partition].nodes]

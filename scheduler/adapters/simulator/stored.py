@@ -1,0 +1,222 @@
+"""A simulated cluster in a file: several processes see one and the same, and a restart loses nothing."""
+
+import fcntl
+import json
+import math
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from scheduler.adapters.simulator import codec
+from scheduler.adapters.simulator.cluster import SimulatedCluster
+from scheduler.adapters.simulator.jobs import JobSpec
+from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
+from scheduler.adapters.simulator.state import NodeState
+from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.ports import ClusterUnavailableError
+
+FORMAT = "giveway.simulator/1"
+CATCH_UP_S = 600
+"""After a longer pause (the machine slept, nobody looked) the clock jumps over the rest."""
+LOCK_WAIT_S = 10.0
+_Stamp = tuple[int, int, int]
+
+
+class SimulatorFileError(ClusterUnavailableError):
+    """The file cannot be used; the message names it and says what to do."""
+
+
+class StoredSimulator:
+    """The `Cluster` port over a file. Every use locks it, lets its clock catch up with `clock`, and saves it.
+
+    `clock`: wall time, epoch seconds; `speed`: simulated seconds per second. No file: the scenario begins.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        scenario_name: str,
+        *,
+        clock: Callable[[], float] = time.time,
+        speed: float = 1.0,
+        seed: int = DEFAULT_SEED,
+    ) -> None:
+        if speed <= 0:
+            raise ValueError(f"speed: {speed} is not above 0")
+        self.path = Path(path)
+        self._scenario_name, self._scenario = scenario_name, scenario(scenario_name)
+        self._clock, self._speed, self._seed = clock, speed, seed
+        self._threads = threading.Lock()
+        self._cluster: SimulatedCluster | None = None
+        self._wall = 0.0
+        self._stamp: _Stamp | None = None
+
+    # --- the port ---
+
+    def describe(self) -> ClusterInfo:
+        """Name, kind and version. Raises `ClusterUnavailableError`."""
+        with self.opened() as cluster:
+            return cluster.describe()
+
+    def observe(self) -> Observation:
+        """The cluster as it is by now. Raises `ClusterUnavailableError`."""
+        with self.opened() as cluster:
+            return cluster.observe()
+
+    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""
+        try:
+            with self.opened() as cluster:
+                return cluster.apply(actions)
+        except ClusterUnavailableError as error:
+            return [Outcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
+
+    # --- for trying things by hand ---
+
+    def submit(self, spec: JobSpec) -> str:
+        """Queue a job; returns its id. Raises `SubmitError` and `ClusterUnavailableError`."""
+        with self.opened() as cluster:
+            return cluster.submit(spec)
+
+    def cancel(self, job_id: str) -> bool:
+        """Cancel a job as its user would; False when there is none."""
+        with self.opened() as cluster:
+            return cluster.cancel(job_id)
+
+    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+        """Drain a node, bring it back, or break it. Raises KeyError when there is none of that name."""
+        with self.opened() as cluster:
+            cluster.set_node_state(name, node_state, reason)
+
+    def reset(self) -> None:
+        """Begin the scenario anew, now, whatever the file holds."""
+        with self._locked():
+            self._begin()
+            self._save()
+
+    @contextmanager
+    def opened(self) -> Iterator[SimulatedCluster]:
+        """The cluster under lock, brought up to the present; saved at the end unless the block raises."""
+        with self._locked():
+            self._read()
+            cluster = self._catch_up()
+            try:
+                yield cluster
+            except BaseException:
+                self._cluster = None  # it may be half changed: the file decides next time
+                raise
+            self._save()
+
+    # --- the file ---
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Alone among the threads and processes of this machine, or `SimulatorFileError` after a while."""
+        lock_path = self.path.with_name(self.path.name + ".lock")
+        with self._threads:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                lock = lock_path.open("a")
+            except OSError as error:
+                raise SimulatorFileError(
+                    f"{lock_path} cannot be opened ({error.strerror}); make its folder writable"
+                ) from error
+            with lock:
+                self._wait_for(lock.fileno(), lock_path)
+                yield
+
+    def _wait_for(self, descriptor: int, lock_path: Path) -> None:
+        until = time.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise SimulatorFileError(
+                        f"{lock_path} is held by another process for too long; end it"
+                    ) from None
+                time.sleep(0.01)
+            else:
+                return
+
+    def _read(self) -> None:
+        """Take the state from the file, unless what we hold is what the file holds."""
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            self._begin()
+            return
+        if self._cluster is not None and self._stamp == (found.st_ino, found.st_mtime_ns, found.st_size):
+            return
+        try:
+            self._take(json.loads(self.path.read_bytes()))
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise SimulatorFileError(
+                f"{self.path} is not readable as a simulator's state ({error!r}); {self._cure}"
+            ) from error
+
+    def _take(self, data: Mapping[str, Any]) -> None:
+        if data["format"] != FORMAT:
+            raise SimulatorFileError(
+                f"{self.path} has format {data['format']!r}, not {FORMAT!r}; {self._cure}"
+            )
+        if data["scenario"] != self._scenario_name:
+            raise SimulatorFileError(
+                f"{self.path} holds scenario {data['scenario']!r}, not {self._scenario_name!r}; {self._cure}"
+            )
+        self._cluster = SimulatedCluster(codec.load(data["cluster"]), self._scenario.streams)
+        self._wall = float(data["wall"])
+
+    @property
+    def _cure(self) -> str:
+        return "delete the file to begin the scenario anew"
+
+    def _begin(self) -> None:
+        self._wall = self._clock()
+        self._cluster = self._scenario.build(math.floor(self._wall), self._seed)
+
+    def _catch_up(self) -> SimulatedCluster:
+        """Let the simulated clock follow the wall clock; fractions of a second are kept for the next time."""
+        assert self._cluster is not None  # noqa: S101 (for the type checker; _read has set it)
+        wall = self._clock()
+        due = math.floor(max(0.0, wall - self._wall) * self._speed)
+        self._wall = self._wall + due / self._speed if wall >= self._wall else wall
+        self._cluster.advance(min(due, CATCH_UP_S))
+        self._cluster.sleep(max(0, due - CATCH_UP_S))
+        return self._cluster
+
+    def _save(self) -> None:
+        """Replace the file at one stroke. Not forced to the disk: a power cut may cost it, a crash cannot."""
+        assert self._cluster is not None  # noqa: S101
+        data = {
+            "format": FORMAT,
+            "scenario": self._scenario_name,
+            "wall": self._wall,
+            "cluster": codec.dump(self._cluster.state),
+        }
+        try:
+            self._stamp = _replace(self.path, json.dumps(data, separators=(",", ":")))
+        except OSError as error:
+            self._cluster = None
+            raise SimulatorFileError(
+                f"{self.path} cannot be written ({error.strerror}); make room or its folder writable"
+            ) from error
+
+
+def _replace(path: Path, text: str) -> _Stamp:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(text)
+        written = Path(name).stat()
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return written.st_ino, written.st_mtime_ns, written.st_size
