@@ -1,8 +1,8 @@
 """From projects, keywords, patterns and overrides to a job's levels (spec 1.2), with the reason in words.
 
-1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account; else
-   the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one whose code
-   and an underscore begin its name (the longest code); else the user's only project, or the best by score.
+1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account;
+   else the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one
+   whose code and an underscore begin its name (the longest code); else the user's only or best project.
 2. The user's level: an override of the partition, else the project's score through the thresholds.
 3. The task's level: an override, else a level's keyword that begins the job's name, else a pattern of the
    project (its own level, or an importance that multiplies the score), else the score with importance 1.

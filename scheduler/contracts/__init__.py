@@ -1,0 +1,1 @@
+"""The stable formats (snapshot, plan, priority file) as pure codecs: JSON value to model and back. No I/O."""

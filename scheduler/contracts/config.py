@@ -1,0 +1,177 @@
+"""The priority file (contract B): a cluster's projects and partitions in one JSON document, in and out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from scheduler.contracts.errors import InputError, quoted
+from scheduler.contracts.fields import (
+    Fields,
+    above_zero,
+    different,
+    listing,
+    maybe,
+    name,
+    names,
+    text,
+    unique,
+)
+from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, plain, read_policy
+from scheduler.contracts.snapshot import schema
+from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+
+SCHEMA = "giveway.config/1"
+_NOBODY: tuple[str, ...] = ()
+_NO_TASKS: tuple[TaskPattern, ...] = ()
+
+_PROJECT_KEYS = (
+    "code", "name", "size", "grade", "urgency", "slurm_account", "managers", "members", "tasks",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProject:
+    """A project of the priority file: what counts for priorities, its title, and who may edit it."""
+
+    project: Project
+    name: str = ""
+    managers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigPartition:
+    """A partition of the priority file: its policy, and who administers it."""
+
+    policy: PartitionPolicy
+    admins: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The whole priority file of one cluster."""
+
+    cluster: str
+    projects: tuple[ConfigProject, ...] = ()
+    partitions: tuple[ConfigPartition, ...] = ()
+
+
+def decode_config(obj: object) -> Config:
+    """The priority file in a JSON value. Raises `InputError` with the path of the first fault."""
+    fields = Fields(obj, "$", ("schema", "cluster", "projects", "partitions"))
+    schema(fields, SCHEMA)
+    config = Config(
+        cluster=fields.need("cluster", name),
+        projects=fields.need("projects", listing(decode_project)),
+        partitions=fields.need("partitions", listing(decode_partition)),
+    )
+    codes = [entry.project.code for entry in config.projects]
+    unique(codes, (f"$.projects[{i}].code" for i in range(len(codes))), "the project")
+    titles = [entry.policy.name for entry in config.partitions]
+    unique(titles, (f"$.partitions[{i}].name" for i in range(len(titles))), "the partition")
+    _check_pattern_levels(config)
+    return config
+
+
+def encode_config(config: Config) -> dict[str, Any]:
+    """The priority file as a JSON value; lists whose order means nothing are sorted."""
+    return {
+        "schema": SCHEMA,
+        "cluster": config.cluster,
+        "projects": [encode_project(entry) for entry in config.projects],
+        "partitions": [encode_partition(entry) for entry in config.partitions],
+    }
+
+
+def decode_partition(obj: object, path: str = "$") -> ConfigPartition:
+    """A partition of the priority file: a policy with its `admins`."""
+    fields = Fields(obj, path, ("admins", *POLICY_KEYS))
+    return ConfigPartition(read_policy(fields), fields.get("admins", different(name), _NOBODY))
+
+
+def encode_partition(entry: ConfigPartition) -> dict[str, Any]:
+    """A partition as the priority file has it."""
+    return encode_policy(entry.policy) | {"admins": list(entry.admins)}
+
+
+def decode_project(obj: object, path: str = "$") -> ConfigProject:
+    """A project of the priority file."""
+    fields = Fields(obj, path, _PROJECT_KEYS)
+    tasks = fields.get("tasks", listing(_task), _NO_TASKS)
+    unique(
+        (task.pattern for task in tasks),
+        (f"{path}.tasks[{i}].pattern" for i in range(len(tasks))),
+        "the pattern",
+    )
+    project = Project(
+        code=fields.need("code", name),
+        size=fields.need("size", above_zero),
+        grade=fields.need("grade", above_zero),
+        urgency=fields.need("urgency", above_zero),
+        slurm_account=fields.get("slurm_account", text, ""),
+        members=fields.get("members", names, frozenset()),
+        tasks=tasks,
+    )
+    managers = fields.get("managers", different(name), _NOBODY)
+    return ConfigProject(project, fields.get("name", text, project.code), managers)
+
+
+def encode_project(entry: ConfigProject) -> dict[str, Any]:
+    """A project as the priority file has it."""
+    project = entry.project
+    return {
+        "code": project.code,
+        "name": entry.name,
+        "size": plain(project.size),
+        "grade": plain(project.grade),
+        "urgency": plain(project.urgency),
+        "slurm_account": project.slurm_account,
+        "managers": list(entry.managers),
+        "members": sorted(project.members),
+        "tasks": [_encode_task(task) for task in project.tasks],
+    }
+
+
+def _task(value: object, path: str) -> TaskPattern:
+    fields = Fields(value, path, ("pattern", "importance", "level"))
+    if not (fields.has("importance") or fields.has("level")):
+        raise InputError(path, "says nothing; give an importance or a level")
+    return TaskPattern(
+        pattern=fields.need("pattern", name),
+        importance=fields.get("importance", above_zero, 1.0),
+        level=fields.get("level", maybe(name), None),
+    )
+
+
+def _encode_task(task: TaskPattern) -> dict[str, Any]:
+    result: dict[str, Any] = {"pattern": task.pattern}
+    if task.level is None or task.importance != 1:
+        result["importance"] = plain(task.importance)
+    if task.level is not None:
+        result["level"] = task.level
+    return result
+
+
+def _check_pattern_levels(config: Config) -> None:
+    """A pattern's level must be one of some partition; elsewhere its importance counts."""
+    known = {rule.name for entry in config.partitions for rule in entry.policy.levels}
+    for i, entry in enumerate(config.projects):
+        for j, task in enumerate(entry.project.tasks):
+            if task.level is not None and task.level not in known:
+                where = f"$.projects[{i}].tasks[{j}].level"
+                raise InputError(
+                    where, f"no partition has a level {quoted(task.level)}; name an existing one"
+                )
+
+
+__all__ = [
+    "Config",
+    "ConfigPartition",
+    "ConfigProject",
+    "decode_config",
+    "decode_partition",
+    "decode_policy",
+    "decode_project",
+    "encode_config",
+    "encode_partition",
+    "encode_policy",
+    "encode_project",
+]

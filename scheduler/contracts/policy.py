@@ -1,0 +1,155 @@
+"""A partition's policy as the priority file writes it (contract B, without `admins`), in and out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from scheduler.contracts.errors import InputError, join, quoted
+from scheduler.contracts.fields import (
+    Fields,
+    Reader,
+    choice,
+    flag,
+    listing,
+    mapping,
+    maybe,
+    name,
+    number,
+    text,
+    unique,
+    whole,
+)
+from scheduler.contracts.rules import bands
+from scheduler.model.policy import Enforcement, LevelRule, Mode, OverQuota, PartitionPolicy, VictimOrder
+
+POLICY_KEYS = (
+    "name", "mode", "enforcement", "levels", "quotas", "over_quota", "user_overrides", "task_overrides",
+    "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
+    "max_preemptions_per_job", "cancel_if_not_requeueable",
+)  # fmt: skip
+
+_SIGNALS = ("", "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT", "URG", "WINCH", "XCPU")
+
+
+def decode_policy(obj: object, path: str = "$") -> PartitionPolicy:
+    """The policy in a JSON value. Raises `InputError` with the path of the first fault."""
+    return read_policy(Fields(obj, path, POLICY_KEYS))
+
+
+def read_policy(fields: Fields) -> PartitionPolicy:
+    """The policy among the fields of an object that may have others too."""
+    default = PartitionPolicy(name="")
+    policy = PartitionPolicy(
+        name=fields.need("name", name),
+        mode=fields.get("mode", choice(Mode), default.mode),
+        enforcement=fields.get("enforcement", choice(Enforcement), default.enforcement),
+        levels=fields.get("levels", listing(_level), ()),
+        quotas=fields.get("quotas", mapping(whole), {}),
+        over_quota=fields.get("over_quota", choice(OverQuota), default.over_quota),
+        user_overrides=fields.get("user_overrides", _level_names, {}),
+        task_overrides=fields.get("task_overrides", _level_names, {}),
+        bands=fields.get("bands", maybe(bands), None),
+        victim_order=fields.get("victim_order", choice(VictimOrder), default.victim_order),
+        exempt_s=fields.get("exempt_s", whole, default.exempt_s),
+        grace_s=fields.get("grace_s", whole, default.grace_s),
+        checkpoint_signal=fields.get("checkpoint_signal", _signal, default.checkpoint_signal),
+        start_deadline_s=fields.get("start_deadline_s", whole, default.start_deadline_s),
+        max_preemptions_per_job=fields.get("max_preemptions_per_job", whole, default.max_preemptions_per_job),
+        cancel_if_not_requeueable=fields.get("cancel_if_not_requeueable", flag, False),
+    )
+    _check_levels(policy, fields.at("levels"))
+    for key in ("quotas", "user_overrides", "task_overrides"):
+        _check_references(policy, getattr(policy, key), fields.at(key))
+    _check_bands(policy, fields.at("bands"))
+    return policy
+
+
+def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
+    """The policy as the priority file has it, every key written out."""
+    return {
+        "name": policy.name,
+        "mode": policy.mode.value,
+        "enforcement": policy.enforcement.value,
+        "levels": [_encode_level(rule) for rule in policy.levels],
+        "quotas": dict(policy.quotas),
+        "over_quota": policy.over_quota.value,
+        "user_overrides": dict(policy.user_overrides),
+        "task_overrides": dict(policy.task_overrides),
+        "bands": None if policy.bands is None else [list(band) for band in policy.bands],
+        "victim_order": policy.victim_order.value,
+        "exempt_s": policy.exempt_s,
+        "grace_s": policy.grace_s,
+        "checkpoint_signal": policy.checkpoint_signal,
+        "start_deadline_s": policy.start_deadline_s,
+        "max_preemptions_per_job": policy.max_preemptions_per_job,
+        "cancel_if_not_requeueable": policy.cancel_if_not_requeueable,
+    }
+
+
+def plain(value: float) -> float:
+    """A number as people write it: 40, not 40.0."""
+    return int(value) if value == int(value) else value
+
+
+def _level(value: object, path: str) -> LevelRule:
+    fields = Fields(value, path, ("name", "min_score", "keyword"))
+    return LevelRule(
+        name=fields.need("name", name),
+        min_score=fields.get("min_score", maybe(number), None),
+        keyword=fields.get("keyword", maybe(name), None),
+    )
+
+
+def _encode_level(rule: LevelRule) -> dict[str, Any]:
+    result: dict[str, Any] = {"name": rule.name}
+    if rule.min_score is not None:
+        result["min_score"] = plain(rule.min_score)
+    if rule.keyword is not None:
+        result["keyword"] = rule.keyword
+    return result
+
+
+def _signal(value: object, path: str) -> str:
+    word = text(value, path)
+    if word not in _SIGNALS:
+        known = ", ".join(_SIGNALS[1:])
+        raise InputError(path, f'{quoted(word)} is not one of {known} ("" sends none)')
+    return word
+
+
+_level_names: Reader[dict[str, str]] = mapping(name)
+
+
+def _check_levels(policy: PartitionPolicy, path: str) -> None:
+    rules = policy.levels
+    unique((rule.name for rule in rules), (f"{path}[{i}].name" for i in range(len(rules))), "the level")
+    keywords = [(f"{path}[{i}].keyword", rule.keyword) for i, rule in enumerate(rules) if rule.keyword]
+    unique((word for _, word in keywords), (where for where, _ in keywords), "the keyword")
+    above: LevelRule | None = None
+    for i, rule in enumerate(rules):
+        if rule.min_score is None:
+            continue
+        if above is not None and above.min_score is not None and rule.min_score >= above.min_score:
+            message = (
+                f"must be below {plain(above.min_score)}, the threshold of {quoted(above.name)} above it"
+            )
+            raise InputError(f"{path}[{i}].min_score", message)
+        above = rule
+
+
+def _check_references(policy: PartitionPolicy, mapped: Mapping[str, object], path: str) -> None:
+    """Quotas name levels by their keys, overrides by their values."""
+    for key, value in mapped.items():
+        title = value if isinstance(value, str) else key
+        if policy.level_index(title) is None:
+            known = ", ".join(quoted(rule.name) for rule in policy.levels) or "none yet"
+            raise InputError(
+                join(path, key), f"{quoted(title)} is no level of the partition; known are {known}"
+            )
+
+
+def _check_bands(policy: PartitionPolicy, path: str) -> None:
+    for i, band in enumerate(policy.bands or ()):
+        for j, rank in enumerate(band):
+            if rank is not None and rank >= len(policy.levels):
+                message = f"{rank} is no level of the partition; it has {len(policy.levels)}, counted from 0"
+                raise InputError(f"{path}[{i}][{j}]", message)

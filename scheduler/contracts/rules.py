@@ -1,0 +1,109 @@
+"""The `partition` of a snapshot: the rules that the planner needs (contract A)."""
+
+from typing import Any
+
+from scheduler.contracts.errors import InputError, join, quoted
+from scheduler.contracts.fields import (
+    MOST_LEVELS,
+    Fields,
+    choice,
+    different,
+    entries,
+    later,
+    level,
+    listing,
+    maybe,
+    name,
+    text,
+    whole,
+)
+from scheduler.model.jobs import Level
+from scheduler.model.policy import Mode, OverQuota, VictimOrder
+from scheduler.model.snapshot import PartitionRules
+
+Bands = tuple[tuple[Level, ...], ...]
+
+_LATER_WORDS = {
+    "partial": ("spare", "take", "taking what there is of a request in units"),
+    "give_back": ("units", "whole", "giving back whole requests"),
+    "dispatch": ("slurm", "managed", "dispatch by Giveway"),
+}
+_KEYS = (
+    "name", "mode", "victim_order", "bands", "exempt_s", "quotas", "over_quota", "level_names",
+    *_LATER_WORDS, "patience_s", "balance",
+)  # fmt: skip
+
+
+def decode_rules(value: object, path: str) -> PartitionRules:
+    """The rules of a snapshot's partition. What belongs to later versions may only have its default."""
+    fields = Fields(value, path, _KEYS)
+    rules = PartitionRules(
+        name=fields.need("name", name),
+        mode=fields.need("mode", choice(Mode)),
+        victim_order=fields.get("victim_order", choice(VictimOrder), VictimOrder.SHORTEST_RUNTIME),
+        bands=fields.get("bands", maybe(bands), None),
+        exempt_s=fields.get("exempt_s", whole, 0),
+        quotas=fields.get("quotas", _quotas, {}),
+        over_quota=fields.get("over_quota", choice(OverQuota), OverQuota.LOWEST),
+        level_names=fields.get("level_names", different(name), ()),
+    )
+    for key, (default, other, what) in _LATER_WORDS.items():
+        word = fields.get(key, text, default)
+        if word == other:
+            later(what)(word, fields.at(key))
+        if word != default:
+            raise InputError(fields.at(key), f"{quoted(word)} is not one of {default}, {other}")
+    if fields.get("patience_s", whole, 0):
+        later("waiting instead of stopping (patience_s above 0)")(None, fields.at("patience_s"))
+    fields.get("balance", maybe(later("balanced placement")), None)
+    return rules
+
+
+def encode_rules(rules: PartitionRules) -> dict[str, Any]:
+    """The rules as contract A has them; optional keys of ours only when they say something."""
+    result: dict[str, Any] = {
+        "name": rules.name,
+        "mode": rules.mode.value,
+        "victim_order": rules.victim_order.value,
+        "bands": None if rules.bands is None else [list(band) for band in rules.bands],
+        "exempt_s": rules.exempt_s,
+    }
+    if rules.quotas:
+        result["quotas"] = {str(rank): count for rank, count in sorted(rules.quotas.items())}
+    if rules.over_quota is not OverQuota.LOWEST:
+        result["over_quota"] = rules.over_quota.value
+    if rules.level_names:
+        result["level_names"] = list(rules.level_names)
+    return result
+
+
+def bands(value: object, path: str) -> Bands:
+    """Lists of levels, the highest band first: no level twice, every band wholly below the one before."""
+    result = listing(listing(level))(value, path)
+    previous, where = -1, "the levels before it"
+    for i, band in enumerate(result):
+        if not band:
+            raise InputError(f"{path}[{i}]", "is empty; name the levels of the band")
+        for j, rank in enumerate(sorted(band, key=_from_the_top)):
+            order = _from_the_top(rank)
+            if order <= previous:
+                raise InputError(
+                    f"{path}[{i}]",
+                    f"{quoted(rank)} must be below {where}; list the highest band first, each level once",
+                )
+            previous, where = order, "the levels before it" if j else quoted(rank)
+    return result
+
+
+def _from_the_top(rank: Level) -> int:
+    return MOST_LEVELS if rank is None else rank
+
+
+def _quotas(value: object, path: str) -> dict[int, int]:
+    result: dict[int, int] = {}
+    for key, count in entries(value, path).items():
+        where = join(path, key)
+        if not (key.isascii() and key.isdigit() and str(int(key)) == key and int(key) < MOST_LEVELS):
+            raise InputError(where, f'{quoted(key)} is no level; write its index as a text, for example "0"')
+        result[int(key)] = whole(count, where)
+    return result

@@ -1,0 +1,212 @@
+"""A snapshot as contract A writes it, in and out: decoding what was encoded gives the same snapshot."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from scheduler.contracts.errors import InputError, join, kind, quoted
+from scheduler.contracts.fields import (
+    Fields,
+    above_zero,
+    amounts,
+    choice,
+    different,
+    flag,
+    later,
+    level,
+    listing,
+    mapping,
+    maybe,
+    name,
+    names,
+    number,
+    text,
+    unique,
+    whole,
+)
+from scheduler.contracts.requests import decode_request, encode_request
+from scheduler.contracts.rules import decode_rules, encode_rules
+from scheduler.model.jobs import Job, JobState
+from scheduler.model.nodes import Node
+from scheduler.model.plan import How
+from scheduler.model.resources import Amounts
+from scheduler.model.snapshot import Snapshot
+
+SCHEMA = "giveway.snapshot/1"
+
+_NODE_KEYS = (
+    "name", "up", "total", "features", "unit", "power", "health",
+    "held_elsewhere", "state", "state_reason", "partitions",
+)  # fmt: skip
+_JOB_KEYS = (
+    "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
+    "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
+    "elastic", "balanced", "unit",
+)  # fmt: skip
+
+
+def decode_snapshot(obj: object) -> Snapshot:
+    """The snapshot in a JSON value. Raises `InputError` with the path of the first fault."""
+    fields = Fields(obj, "$", ("schema", "now", "partition", "nodes", "jobs"))
+    schema(fields, SCHEMA)
+    snapshot = Snapshot(
+        now=fields.need("now", whole),
+        partition=fields.need("partition", decode_rules),
+        nodes=fields.need("nodes", listing(_node)),
+        jobs=fields.need("jobs", listing(_job)),
+    )
+    nodes, jobs = snapshot.nodes, snapshot.jobs
+    unique((node.name for node in nodes), (f"$.nodes[{i}].name" for i in range(len(nodes))), "the node")
+    unique((job.id for job in jobs), (f"$.jobs[{i}].id" for i in range(len(jobs))), "the job")
+    _check_nodes_exist(jobs, {node.name for node in nodes})
+    return snapshot
+
+
+def encode_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+    """The snapshot as a JSON value; optional keys only where they say something."""
+    return {
+        "schema": SCHEMA,
+        "now": snapshot.now,
+        "partition": encode_rules(snapshot.partition),
+        "nodes": [_encode_node(node) for node in snapshot.nodes],
+        "jobs": [_encode_job(job) for job in snapshot.jobs],
+    }
+
+
+def schema(fields: Fields, expected: str) -> None:
+    """Refuse a document of another kind or version."""
+    found = fields.need("schema", lambda value, _path: value)
+    if found != expected:
+        raise InputError(fields.at("schema"), f"must be {quoted(expected)}, not {kind(found)}")
+
+
+def _node(value: object, path: str) -> Node:
+    fields = Fields(value, path, _NODE_KEYS)
+    health = fields.get("health", number, 1.0)
+    if health > 1:
+        raise InputError(fields.at("health"), "must be between 0 and 1")
+    return Node(
+        name=fields.need("name", name),
+        up=fields.need("up", flag),
+        total=fields.need("total", amounts),
+        features=fields.get("features", names, frozenset()),
+        held_elsewhere=fields.get("held_elsewhere", amounts, {}),
+        unit=fields.get("unit", maybe(name), None),
+        power=fields.get("power", mapping(above_zero), {}),
+        health=health,
+        state=fields.get("state", text, ""),
+        state_reason=fields.get("state_reason", text, ""),
+        partitions=fields.get("partitions", different(name), ()),
+    )
+
+
+def _job(value: object, path: str) -> Job:
+    fields = Fields(value, path, _JOB_KEYS)
+    _refuse_later(fields)
+    protected = fields.get("protected", text, "")
+    job = Job(
+        id=fields.need("id", name),
+        name=fields.need("name", text),
+        state=fields.need("state", choice(JobState)),
+        user=fields.need("user", name),
+        user_level=fields.need("user_level", level),
+        task_level=fields.need("task_level", level),
+        submit=fields.need("submit", whole),
+        start=fields.get("start", maybe(whole), None),
+        alloc=fields.get("alloc", mapping(amounts), {}),
+        request=fields.get("request", maybe(decode_request), None),
+        preemptable=fields.get("preemptable", flag, not protected),
+        protected=protected,
+        blocked=fields.get("blocked", text, ""),
+        restarts=fields.get("restarts", whole, 0),
+        predicted_end=fields.get("predicted_end", maybe(whole), None),
+        how=fields.get("how", choice(How), How.REQUEUE),
+        promised=fields.get("promised", mapping(amounts), {}),
+    )
+    _check_state(job, fields)
+    return job
+
+
+def _refuse_later(fields: Fields) -> None:
+    fields.get("elastic", maybe(later("an elastic job")), None)
+    fields.get("unit", maybe(later("a job that holds units")), None)
+    if fields.get("balanced", flag, False):
+        later("a balanced job")(None, fields.at("balanced"))
+
+
+def _check_state(job: Job, fields: Fields) -> None:
+    """What must be there, and what cannot be, in the state the job is in."""
+    if job.preemptable and job.protected:
+        raise InputError(fields.at("protected"), "contradicts preemptable: true; leave one of them out")
+    if job.state is JobState.PENDING:
+        if job.request is None and not job.blocked:
+            raise InputError(fields.at("request"), "is missing; a pending job asks for something")
+        _absent(fields, job.start is not None, "start", "a pending job has not started")
+        _absent(fields, bool(job.alloc), "alloc", "a pending job holds nothing")
+        return
+    if not fields.has("alloc"):
+        raise InputError(fields.at("alloc"), f"is missing; a {job.state} job holds something")
+    if job.state is JobState.RUNNING and job.start is None:
+        raise InputError(fields.at("start"), "is missing; a running job has started at some time")
+    _absent(fields, bool(job.blocked), "blocked", "only a pending job can be blocked")
+    _absent(fields, bool(job.promised), "promised", "room is promised to pending jobs only")
+
+
+def _absent(fields: Fields, there: bool, key: str, why: str) -> None:
+    if there:
+        raise InputError(fields.at(key), f"must be left out; {why}")
+
+
+def _check_nodes_exist(jobs: Iterable[Job], nodes: set[str]) -> None:
+    for i, job in enumerate(jobs):
+        for key, parts in (("alloc", job.alloc), ("promised", job.promised)):
+            for node in parts:
+                if node not in nodes:
+                    raise InputError(join(f"$.jobs[{i}].{key}", node), "there is no such node in nodes")
+
+
+def _encode_node(node: Node) -> dict[str, Any]:
+    result: dict[str, Any] = {"name": node.name, "up": node.up, "total": dict(node.total)}
+    optional: dict[str, Any] = {
+        "features": sorted(node.features),
+        "held_elsewhere": dict(node.held_elsewhere),
+        "unit": node.unit,
+        "power": dict(node.power),
+        "health": None if node.health == 1 else node.health,
+        "state": node.state,
+        "state_reason": node.state_reason,
+        "partitions": list(node.partitions),
+    }
+    return result | {key: value for key, value in optional.items() if value or value == 0}
+
+
+def _encode_job(job: Job) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "id": job.id,
+        "name": job.name,
+        "state": job.state.value,
+        "user": job.user,
+        "user_level": job.user_level,
+        "task_level": job.task_level,
+        "submit": job.submit,
+    }
+    if job.start is not None:
+        result["start"] = job.start
+    if job.state is not JobState.PENDING:
+        result["alloc"] = _by_node(job.alloc)
+    if job.request is not None:
+        result["request"] = encode_request(job.request)
+    if not job.preemptable:
+        result["preemptable"] = False
+    if job.how is not How.REQUEUE:
+        result["how"] = job.how.value
+    if job.promised:
+        result["promised"] = _by_node(job.promised)
+    for key in ("protected", "blocked", "restarts", "predicted_end"):
+        value = getattr(job, key)
+        if value or (key == "predicted_end" and value is not None):
+            result[key] = value
+    return result
+
+
+def _by_node(parts: Mapping[str, Amounts]) -> dict[str, dict[str, int]]:
+    return {node: dict(amounts) for node, amounts in parts.items()}
