@@ -101,7 +101,8 @@ def test_a_python_without_venv_is_one_clear_line(machine: Machine) -> None:
     done = machine.run("environment", "run", PYTHON="python-of-debian")
     assert done.returncode == 1
     assert done.stderr == (
-        "giveway: python-of-debian has no venv module: run 'sudo apt-get install python3-venv', or set PYTHON\n"
+        "giveway: python-of-debian has no venv module:"
+        " run 'sudo apt-get install python3-venv', or set PYTHON\n"
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_project.repository import ROOT, own_python
 
-PURE = ("model", "priority", "preemption", "reconcile")
+PURE = ("contracts", "model", "priority", "preemption", "reconcile")
 
 VIOLATIONS = [
     ("scheduler/model/__init__.py", "import django.utils.timezone", "The scheduler knows no Django"),
@@ -18,6 +18,7 @@ VIOLATIONS = [
     ("scheduler/priority/__init__.py", "import time", "The functional core does no I/O"),
     ("scheduler/reconcile/__init__.py", "from pathlib import Path", "The functional core does no I/O"),
     ("scheduler/priority/__init__.py", "import scheduler.preemption", "Inside the scheduler"),
+    ("scheduler/contracts/__init__.py", "import scheduler.priority", "Inside the scheduler"),
     ("scheduler/ports.py", "import scheduler.reconcile", "Inside the scheduler"),
     ("scheduler/adapters/slurm/__init__.py", "import scheduler.preemption", "Adapters read and act"),
     (
@@ -46,7 +47,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """import-linter puts its working directory first on the path: it looks at the copy, not at us."""
-    command = [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"]
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache", "--no-logo"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
 
 
