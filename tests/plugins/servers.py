@@ -1,4 +1,4 @@
-"""Real PostgreSQL and Redis for tests: Debian's servers as child processes, on loopback, in folders of their own.
+"""Real PostgreSQL and Redis for tests: Debian's servers as child processes, on loopback, in own folders.
 
 `redis_server` and `postgres_server` live for the session (one each per xdist worker); `postgres_url` is an
 empty database of the test's own, `redis_url` an emptied Redis. A test about an outage makes its own
