@@ -28,9 +28,14 @@ def _adapter(name: str, kind: str, scenario: str, home: str) -> Cluster:
         return SlurmCluster(name, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
     from scheduler.adapters.simulator.stored import StoredSimulator
 
-    return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario, name=name)
+    return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario)
 
 
 def connect(row: ClusterRow) -> Cluster:
     """The adapter for an attached cluster; the same one for the life of this process (it keeps caches)."""
     return _adapter(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
+
+
+def forget_adapters() -> None:
+    """Make new adapters at the next use (tests attach one cluster after the other)."""
+    _adapter.cache_clear()

@@ -5,6 +5,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from console.settings.env import BASE_DIR, choice, env, home, number
+from console.settings.logs import configure_logging
 
 HOME = home()
 
@@ -96,7 +97,7 @@ AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "rules.permissions.ObjectPermissionBackend",
-    "django.contrib.auth.backends.ModelBackend",
+    "console.accounts.backends.PasswordBackend",
 ]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
@@ -144,22 +145,31 @@ X_FRAME_OPTIONS = "DENY"
 
 # --- API ----------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
+    # The token first: who is not signed in is told 401 with WWW-Authenticate: Token. CSRF is checked for sessions.
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "rest_framework.authentication.SessionAuthentication",
         "rest_framework.authentication.TokenAuthentication",
+        "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["console.api.parsers.BoundedJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
-    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
-    "PAGE_SIZE": 100,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_PAGINATION_CLASS": "console.api.pagination.Pages",
+    "DEFAULT_SCHEMA_CLASS": "console.api.schema.ApiSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_THROTTLE_RATES": {"token": "20/min"},
+    "EXCEPTION_HANDLER": "console.api.errors.exception_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Giveway API",
     "DESCRIPTION": "Partitions, projects, jobs with their levels and reasons, plans and the audit log.",
     "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_PATCH": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v1",
@@ -191,3 +201,18 @@ GIVEWAY_CLUSTER_NAME: str = env.str("GIVEWAY_CLUSTER_NAME", default="dev")
 GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
+
+# The schedule is fixed and kept in memory: each tick is idempotent, so nothing is lost with it. A tick that waited
+# longer than two cycles is dropped; the next one does its work.
+CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
+    "steer": {
+        "task": "steering.steer",
+        "schedule": GIVEWAY_CYCLE_S,
+        "options": {"expires": max(2.0, 2 * GIVEWAY_CYCLE_S)},
+    },
+    "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
+    "anchor": {"task": "audit.anchor", "schedule": 3600.0},
+}
+LOGGING_CONFIG = None
+configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))

@@ -1,0 +1,141 @@
+"""Writing the mirror: only what has changed since the last look is written."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from django.db.models import F
+
+from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
+from console.core import clock
+from scheduler.model.observation import Observation
+from scheduler.model.resources import Amounts, add
+
+BATCH = 300
+"""Rows per statement: SQLite takes about 32,000 values in one."""
+
+_KEYS = ("cluster", "job_id", "partition")
+_JOB_FIELDS = [f.name for f in Job._meta.concrete_fields if f.name not in {"id", *_KEYS}]
+_NODE_FIELDS = [f.name for f in Node._meta.concrete_fields if f.name not in {"id", "cluster", "name"}]
+_SHOWN = [name for name in _JOB_FIELDS if name not in {"fingerprint", "ended_at", "explain"}]
+_DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
+
+
+def fingerprint(job: Job) -> str:
+    """What tells a changed row from an unchanged one. Durations in the explanation grow by themselves: left out."""
+    shown = [getattr(job, name) for name in _SHOWN]
+    text = repr((shown, _DURATION.sub("", job.explain)))
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def write_jobs(cluster: Cluster, jobs: Sequence[Job]) -> bool:
+    """Make the mirror's jobs equal to `jobs` (unsaved rows). True when anything changed.
+
+    Jobs that are no longer there are marked as ended and kept for the story of a job.
+    """
+    known = {
+        (job_id, partition): (pk, mark)
+        for pk, job_id, partition, mark in Job.objects.filter(cluster=cluster)
+        .exclude(phase=JobPhase.ENDED)
+        .values_list("pk", "job_id", "partition", "fingerprint")
+    }
+    fresh: list[Job] = []
+    for job in jobs:
+        job.fingerprint = fingerprint(job)
+        before = known.pop((job.job_id, job.partition), None)
+        if before is None or before[1] != job.fingerprint:
+            fresh.append(job)
+    Job.objects.bulk_create(
+        fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS
+    )
+    _mark_ended([pk for pk, _ in known.values()])
+    return bool(fresh or known)
+
+
+def _mark_ended(keys: Sequence[int]) -> None:
+    for first in range(0, len(keys), BATCH):
+        Job.objects.filter(pk__in=keys[first : first + BATCH]).update(
+            phase=JobPhase.ENDED, ended_at=clock.now(), place=0, verdict="", reason="", explain="", plan=None, held=False
+        )
+
+
+def write_nodes(cluster: Cluster, observation: Observation) -> bool:
+    """Make the mirror's nodes and partitions equal to what was observed. True when anything changed."""
+    used = _used(observation)
+    known = {node.name: node for node in Node.objects.filter(cluster=cluster)}
+    fresh = []
+    for seen in observation.nodes:
+        row = Node(
+            cluster=cluster,
+            name=seen.name,
+            up=seen.up,
+            state=seen.state[:60],
+            state_reason=seen.state_reason[:300],
+            total=dict(seen.total),
+            used=used.get(seen.name, {}),
+            features=sorted(seen.features),
+            partitions=list(seen.partitions),
+        )
+        before = known.pop(seen.name, None)
+        if before is None or any(getattr(before, f) != getattr(row, f) for f in _NODE_FIELDS):
+            fresh.append(row)
+    Node.objects.bulk_create(
+        fresh,
+        batch_size=BATCH,
+        update_conflicts=True,
+        unique_fields=["cluster", "name"],
+        update_fields=_NODE_FIELDS,
+    )
+    if known:
+        Node.objects.filter(pk__in=[node.pk for node in known.values()]).delete()
+    return _write_partitions(cluster, observation) or bool(fresh or known)
+
+
+def _used(observation: Observation) -> dict[str, dict[str, int]]:
+    """Per node, what running and ending jobs hold."""
+    used: dict[str, dict[str, int]] = {}
+    for job in observation.jobs:
+        for node, amounts in job.alloc.items():
+            _add_nonzero(used.setdefault(node, {}), amounts)
+    return used
+
+
+def _add_nonzero(into: dict[str, int], amounts: Amounts) -> None:
+    add(into, {name: amount for name, amount in amounts.items() if amount})
+
+
+def _write_partitions(cluster: Cluster, observation: Observation) -> bool:
+    known = dict(ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state"))
+    seen = {partition.name: partition.state for partition in observation.partitions}
+    for name, state in seen.items():
+        if known.get(name) != state:
+            ClusterPartition.objects.update_or_create(cluster=cluster, name=name, defaults={"state": state})
+    gone = known.keys() - seen.keys()
+    if gone:
+        ClusterPartition.objects.filter(cluster=cluster, name__in=gone).delete()
+    return known != seen
+
+
+def note_cycle(cluster: Cluster, *, fault: str, changed: bool) -> None:
+    """Count the cycle and say when the cluster was seen; `fault` in words when it could not be, or only in part."""
+    now = clock.now()
+    if fault != cluster.fault:
+        changed = True
+    values: dict[str, object] = {"cycle": F("cycle") + 1, "attempted_at": now, "fault": fault}
+    if not fault:
+        values["observed_at"] = now
+    if changed:
+        values["version"] = F("version") + 1
+    Cluster.objects.filter(pk=cluster.pk).update(**values)
+    cluster.refresh_from_db()
+
+
+def forget_ended_jobs(older_than: timedelta) -> int:
+    """Delete jobs that ended longer ago than this; returns how many."""
+    return Job.objects.filter(phase=JobPhase.ENDED, ended_at__lt=clock.now() - older_than).delete()[0]
+
+
+def describe_cluster(cluster: Cluster, *, software: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Keep what `describe()` told."""
+    Cluster.objects.filter(pk=cluster.pk).update(software=software[:60], facts=dict(facts))

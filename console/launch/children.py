@@ -1,0 +1,78 @@
+"""The processes of an embedded installation: the web server and the worker. They end with the one that started them."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PR_SET_PDEATHSIG = 1
+STOP_S = 15.0
+
+
+class ChildEndedError(Exception):
+    """A child ended by itself; the message names it and its exit status."""
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process when its parent is gone, however that happened."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+
+
+@dataclass
+class Children:
+    """Named child processes of this one, in its process group."""
+
+    env: Mapping[str, str]
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def start(self, name: str, *argv: str) -> None:
+        """Start a Python module or script with this interpreter."""
+        self.running[name] = subprocess.Popen(
+            [sys.executable, *argv], env=dict(self.env), preexec_fn=_end_with_parent, stdin=subprocess.DEVNULL
+        )
+
+    def check(self) -> None:
+        """Raises `ChildEndedError` when one has ended."""
+        for name, process in self.running.items():
+            status = process.poll()
+            if status is not None:
+                raise ChildEndedError(f"The {name} ended by itself with status {status}; see its messages above.")
+
+    def wait_until_ready(self, url: str, seconds: float) -> None:
+        """Wait for an answer of 200. Raises `ChildEndedError`, `TimeoutError`."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.check()
+            try:
+                with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own http address
+                    if answer.status == 200:  # noqa: PLR2004
+                        return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.1)
+        raise TimeoutError(f"{url} did not answer within {seconds:.0f} s.")
+
+    def stop(self) -> None:
+        """End all of them, gently first; returns when they are gone."""
+        for process in self.running.values():
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+        until = time.monotonic() + STOP_S
+        for process in self.running.values():
+            try:
+                process.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self.running.clear()
+
+
+def environment(**values: str) -> dict[str, str]:
+    """This process's environment with some values set."""
+    return {**os.environ, **values}

@@ -1,0 +1,59 @@
+"""What the two demonstrations begin with: accounts to sign in as, and a priority file each.
+
+Only ever put into a database that has no accounts yet, so that a restart changes nothing that somebody has set.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from console.accounts.models import Role, User
+from console.accounts.services import AccountData, create_account
+from console.audit.services import SYSTEM
+from console.cluster.connect import configured_cluster
+from console.steering.priority_file import import_config
+from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
+
+PASSWORD = "giveway-demo"  # noqa: S105 - printed at the start; the console listens on this machine only
+LOGINS: tuple[tuple[str, str, str], ...] = (
+    ("admin", Role.ADMINISTRATOR, "administrator: everything"),
+    ("dave", Role.VIEWER, "partition administrator"),
+    ("pam", Role.VIEWER, "project manager"),
+    ("ada", Role.AUDITOR, "auditor: reads everything"),
+    ("vic", Role.VIEWER, "viewer"),
+)
+
+
+def slurm_config() -> dict[str, Any]:
+    """For the private Slurm: `x` (8 CPUs) shows ¶81, `q` (16 GPUs) shows ¶201, `wide` (all nodes) is in shadow."""
+    partitions = [*USER_THEN_TASK_CONFIG["partitions"], *TEN_GPUS_CONFIG["partitions"]]
+    levels = DEMO_CONFIG["partitions"][0]["levels"]
+    partitions.append({"name": "wide", "mode": "user", "levels": levels})
+    return {
+        "schema": "giveway.config/1",
+        "cluster": settings.GIVEWAY_CLUSTER_NAME,
+        "projects": DEMO_CONFIG["projects"],
+        "partitions": [{**partition, "admins": ["dave"]} for partition in partitions],
+    }
+
+
+def demo_config() -> dict[str, Any]:
+    """For the simulated cluster."""
+    return {**DEMO_CONFIG, "cluster": settings.GIVEWAY_CLUSTER_NAME}
+
+
+@transaction.atomic
+def seed() -> bool:
+    """Accounts and rules of the demonstration; false (and nothing done) when there are accounts already."""
+    if User.objects.exists():
+        return False
+    for name, role, _ in LOGINS:
+        create_account(
+            actor=SYSTEM, username=name, data=AccountData(role=role), password=PASSWORD, reason="Demonstration."
+        )
+    document = slurm_config() if settings.GIVEWAY_CLUSTER == "slurm" else demo_config()
+    import_config(
+        actor=SYSTEM, cluster=configured_cluster(), document=document, reason="Demonstration.", dry_run=False
+    )
+    return True

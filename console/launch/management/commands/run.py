@@ -1,0 +1,134 @@
+"""`manage.py run`: the whole of Giveway on one machine, for one person trying it. `make run` calls this."""
+
+import errno
+import os
+import signal
+import socket
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from console.launch.children import ChildEndedError, Children, environment
+
+READY_S = 60.0
+
+
+class Stop(Exception):  # noqa: N818 - a wish, not an error
+    """Somebody asked us to end."""
+
+
+def _on_signal(number: int, frame: object) -> None:
+    raise Stop
+
+
+class Command(BaseCommand):
+    """Migrate, set up the demonstration at the first start, start web server and worker, wait for Ctrl-C."""
+
+    help = "Start the console and its worker on this machine (simulated cluster; --slurm: a private real Slurm)."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--port", type=int, default=None, help="default: $PORT, else 8000")
+        parser.add_argument("--slurm", action="store_true", help="start a private Slurm and attach to it")
+        parser.add_argument("--empty", action="store_true", help="no demonstration accounts and rules")
+
+    def handle(self, *args: Any, port: int | None, slurm: bool, empty: bool, **options: Any) -> None:
+        port = _port(port)
+        _check_free(port)
+        if slurm and os.environ.get("GIVEWAY_CLUSTER") != "slurm":
+            self._again_with_slurm(port, empty)
+            return
+        signal.signal(signal.SIGTERM, _on_signal)
+        try:
+            self._run(port, empty)
+        except (Stop, KeyboardInterrupt):
+            self.stdout.write("\nStopped.")
+
+    def _again_with_slurm(self, port: int, empty: bool) -> None:
+        """Start a private Slurm, then the console attached to it: settings are read once, so in a child."""
+        from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
+
+        home = Path(os.environ.get("GIVEWAY_HOME") or settings.BASE_DIR / "var" / "slurm")
+        home.mkdir(parents=True, exist_ok=True)
+        signal.signal(signal.SIGTERM, _on_signal)
+        try:
+            with ExitStack() as stack:
+                private = stack.enter_context(PrivateSlurm(home / "cluster", name=settings.GIVEWAY_CLUSTER_NAME))
+                self.stdout.write(f"A private Slurm runs. In another terminal: export SLURM_CONF={private.conf}")
+                self.stdout.flush()
+                env = {"GIVEWAY_CLUSTER": "slurm", "GIVEWAY_HOME": str(home), "PORT": str(port)}
+                children = Children({**environment(**env), **private.env})
+                stack.callback(children.stop)
+                children.start("console", "manage.py", "run", "--slurm", *(["--empty"] if empty else []))
+                children.running["console"].wait()
+        except (Stop, KeyboardInterrupt):
+            return
+        except PrivateSlurmError as error:
+            raise CommandError(f"The private Slurm did not start: {error}") from None
+
+    def _run(self, port: int, empty: bool) -> None:
+        call_command("migrate", verbosity=0, interactive=False)
+        if not empty:
+            from console.launch.demo import seed
+
+            seed()
+        url = f"http://127.0.0.1:{port}"
+        children = Children(environment())
+        try:
+            children.start("web server", "-m", "gunicorn", *_gunicorn(port))
+            children.start("worker", "manage.py", "worker")
+            children.wait_until_ready(f"{url}/readyz", READY_S)
+            self._greet(url, empty)
+            while True:
+                time.sleep(0.5)
+                children.check()
+        except (ChildEndedError, TimeoutError) as error:
+            raise CommandError(str(error)) from None
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            children.stop()
+
+    def _greet(self, url: str, empty: bool) -> None:
+        self.stdout.write(f"Giveway is ready at {url}")
+        if not empty:
+            from console.launch.demo import LOGINS, PASSWORD
+
+            self.stdout.write(f"Sign in with the password {PASSWORD} as:")
+            for name, _role, words in LOGINS:
+                self.stdout.write(f"  {name:<8}{words}")
+        self.stdout.write("Ctrl-C stops it.")
+        self.stdout.flush()
+
+
+def _gunicorn(port: int) -> list[str]:
+    return [
+        "console.wsgi",
+        f"--bind=127.0.0.1:{port}",
+        "--workers=1",
+        "--threads=8",
+        "--worker-class=gthread",
+        "--no-control-socket",
+        "--log-level=warning",
+        "--graceful-timeout=5",
+    ]
+
+
+def _port(given: int | None) -> int:
+    text = str(given) if given is not None else os.environ.get("PORT", "8000")
+    if not text.isdigit() or not 0 < int(text) < 65536:  # noqa: PLR2004 - TCP's ports
+        raise CommandError(f"PORT is '{text}'; it must be a number from 1 to 65535.")
+    return int(text)
+
+
+def _check_free(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used ({error.strerror})"
+            raise CommandError(f"Port {port} {why}; choose another one: PORT=8001 make run") from None

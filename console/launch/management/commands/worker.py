@@ -1,0 +1,31 @@
+"""`manage.py worker`: the embedded worker with its timer in one process, on whatever broker the settings name."""
+
+import signal
+from typing import Any
+
+from celery.beat import EmbeddedService
+from django.core.management.base import BaseCommand
+
+from console.celery import app
+
+
+class Command(BaseCommand):
+    """One process, one task at a time: what `make run` uses. Larger installations run `celery worker` and `beat`."""
+
+    help = "Run the worker and its timer in one process (embedded installations)."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        timer = EmbeddedService(app, thread=True)
+        worker = app.Worker(
+            pool="solo",
+            concurrency=1,
+            queues="celery,steer",
+            loglevel="WARNING",
+            without_gossip=True,
+            without_mingle=True,
+            without_heartbeat=True,
+        )
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; `run` ends us in order.
+        timer.start()
+        worker.start()
+        timer.stop()

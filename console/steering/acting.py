@@ -1,0 +1,172 @@
+"""Carrying out what was written down, at most once.
+
+Per kind of action, in this order: put beneficiaries first in line, send checkpoint signals, stop, hold, release.
+1. Look again: an action whose reason has gone expires instead.
+2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
+3. Apply, all actions of a kind in one call. The adapter hits the named run of a job and no other.
+4. Write the outcome and the audit row in one transaction. "Already so" and "gone" are successes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from console.core import clock
+from console.steering.facts import run_of
+from console.steering.journal import tell_action, tell_plan
+from console.steering.lease import Lease
+from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.states import move_action, move_plan
+from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.observation import Observation
+from scheduler.ports import Cluster as ClusterPort
+from scheduler.reconcile.still import still_makes_room
+
+STAGES = (
+    ActionKind.PRIORITISE,
+    ActionKind.SIGNAL,
+    ActionKind.REQUEUE_HOLD,
+    ActionKind.CANCEL,
+    ActionKind.HOLD,
+    ActionKind.RELEASE,
+    ActionKind.RESTORE_PRIORITY,
+)
+STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """What one round of acting works with."""
+
+    adapter: ClusterPort
+    observation: Observation
+    lease: Lease
+
+
+def act(plans: Sequence[Plan], acting: Acting) -> int:
+    """Carry out every action that is due; returns how many were issued."""
+    begin([plan for plan in plans if plan.state == PlanState.APPROVED])
+    running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
+    issued = 0
+    for kind in STAGES:
+        due = [
+            action
+            for plan in running
+            for action in plan.actions.all()
+            if action.kind == kind and is_due(action, plan, clock.now())
+        ]
+        if kind in STOPPING and due:
+            due = _still_sensible(due, running, acting.observation)
+        if due:
+            issued += _issue(due, acting)
+    return issued
+
+
+def begin(plans: Iterable[Plan]) -> None:
+    """approved → executing."""
+    for plan in plans:
+        with transaction.atomic():
+            if move_plan(plan, PlanState.EXECUTING):
+                tell_plan(plan, "plan.executing", before={"state": "approved"}, after={"state": "executing"})
+
+
+def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
+    """Whether an action's turn has come."""
+    if action.state != ActionState.PLANNED or (action.not_before and action.not_before > now):
+        return False
+    others: list[PlannedAction] = list(plan.actions.all())
+    if action.kind == ActionKind.RELEASE:
+        over = bool(plan.undo_reason) or plan.started_at is not None
+        return over and not _stop_pending(action, others)
+    if action.kind == ActionKind.RESTORE_PRIORITY:
+        return True
+    if plan.undo_reason or plan.started_at:
+        return False
+    return all(other.state not in UNFINISHED for other in others if other.order < action.order)
+
+
+def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction]) -> bool:
+    """Whether the stop (or hold) that this release takes back has not been seen to have worked yet."""
+    stops = {ActionKind.REQUEUE_HOLD, ActionKind.HOLD}
+    return any(
+        other.job_id == release.job_id
+        and other.kind in stops
+        and other.state in (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+        for other in others
+    )
+
+
+def _still_sensible(
+    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation
+) -> list[PlannedAction]:
+    """Only the actions of plans that would still make the room they promise; the others wait for `verifying`."""
+    by_id = {plan.pk: plan for plan in plans}
+    sensible: dict[int, bool] = {}
+    for action in due:
+        if action.plan_id not in sensible:
+            plan = by_id[action.plan_id]
+            runs = frozenset(
+                run_of(a) for a in plan.actions.all() if a.kind in {ActionKind.REQUEUE_HOLD, ActionKind.CANCEL}
+            )
+            why_not = still_makes_room(observation, plan.placement, runs)
+            sensible[action.plan_id] = not why_not
+            if why_not:
+                request_undo(plan, why_not)
+    return [action for action in due if sensible[action.plan_id]]
+
+
+def request_undo(plan: Plan, why: str) -> None:
+    """Have a plan taken back: no further stop, releases at once. The first reason stays."""
+    if not plan.undo_reason:
+        Plan.objects.filter(pk=plan.pk).update(undo_reason=why)
+        plan.undo_reason = why
+
+
+def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
+    with transaction.atomic():
+        acting.lease.renew()
+        claimed = [
+            action
+            for action in actions
+            if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
+        ]
+    if not claimed:
+        return 0
+    outcomes = acting.adapter.apply([_command(action) for action in claimed])
+    with transaction.atomic():
+        for action, outcome in zip(claimed, outcomes, strict=True):
+            _settle(action, outcome)
+    return len(claimed)
+
+
+def _command(action: PlannedAction) -> Action:
+    plan = action.plan
+    comment = ""
+    if action.kind == ActionKind.REQUEUE_HOLD:
+        comment = f"giveway: plan {plan.pk} made room for job {plan.job_id} of {plan.user}"
+    return Action(ActionKind(action.kind), run_of(action), value=action.value, comment=comment)
+
+
+_AFTER: Mapping[OutcomeKind, ActionState] = {
+    OutcomeKind.DONE: ActionState.ISSUED,
+    OutcomeKind.ALREADY: ActionState.ISSUED,
+    OutcomeKind.UNKNOWN: ActionState.ISSUED,
+    OutcomeKind.GONE: ActionState.EXPIRED,
+    OutcomeKind.REFUSED: ActionState.FAILED,
+}
+
+
+def _settle(action: PlannedAction, outcome: Outcome) -> None:
+    """Write down what came of an action, and what that means for its plan."""
+    after = _AFTER[outcome.kind]
+    if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):
+        return
+    tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
+    plan = action.plan
+    if after == ActionState.FAILED and action.kind not in {ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY}:
+        request_undo(plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}")
+    elif after == ActionState.EXPIRED and action.kind == ActionKind.PRIORITISE and plan.kind == PlanKind.PREEMPT:
+        request_undo(plan, f"{plan.job_id} is no longer in the queue.")

@@ -1,0 +1,162 @@
+"""One cycle: observe, verify what was issued, decide, record and intend, act.
+
+Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
+before but what is in the database. One at a time per cluster (`lease`); whoever finds it taken leaves.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+from django.db import transaction
+
+from console.cluster.connect import connect
+from console.cluster.models import Cluster
+from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
+from console.core import clock
+from console.partitions.services import ensure_partition
+from console.steering import lease as leases
+from console.steering.acting import Acting, act
+from console.steering.deciding import Verdicts, decide_all
+from console.steering.facts import Facts, gather, open_plans, partition_policies
+from console.steering.intending import intend
+from console.steering.journal import tell_cluster
+from console.steering.mirroring import rows
+from console.steering.models import Cycle, CycleOutcome
+from console.steering.verifying import verify
+from scheduler.model.observation import Observation
+from scheduler.ports import Cluster as ClusterPort
+from scheduler.ports import ClusterUnavailableError
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class Report:
+    """What a cycle did. `lines`: one per decision, for people and scripts."""
+
+    number: int
+    fault: str = ""
+    lines: list[str] = field(default_factory=list)
+    planned: int = 0
+    issued: int = 0
+    phases: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure one phase, in seconds."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.phases[name] = round(time.perf_counter() - before, 4)
+
+
+def run_cycle(cluster: Cluster) -> Report | None:
+    """Run one whole cycle; None when another one is under way. What Slurm answers never raises: see `fault`."""
+    lease = leases.take(cluster)
+    if lease is None:
+        return None
+    try:
+        cluster.refresh_from_db()
+        report = Report(number=cluster.cycle + 1)
+        adapter = connect(cluster)
+        with report.phase("observe"):
+            observation = _observe(cluster, adapter, report)
+        if observation is None:
+            return report
+        _steer(cluster, Acting(adapter, observation, lease), report)
+        return report
+    finally:
+        lease.release()
+
+
+def _observe(cluster: Cluster, adapter: ClusterPort, report: Report) -> Observation | None:
+    """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
+    try:
+        if not cluster.software:
+            info = adapter.describe()
+            describe_cluster(cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items())
+        observation = adapter.observe()
+    except ClusterUnavailableError as error:
+        _degrade(cluster, str(error), report)
+        return None
+    if observation.degraded:
+        _degrade(cluster, "; ".join(observation.faults[:5]), report)
+        return None
+    return observation
+
+
+def _degrade(cluster: Cluster, fault: str, report: Report) -> None:
+    report.fault = fault
+    with transaction.atomic():
+        was = cluster.fault
+        note_cycle(cluster, fault=fault, changed=False)
+        if not was:
+            tell_cluster(cluster, "cluster.degraded", fault)
+    log.warning("cluster cannot be observed", cluster=cluster.name, cycle=report.number, fault=fault)
+
+
+def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
+    """Everything after a good look."""
+    observation = acting.observation
+    with report.phase("verify"), transaction.atomic():
+        acting.lease.renew()
+        for partition in observation.partitions:
+            ensure_partition(cluster=cluster, name=partition.name)
+        policies = partition_policies(cluster)
+        verify(open_plans(cluster), {job.id: job for job in observation.jobs}, policies)
+    with report.phase("decide"):
+        facts = gather(cluster, open_plans(cluster), policies)
+        verdicts = decide_all(observation, facts)
+    with report.phase("record"), transaction.atomic():
+        acting.lease.renew()
+        kept = _record(acting, facts, verdicts, report, cluster)
+    with report.phase("act"):
+        report.issued = act(open_plans(cluster), acting)
+    kept.close(report)
+
+
+def _record(
+    acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, cluster: Cluster
+) -> "KeptCycle":
+    """The mirror and the intents, in the caller's transaction."""
+    kept = KeptCycle(cluster, report.number)
+    for verdict in verdicts:
+        report.planned += intend(cluster, kept.row, verdict, facts.plans)
+        report.lines.extend(
+            f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
+            for decision in verdict.decisions
+        )
+    had_fault = cluster.fault
+    jobs = rows(cluster, acting.observation, verdicts, open_plans(cluster), facts.preemptions)
+    changed = [write_nodes(cluster, acting.observation), write_jobs(cluster, jobs), bool(facts.plans or report.planned)]
+    note_cycle(cluster, fault="", changed=any(changed))
+    if had_fault:
+        tell_cluster(cluster, "cluster.recovered", had_fault)
+    return kept
+
+
+class KeptCycle:
+    """The cycle's row, made only when something refers to it: most cycles change nothing and are not kept."""
+
+    def __init__(self, cluster: Cluster, number: int) -> None:
+        self._cluster = cluster
+        self._number = number
+        self._started_at = clock.now()
+        self._row: Cycle | None = None
+
+    def row(self) -> Cycle:
+        """The row, made at first use."""
+        if self._row is None:
+            self._row = Cycle.objects.create(cluster=self._cluster, number=self._number, started_at=self._started_at)
+        return self._row
+
+    def close(self, report: Report) -> None:
+        """Say how it ended, if it is kept."""
+        if self._row is not None:
+            Cycle.objects.filter(pk=self._row.pk).update(
+                finished_at=clock.now(), outcome=CycleOutcome.OK, phases=report.phases
+            )

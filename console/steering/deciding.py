@@ -1,0 +1,61 @@
+"""From an observation and the facts to a verdict on every pending job. Nothing is written here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from console.steering.facts import Facts, PartitionFacts
+from scheduler.model.jobs import Job, JobState, ObservedJob
+from scheduler.model.observation import Observation
+from scheduler.model.plan import Decision
+from scheduler.model.snapshot import Snapshot
+from scheduler.priority.derive import Standing
+from scheduler.reconcile.build import snapshot_for
+from scheduler.reconcile.decide import decide, overlay
+
+REFUSED = "Slurm refused to stop it"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """One partition's decisions with all they rest on. `snapshot` is what was planned on: planning it again gives
+    the same decisions."""
+
+    facts: PartitionFacts
+    snapshot: Snapshot
+    standings: Mapping[str, Standing]
+    decisions: tuple[Decision, ...]
+
+
+def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
+    """Decide for every partition that has a policy and was observed, in the order of their names.
+
+    Partitions that share nodes see what the ones before them have set aside in this cycle.
+    """
+    seen = {partition.name for partition in observation.partitions}
+    verdicts: list[Verdicts] = []
+    outstanding = facts.outstanding
+    for name in sorted(facts.partitions.keys() & seen):
+        partition = facts.partitions[name]
+        built = snapshot_for(
+            observation, partition.policy, facts.projects, preemptions=facts.preemptions
+        )
+        snapshot = replace(built.snapshot, jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)))
+        snapshot = overlay(snapshot, outstanding)
+        plan = decide(snapshot)
+        outstanding = outstanding.plus(plan, snapshot)
+        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions))
+    return verdicts
+
+
+def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -> Iterable[Job]:
+    """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
+    held = {job.id for job in observed if job.held}
+    for job in jobs:
+        if job.state == JobState.RUNNING and job.run in facts.refused:
+            yield replace(job, preemptable=False, protected=REFUSED)
+        elif job.state == JobState.PENDING and job.id in facts.quota_held and job.id in held:
+            yield replace(job, blocked="")
+        elif job.id in facts.backed_off and not job.blocked:
+            yield replace(job, blocked=facts.backed_off[job.id])
+        else:
+            yield job

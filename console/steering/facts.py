@@ -1,0 +1,146 @@
+"""What a cycle needs to know besides the observation: policies, projects, and what is under way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db.models import Count
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from console.projects.selectors import core_projects
+from console.steering.models import (
+    OPEN_STATES,
+    ActionState,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+)
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import RunKey
+from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.reconcile.decide import Outstanding
+
+STOPS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
+UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+BACK_OFF = timedelta(minutes=2)
+"""After a plan was undone, its job gets no second one for this long."""
+REMEMBER = timedelta(days=30)
+"""How far back a job's preemptions count."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFacts:
+    """A partition's policy in force."""
+
+    row: Partition
+    policy: PartitionPolicy
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Everything the database knows that decisions depend on.
+
+    `quota_held`: jobs that Giveway itself holds because of a quota. `refused`: runs that Slurm refused to stop.
+    `backed_off`: jobs whose last plan was undone a moment ago, with the words that say so.
+    """
+
+    partitions: Mapping[str, PartitionFacts]
+    projects: Sequence[Project]
+    preemptions: Mapping[str, int]
+    plans: Sequence[Plan]
+    outstanding: Outstanding
+    quota_held: frozenset[str] = frozenset()
+    refused: frozenset[RunKey] = frozenset()
+    backed_off: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_of(action: PlannedAction) -> RunKey:
+    """The run of the job that an action is aimed at."""
+    return RunKey(action.job_id, action.run_start, action.run_restarts)
+
+
+def open_plans(cluster: Cluster) -> list[Plan]:
+    """Plans that are not over, oldest first, with their actions."""
+    rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES).order_by("id")
+    return list(rows.select_related("cycle", "cluster").prefetch_related("actions"))
+
+
+def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
+    """The policies in force, by the partition's name."""
+    rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    return {
+        row.name: PartitionFacts(row, policy_of(row), row.revision.number) for row in rows if row.revision is not None
+    }
+
+
+def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:
+    """Read the facts; a fixed number of queries whatever the number of jobs."""
+    return Facts(
+        partitions=partitions,
+        projects=core_projects(cluster),
+        preemptions=_preemptions(cluster),
+        plans=plans,
+        outstanding=_outstanding(plans),
+        quota_held=_quota_held(plans),
+        refused=_refused(cluster),
+        backed_off=_backed_off(cluster),
+    )
+
+
+def _preemptions(cluster: Cluster) -> dict[str, int]:
+    """How often Giveway has stopped each job; other requeues (node failures) do not count."""
+    done = PlannedAction.objects.filter(
+        cluster=cluster,
+        kind__in=STOPS,
+        state__in=(ActionState.ISSUED, ActionState.VERIFIED),
+        issued_at__gte=clock.now() - REMEMBER,
+    )
+    return dict(done.order_by().values_list("job_id").annotate(Count("id")))
+
+
+def _refused(cluster: Cluster) -> frozenset[RunKey]:
+    failed = PlannedAction.objects.filter(
+        cluster=cluster, kind__in=STOPS, state=ActionState.FAILED, issued_at__gte=clock.now() - REMEMBER
+    )
+    return frozenset(run_of(action) for action in failed)
+
+
+def _backed_off(cluster: Cluster) -> dict[str, str]:
+    undone = Plan.objects.filter(
+        cluster=cluster, state=PlanState.UNDONE, kind=PlanKind.PREEMPT, ended_at__gte=clock.now() - BACK_OFF
+    )
+    return {
+        plan.job_id: f"plan {plan.pk} was undone a moment ago; it is not tried again at once"
+        for plan in undone.only("id", "job_id")
+    }
+
+
+def _outstanding(plans: Sequence[Plan]) -> Outstanding:
+    beneficiaries: dict[str, Mapping[str, Mapping[str, int]]] = {}
+    victims: set[RunKey] = set()
+    yielded: dict[str, str] = {}
+    for plan in plans:
+        if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED:
+            continue
+        if plan.started_at is None and not plan.undo_reason:
+            beneficiaries[plan.job_id] = plan.placement
+        for action in plan.actions.all():
+            if action.kind in STOPS and action.state in UNDER_WAY:
+                victims.add(run_of(action))
+            if action.kind == ActionKind.RELEASE and action.state in UNDER_WAY:
+                yielded[action.job_id] = plan.job_id
+    return Outstanding(beneficiaries=beneficiaries, victims=frozenset(victims), yielded=yielded)
+
+
+def _quota_held(plans: Sequence[Plan]) -> frozenset[str]:
+    """Jobs under a hold of ours that is not being taken back already."""
+    return frozenset(
+        plan.job_id
+        for plan in plans
+        if plan.kind == PlanKind.QUOTA and plan.state == PlanState.EXECUTING and not plan.undo_reason
+    )

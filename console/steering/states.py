@@ -1,0 +1,54 @@
+"""Which moves a plan and an action may make. Every change of state goes through `move`, which is a compare-and-set."""
+
+from typing import Any
+
+from console.steering.models import ActionState, Plan, PlannedAction, PlanState
+
+PLAN_MOVES: dict[str, frozenset[str]] = {
+    PlanState.PROPOSED: frozenset(
+        {PlanState.APPROVED, PlanState.REJECTED, PlanState.EXPIRED, PlanState.SUPERSEDED}
+    ),
+    PlanState.APPROVED: frozenset({PlanState.EXECUTING, PlanState.EXPIRED, PlanState.SUPERSEDED}),
+    PlanState.EXECUTING: frozenset({PlanState.VERIFIED, PlanState.UNDONE, PlanState.FAILED}),
+}
+
+ACTION_MOVES: dict[str, frozenset[str]] = {
+    ActionState.PLANNED: frozenset({ActionState.EXECUTING, ActionState.EXPIRED}),
+    ActionState.EXECUTING: frozenset(
+        {ActionState.PLANNED, ActionState.ISSUED, ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED}
+    ),
+    ActionState.ISSUED: frozenset(
+        {ActionState.PLANNED, ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED}
+    ),
+}
+
+
+class IllegalMoveError(Exception):
+    """A state change that the tables above do not allow: a defect in the caller."""
+
+
+def _check(moves: dict[str, frozenset[str]], before: str, after: str) -> None:
+    if after not in moves.get(before, frozenset()):
+        raise IllegalMoveError(f"{before} → {after} is not an allowed move")
+
+
+def move_plan(plan: Plan, after: PlanState, **changes: Any) -> bool:
+    """Move a plan on, with further field changes. False when somebody else moved it first (nothing changed)."""
+    _check(PLAN_MOVES, plan.state, after)
+    return _swap(plan, after, changes)
+
+
+def move_action(action: PlannedAction, after: ActionState, **changes: Any) -> bool:
+    """Move an action on, with further field changes. False when somebody else moved it first (nothing changed)."""
+    _check(ACTION_MOVES, action.state, after)
+    return _swap(action, after, changes)
+
+
+def _swap(row: Plan | PlannedAction, after: str, changes: dict[str, Any]) -> bool:
+    manager = type(row)._default_manager  # noqa: SLF001 - Django's documented name for it
+    if not manager.filter(pk=row.pk, state=row.state).update(state=after, **changes):
+        return False
+    row.state = after
+    for name, value in changes.items():
+        setattr(row, name, value)
+    return True

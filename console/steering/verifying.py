@@ -1,0 +1,162 @@
+"""Believing only what is seen: actions and plans move on by the next observation, never by an exit code.
+
+1. An issued action whose effect is seen is verified; an overdue one is planned again, a few times, then failed.
+2. A claimed action whose process died (still `executing` when a new cycle holds the lease) is judged the same way.
+3. A plan whose beneficiary runs gets its releases; one that cannot reach that any more is undone: no further stop,
+   releases at once, the beneficiary's priority given back.
+4. When nothing is left to do, the plan is over: verified or undone.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from console.core import clock
+from console.steering.acting import request_undo
+from console.steering.facts import PartitionFacts
+from console.steering.journal import tell_action, tell_plan
+from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.states import move_action, move_plan
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.policy import Enforcement
+
+OVERDUE = timedelta(seconds=10)
+"""How long an effect may take to be seen before the action is issued again."""
+ATTEMPTS = 3
+PATIENT = frozenset({ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY})
+"""Never given up: a victim must not stay held for ever."""
+STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+FINAL = frozenset({ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED})
+
+Jobs = Mapping[str, ObservedJob]
+
+
+def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFacts]) -> None:
+    """Move every open plan and its actions on, by what is seen. Must run inside a transaction."""
+    for plan in plans:
+        if plan.state != PlanState.EXECUTING:
+            continue
+        for action in plan.actions.all():
+            if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
+                _judge(action, jobs.get(action.job_id))
+        if plan.kind == PlanKind.PREEMPT:
+            _watch_beneficiary(plan, jobs.get(plan.job_id), policies.get(plan.partition))
+        _drop_what_is_not_needed(plan)
+        _finish(plan)
+
+
+def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
+    """Whether the cluster is in the state that the action wanted. A job that is gone needs nothing more."""
+    kind = ActionKind(action.kind)
+    if job is None or kind == ActionKind.SIGNAL:
+        return True
+    if kind in STOPS:
+        same_run = (job.start or 0, job.restarts) == (action.run_start, action.run_restarts)
+        return not same_run and job.state != JobState.COMPLETING
+    if job.state != JobState.PENDING:
+        return kind != ActionKind.RELEASE or job.state == JobState.RUNNING
+    if kind == ActionKind.PRIORITISE:
+        return job.priority >= int(action.value)
+    if kind == ActionKind.RESTORE_PRIORITY:
+        return job.priority < int(action.value)
+    return job.held if kind == ActionKind.HOLD else not job.held
+
+
+def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
+    now = clock.now()
+    if is_seen(action, job):
+        if move_action(action, ActionState.VERIFIED, verified_at=now):
+            tell_action(action, "action.verified")
+        return
+    if job is not None and job.state == JobState.COMPLETING:
+        return  # It is on its way; ending may take as long as the site's epilog does.
+    orphan = action.state == ActionState.EXECUTING
+    if not orphan and not _is_overdue(action, now):
+        return
+    if action.attempts >= ATTEMPTS and action.kind not in PATIENT:
+        if move_action(action, ActionState.FAILED, detail=f"Not seen to work after {action.attempts} attempts."):
+            tell_action(action, "action.failed", reason=action.detail)
+            request_undo(action.plan, f"{action.kind} of {action.job_id} did not work: {action.detail}")
+    else:
+        move_action(action, ActionState.PLANNED)
+
+
+def _is_overdue(action: PlannedAction, now: datetime) -> bool:
+    return action.issued_at is None or now - action.issued_at > OVERDUE
+
+
+def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFacts | None) -> None:
+    if plan.started_at or plan.undo_reason:
+        return
+    now = clock.now()
+    if job is not None and job.state != JobState.PENDING:
+        Plan.objects.filter(pk=plan.pk).update(started_at=now)
+        plan.started_at = now
+    elif job is None:
+        request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
+    elif facts is None or facts.policy.enforcement != Enforcement.ENFORCE:
+        request_undo(plan, "The partition no longer enforces its plans.")
+    elif plan.deadline and now > plan.deadline:
+        request_undo(plan, f"{plan.job_id} had not started by the deadline.")
+
+
+def _drop_what_is_not_needed(plan: Plan) -> None:
+    """Expire the actions that have lost their reason, and add what undoing needs."""
+    if not plan.started_at and not plan.undo_reason:
+        return
+    why = plan.undo_reason or f"{plan.job_id} runs already."
+    actions = list(plan.actions.all())
+    taking_back = {ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY}
+    for action in actions:
+        if action.state == ActionState.PLANNED and action.kind not in taking_back:
+            _expire(action, why)
+    for action in actions:
+        if action.state == ActionState.PLANNED and action.kind == ActionKind.RELEASE:
+            _expire_idle_release(action, actions)
+    if plan.undo_reason and plan.kind == PlanKind.PREEMPT:
+        _restore_priority(plan, actions)
+
+
+def _expire(action: PlannedAction, why: str) -> None:
+    if move_action(action, ActionState.EXPIRED, detail=why):
+        tell_action(action, "action.expired", reason=why)
+
+
+def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction]) -> None:
+    """A release has nothing to do when the job was never stopped (or held) by this plan."""
+    holds = {ActionKind.REQUEUE_HOLD, ActionKind.HOLD}
+    theirs = [a for a in actions if a.job_id == release.job_id and a.kind in holds]
+    if all(a.state in (ActionState.EXPIRED, ActionState.FAILED) for a in theirs):
+        move_action(release, ActionState.EXPIRED, detail="It was never stopped.")
+
+
+def _restore_priority(plan: Plan, actions: Sequence[PlannedAction]) -> None:
+    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in (ActionState.ISSUED, ActionState.VERIFIED)]
+    if raised and not any(a.kind == ActionKind.RESTORE_PRIORITY for a in actions):
+        first = raised[0]
+        PlannedAction.objects.create(
+            plan=plan,
+            cluster=plan.cluster,
+            kind=ActionKind.RESTORE_PRIORITY,
+            order=5,
+            job_id=first.job_id,
+            run_start=first.run_start,
+            run_restarts=first.run_restarts,
+            job_name=first.job_name,
+            user=first.user,
+            value=first.value,
+        )
+        plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - see the new row
+
+
+def _finish(plan: Plan) -> None:
+    """Close the plan when nothing is left to do."""
+    if not (plan.started_at or plan.undo_reason):
+        return
+    if any(action.state not in FINAL for action in plan.actions.all()):
+        return
+    done = plan.started_at is not None or plan.kind == PlanKind.QUOTA
+    state = PlanState.VERIFIED if done else PlanState.UNDONE
+    outcome = plan.undo_reason or f"{plan.job_id} runs."
+    if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
+        tell_plan(plan, f"plan.{state.value}", before={"state": "executing"}, after={"state": state.value}, reason=outcome)

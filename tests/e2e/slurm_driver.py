@@ -1,0 +1,105 @@
+"""Driving the real thing: a private Slurm, our cycle, and the document's examples typed with sbatch."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from console.cluster.connect import configured_cluster
+from console.cluster.models import Cluster
+from console.partitions.services import activate_policy, ensure_partition
+from console.steering.cycle import Report, run_cycle
+from console.steering.models import Plan
+from deploy.private_slurm import PrivateSlurm
+
+SLEEP = "#!/bin/bash\nsleep 600 & wait\n"
+PATIENCE_S = 40.0
+
+
+@dataclass
+class Driver:
+    """Submits as a user would, steers as the worker would, and waits for what must come."""
+
+    slurm: PrivateSlurm
+    cluster: Cluster = field(default_factory=configured_cluster)
+    ids: dict[str, str] = field(default_factory=dict)
+    reports: list[Report] = field(default_factory=list)
+
+    def policy(self, partition: str, **keys: Any) -> None:
+        """Put a policy in force, as a partition administrator would."""
+        row = ensure_partition(cluster=self.cluster, name=partition)
+        document = {"name": partition, "enforcement": "enforce", "grace_s": 0, **keys}
+        activate_policy(actor="dave", partition=row, document=document, reason="For this test.", based_on=None)
+
+    def submit(self, user: str, name: str, *args: str, script: str = SLEEP) -> str:
+        """`sbatch` as `user`; the job is known by its name from then on."""
+        self.ids[name] = str(self.slurm.submit(user, "-J", name, *args, script=script))
+        return self.ids[name]
+
+    def running(self, user: str, name: str, *args: str, script: str = SLEEP) -> str:
+        """Submit and wait until it runs."""
+        job = self.submit(user, name, *args, script=script)
+        self.slurm.wait_for_state(job, "RUNNING")
+        return job
+
+    def states(self) -> dict[str, str]:
+        """Slurm's own state by the job's name."""
+        states = self.slurm.states()
+        return {name: states.get(job, "ENDED") for name, job in self.ids.items()}
+
+    def steer(self) -> Report:
+        """One cycle; the lease is always free here."""
+        report = run_cycle(self.cluster)
+        assert report is not None
+        self.reports.append(report)
+        return report
+
+    def steer_until(self, done: Callable[[], bool], what: str) -> None:
+        """Cycles as the timer would run them, until `done`."""
+        until = time.monotonic() + PATIENCE_S
+        while not done():
+            if time.monotonic() > until:
+                lines = self.reports[-1].lines if self.reports else []
+                raise AssertionError(f"{what}: not within {PATIENCE_S:.0f} s. {self.states()} {lines}")
+            self.steer()
+            time.sleep(0.2)
+
+    def steer_until_running(self, *names: str) -> None:
+        """Cycles until all of these run."""
+        self.steer_until(lambda: self._all(names, "RUNNING"), f"{names} run")
+
+    def steer_quietly(self, cycles: int = 5) -> None:
+        """A few cycles in which nothing is expected to happen."""
+        for _ in range(cycles):
+            self.steer()
+            time.sleep(0.2)
+
+    def steer_until_settled(self) -> None:
+        """Cycles until no plan is open."""
+        self.steer_until(lambda: not self.open_plans(), "all plans are over")
+
+    def open_plans(self) -> list[Plan]:
+        """Plans that are being carried out."""
+        return list(Plan.objects.filter(cluster=self.cluster, state__in=("approved", "executing")))
+
+    def restarts(self) -> dict[str, int]:
+        """How often each job was requeued."""
+        rows = self.slurm.squeue("%i %r", "-t", "all")
+        assert rows is not None
+        counts = {}
+        for name, job in self.ids.items():
+            shown = self.slurm.run(["scontrol", "-o", "show", "job", job]).stdout
+            counts[name] = int(shown.split("Restarts=")[1].split()[0]) if "Restarts=" in shown else -1
+        return counts
+
+    def stopped(self) -> set[str]:
+        """The names of the jobs that were requeued at least once."""
+        return {name for name, count in self.restarts().items() if count > 0}
+
+    def cancel(self, *names: str) -> None:
+        """The owner ends a job, as if it were done."""
+        self.slurm.run(["scancel", *(self.ids[name] for name in names)])
+
+    def _all(self, names: Iterable[str], state: str) -> bool:
+        states = self.states()
+        return all(states[name] == state for name in names)
