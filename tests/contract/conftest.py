@@ -1,0 +1,25 @@
+"""The fixture that runs every test of this folder on every adapter."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract import simulator_harness
+from tests.contract.harness import Harness
+
+
+@pytest.fixture(params=["simulator", "stored", pytest.param("slurm", marks=pytest.mark.slurm)])
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
+    """An empty cluster behind each adapter in turn; a real Slurm is emptied again afterwards."""
+    if request.param == "simulator":
+        yield simulator_harness.in_memory()
+    elif request.param == "stored":
+        yield simulator_harness.in_file(tmp_path / "cluster.json")
+    else:
+        # Imported only here: the private Slurm is for machines that have one.
+        from tests.contract.slurm_harness import SlurmHarness
+
+        slurm = request.getfixturevalue("private_slurm")
+        with SlurmHarness(slurm) as slurm_harness:
+            yield slurm_harness

@@ -1,0 +1,129 @@
+"""Contract: actions on pending jobs: putting first, holding, releasing; answers when nothing is to do."""
+
+import pytest
+
+from scheduler.model.actions import Action, ActionKind, OutcomeKind
+from scheduler.model.jobs import JobState, RunKey
+from tests.contract.harness import (
+    HIGHEST,
+    Harness,
+    Work,
+    apply_to,
+    fill,
+    find,
+    start,
+    state_of,
+    wait_for,
+    wait_pending,
+)
+
+VALUES = {ActionKind.PRIORITISE: HIGHEST, ActionKind.SIGNAL: "USR1"}
+WHOLE = Work(partitions=("x",), cpus=8)
+
+
+def test_the_prioritised_job_starts_before_those_that_came_first(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    first, second = wait_pending(harness, WHOLE), wait_pending(harness, WHOLE)
+
+    [outcome] = apply_to(harness, ActionKind.PRIORITISE, second, value=HIGHEST)
+    assert outcome.kind is OutcomeKind.DONE
+    assert find(harness.cluster.observe(), second.id).priority == int(HIGHEST)
+    harness.cancel(filler.id)
+
+    seen = wait_for(harness, JobState.RUNNING, second.id)
+    assert state_of(seen, first.id) is JobState.PENDING
+
+
+def test_a_restored_priority_puts_a_job_back_into_its_place(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    first, second = wait_pending(harness, WHOLE), wait_pending(harness, WHOLE)
+
+    assert apply_to(harness, ActionKind.PRIORITISE, second, value=HIGHEST)[0].ok
+    assert apply_to(harness, ActionKind.RESTORE_PRIORITY, second)[0].ok
+    restored = find(harness.cluster.observe(), second.id)
+    assert not restored.held
+    assert 0 < restored.priority < int(HIGHEST)
+    harness.cancel(filler.id)
+
+    seen = wait_for(harness, JobState.RUNNING, first.id)
+    assert state_of(seen, second.id) is JobState.PENDING
+
+
+def test_a_held_job_stays_where_it_is_until_it_is_released(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    job = wait_pending(harness, WHOLE)
+
+    assert apply_to(harness, ActionKind.HOLD, job)[0].kind is OutcomeKind.DONE
+    harness.cancel(filler.id)
+    wait_for(harness, None, filler.id)
+    harness.pass_time(3)
+    held = find(harness.cluster.observe(), job.id)
+    assert (held.state, held.held, held.priority) == (JobState.PENDING, True, 0)
+
+    assert apply_to(harness, ActionKind.RELEASE, held)[0].kind is OutcomeKind.DONE
+    assert not find(wait_for(harness, JobState.RUNNING, job.id), job.id).held
+
+
+def test_a_job_held_by_its_user_can_be_released(harness: Harness) -> None:
+    job = wait_pending(harness, Work(held=True))
+
+    assert apply_to(harness, ActionKind.RELEASE, job)[0].ok
+    wait_for(harness, JobState.RUNNING, job.id)
+
+
+@pytest.mark.parametrize("kind", [ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.HOLD])
+def test_doing_it_twice_is_as_good_as_once(harness: Harness, kind: ActionKind) -> None:
+    fill(harness, "n1")
+    job = wait_pending(harness, WHOLE)
+    value = VALUES.get(kind, "")
+
+    assert apply_to(harness, kind, job, value=value)[0].ok
+    after_once = find(harness.cluster.observe(), job.id)
+    assert apply_to(harness, kind, job, value=value)[0].ok
+
+    after_twice = find(harness.cluster.observe(), job.id)
+    assert (after_twice.priority, after_twice.held) == (after_once.priority, after_once.held)
+
+
+def test_releasing_what_runs_already_is_a_success_and_changes_nothing(harness: Harness) -> None:
+    job = start(harness, Work())
+
+    assert apply_to(harness, ActionKind.RELEASE, job)[0].kind is OutcomeKind.ALREADY
+    assert find(harness.cluster.observe(), job.id).run == job.run
+
+
+def test_holding_a_job_that_has_started_meanwhile_does_not_stop_it(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    pending = wait_pending(harness, WHOLE)
+    harness.cancel(filler.id)
+    running = find(wait_for(harness, JobState.RUNNING, pending.id), pending.id)
+
+    assert apply_to(harness, ActionKind.HOLD, pending)[0].kind is OutcomeKind.GONE
+    harness.pass_time(2)
+    assert find(harness.cluster.observe(), pending.id).run == running.run
+
+
+@pytest.mark.parametrize("kind", list(ActionKind))
+def test_an_action_on_a_job_that_does_not_exist_answers_gone(harness: Harness, kind: ActionKind) -> None:
+    action = Action(kind, RunKey("987654", 1_600_000_000, 0), value=VALUES.get(kind, ""))
+
+    [outcome] = harness.cluster.apply([action])
+
+    assert outcome.kind is OutcomeKind.GONE
+    assert outcome.detail
+
+
+def test_one_bad_job_does_not_spoil_a_call_for_many(harness: Harness) -> None:
+    fill(harness, "n1")
+    jobs = [wait_pending(harness, WHOLE) for _ in range(2)]
+    runs = [jobs[0].run, RunKey("987654", 0, 0), jobs[1].run]
+
+    outcomes = harness.cluster.apply([Action(ActionKind.HOLD, run) for run in runs])
+
+    assert [outcome.kind for outcome in outcomes] == [OutcomeKind.DONE, OutcomeKind.GONE, OutcomeKind.DONE]
+    seen = harness.cluster.observe()
+    assert all(find(seen, job.id).held for job in jobs)
+
+
+def test_nothing_to_do_is_nothing_done(harness: Harness) -> None:
+    assert list(harness.cluster.apply([])) == []
