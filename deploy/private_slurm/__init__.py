@@ -1,7 +1,10 @@
-"""A private, real Slurm on this machine, for demonstrations and tests: see `PrivateSlurm` and `python -m deploy.private_slurm`."""
+"""A private, real Slurm on this machine, for demonstrations and tests.
 
-from .cluster import DEFAULT_USERS, PrivateSlurm
-from .config import Partition
-from .errors import PrivateSlurmError
+In Python: `PrivateSlurm`; by hand: `python -m deploy.private_slurm up`.
+"""
+
+from deploy.private_slurm.cluster import DEFAULT_USERS, PrivateSlurm
+from deploy.private_slurm.config import Partition
+from deploy.private_slurm.errors import PrivateSlurmError
 
 __all__ = ["DEFAULT_USERS", "Partition", "PrivateSlurm", "PrivateSlurmError"]

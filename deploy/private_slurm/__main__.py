@@ -8,16 +8,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from . import users
-from .cluster import DEFAULT_USERS, PrivateSlurm
-from .errors import PrivateSlurmError
+from deploy.private_slurm import users
+from deploy.private_slurm.cluster import DEFAULT_USERS, PrivateSlurm
+from deploy.private_slurm.errors import PrivateSlurmError
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class _Ended(Exception):
+class _Ended(BaseException):
     """A signal asked for the end."""
 
 
 def _on_signal(number: int, _frame: FrameType | None) -> None:
+    for again in ENDING:
+        signal.signal(again, signal.SIG_IGN)  # one is enough; do not disturb the end
     raise _Ended(signal.Signals(number).name)
 
 
@@ -26,14 +30,20 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="start a private Slurm and keep it until Ctrl-C")
     up.add_argument("--root", type=Path, help="folder of everything (default: a new one in /tmp)")
-    up.add_argument("--keep", action="store_true", help="leave the folder, with its logs, when Slurm has ended")
+    up.add_argument(
+        "--keep", action="store_true", help="leave the folder, with its logs, when Slurm has ended"
+    )
     up.add_argument("--nodes", type=int, default=4)
     up.add_argument("--cpus", type=int, default=8, help="per node")
     up.add_argument("--gpus", type=int, default=8, help="per node")
     up.add_argument("--mem-mb", type=int, default=16_000, help="per node")
     up.add_argument("--name", default="dev", help="ClusterName (default: dev)")
-    up.add_argument("--users", default=",".join(DEFAULT_USERS), help="ordinary users, made if they do not exist")
-    commands.add_parser("remove-users", help="remove the ordinary users that were made on this host for a private Slurm")
+    up.add_argument(
+        "--users", default=",".join(DEFAULT_USERS), help="ordinary users, made if they do not exist"
+    )
+    commands.add_parser(
+        "remove-users", help="remove the ordinary users that were made on this host for a private Slurm"
+    )
     return parser
 
 
@@ -61,7 +71,7 @@ def _up(args: argparse.Namespace) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in ENDING:
         signal.signal(number, _on_signal)
     try:
         if args.command == "remove-users":

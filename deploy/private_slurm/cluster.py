@@ -1,39 +1,38 @@
-"""A private, real Slurm on this machine: its own munged, slurmctld and several slurmd, all of it in one folder."""
+"""A private, real Slurm on this machine: its own munged, slurmctld and several slurmd, all in one folder."""
 
-import os
 import secrets
 import shutil
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import config, host
-from .client import Client
-from .errors import PortsTaken, PrivateSlurmError, with_logs
-from .processes import Keeper
-from .users import ensure_users
+from deploy.private_slurm import config, host
+from deploy.private_slurm.client import Client
+from deploy.private_slurm.errors import PortsTakenError, PrivateSlurmError, with_logs
+from deploy.private_slurm.processes import MARK, ROOT_VARIABLE, Daemon, Keeper, end_orphans, locked
+from deploy.private_slurm.users import ensure_users
 
 DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
 START_S = 60.0
 START_TRIES = 4
-_MARK = ".private-slurm"
-_PORT_TROUBLE = ("Address already in use", "Unable to bind", "bind(): ", "Error creating slurm stream socket")
+PORT_TAKEN = "Address already in use"
 
 
-@dataclass
+@dataclass(eq=False)
 class PrivateSlurm(Client):
     """
-    A Slurm of `nodes` nodes n1…, each with `cpus` CPUs, `gpus` GPUs (typed by `gpu_types`, one per node) and `mem_mb` MB.
+    A Slurm of nodes n1…, each with `cpus` CPUs, `gpus` GPUs (`gpu_types`: one per node) and `mem_mb` MB.
 
-    `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new, empty, or one
-    that a private Slurm has used before; its state is then started afresh. Every process ends with `stop()`, with the end
-    of the `with` block, and with the process that started it, however that ends.
+    `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new,
+    empty, or one that a private Slurm has used before, whose state is then thrown away. `options` are further
+    settings of slurm.conf, or others than ours. Every process ends with `stop()`, with the end of the `with`
+    block, and with the process that started it, however that ends.
     """
 
     root: Path
@@ -46,13 +45,14 @@ class PrivateSlurm(Client):
     users: Sequence[str] = DEFAULT_USERS
     name: str = "dev"
     gpu_types: Sequence[str] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
     remove_root: bool = False
     start_s: float = START_S
     _keeper: Keeper | None = field(default=None, init=False, repr=False)
     _layout: config.Layout = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.root = Path(os.path.abspath(self.root))
+        self.root = self.root.resolve()
         self.partitions = tuple(self.partitions) or config.default_partitions(self.nodes)
         self.gpu_types = tuple(self.gpu_types) or config.default_gpu_types(self.nodes)
         self._layout = config.Layout(self.root, self.root)
@@ -85,16 +85,15 @@ class PrivateSlurm(Client):
         return self._started().running()
 
     def start(self) -> Self:
-        """Starts everything and returns when every node is idle; another try with other ports where one was taken."""
+        """Starts everything; returns when every node is idle. Where a port was taken, others are tried."""
         reason = self.unavailable_reason()
         if reason:
             raise PrivateSlurmError(reason)
         if self._keeper:
             raise PrivateSlurmError(f"the private Slurm in {self.root} is already running")
-        remove = self._make_folders()
         ensure_users(self.users)
-        self._make_work_folders()
-        self._keeper = Keeper(self.root, self.logs / "keeper.log", remove)
+        remove_at_end = self._make_folders()
+        self._keeper = Keeper(self.root, self.logs / "keeper.log", remove_at_end)
         try:
             self._start_with_retries()
         except BaseException:
@@ -106,7 +105,10 @@ class PrivateSlurm(Client):
         """Ends every process of this Slurm, jobs included. Once is enough, twice is harmless."""
         keeper, self._keeper = self._keeper, None
         if keeper:
-            keeper.close()
+            try:
+                keeper.close()
+            finally:
+                end_orphans(self.root)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -116,27 +118,28 @@ class PrivateSlurm(Client):
     ) -> None:
         self.stop()
 
-    def stop_daemon(self, name: str, number: int = signal.SIGTERM) -> None:
-        """Ends one daemon, for tests of what happens without it. Jobs go on."""
+    def stop_daemon(self, name: str, number: signal.Signals = signal.SIGTERM) -> None:
+        """Ends one daemon (see `daemons`), for tests of what happens without it. Jobs go on."""
         self._started().end(name, number)
 
     def start_daemon(self, name: str) -> None:
-        """Starts a daemon that `stop_daemon` has ended; does not wait until it answers."""
-        argv, log = self._daemon_lines()[name]
-        self._started().start(name, argv, log if name == "munged" else _output(log), self._daemon_env())
+        """Starts a daemon that `stop_daemon` has ended, and waits until slurmctld answers if it is that."""
+        self._started().start(name, self._daemons()[name], self._daemon_env())
+        if name == "slurmctld":
+            self._wait(lambda: self._answers(["sinfo", "-h"]), time.monotonic() + self.start_s, [name])
 
-    # --- starting -------------------------------------------------------------------------------------------------
+    # --- starting ---
 
     def _check(self) -> None:
         for name, value, least in (("nodes", self.nodes, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):
             if value < least:
                 raise PrivateSlurmError(f"{name} must be at least {least}, not {value}")
         if len(self.gpu_types) != self.nodes:
-            raise PrivateSlurmError(f"gpu_types must name one type per node ({self.nodes}), not {len(self.gpu_types)}")
+            raise PrivateSlurmError(f"gpu_types: {len(self.gpu_types)} types for {self.nodes} nodes")
         for partition in self.partitions:
             for number in partition.nodes:
                 if not 1 <= number <= self.nodes:
-                    raise PrivateSlurmError(f"partition {partition.name!r} names node {number} of {self.nodes}")
+                    raise PrivateSlurmError(f"partition {partition.name!r}: there is no node n{number}")
 
     def _started(self) -> Keeper:
         if self._keeper is None:
@@ -144,31 +147,35 @@ class PrivateSlurm(Client):
         return self._keeper
 
     def _make_folders(self) -> list[Path]:
-        """Makes the folders; returns what the keeper shall remove at the end."""
-        ours = not self.root.exists() or not any(self.root.iterdir())
-        if not ours and not (self.root / _MARK).exists():
-            raise PrivateSlurmError(f"{self.root} is not empty and not made by a private Slurm; choose a new folder")
+        """Makes the folders and the GPU devices; returns what the keeper shall remove at the end."""
+        if self.root.exists() and any(self.root.iterdir()) and not (self.root / MARK).exists():
+            raise PrivateSlurmError(
+                f"{self.root} has files that no private Slurm has made; choose a new or empty folder"
+            )
         self.root.mkdir(parents=True, exist_ok=True)
         host.check_reachable(self.root)
-        (self.root / _MARK).touch()
+        with locked(self.root / MARK):
+            end_orphans(self.root)
         alias = host.short_alias(self.root)
         self._layout = config.Layout(self.root, alias or self.root)
-        for stale in ("state", "spool", "munge"):
+        for stale in ("state", "spool", "munge", "log"):
             shutil.rmtree(self.root / stale, ignore_errors=True)
         for folder in ("state", "spool", "munge", "log", "work", "dev"):
             (self.root / folder).mkdir(exist_ok=True)
-        for number in range(1, self.nodes + 1):
-            self._make_node_folders(f"n{number}")
+        self._make_node_folders()
+        self._make_work_folders()
         return ([alias.parent] if alias else []) + ([self.root] if self.remove_root else [])
 
-    def _make_node_folders(self, node: str) -> None:
-        (self.root / "spool" / node).mkdir()
-        (self.root / "dev" / node).mkdir(exist_ok=True)
-        for index in range(self.gpus):
-            host.make_device(self._layout.device(node, index))
+    def _make_node_folders(self) -> None:
+        for number in range(1, self.nodes + 1):
+            node = f"n{number}"
+            (self.root / "spool" / node).mkdir()
+            (self.root / "dev" / node).mkdir(exist_ok=True)
+            for index in range(self.gpus):
+                host.make_device(self.root / "dev" / node / f"gpu{index}")
 
     def _make_work_folders(self) -> None:
-        """A folder everybody may write in, like /tmp, with a folder of its own for each user."""
+        """A folder everybody may write in, like /tmp, and in it one for each user."""
         self.work.chmod(0o1777)
         for user in self.users:
             home = self.work / user
@@ -182,78 +189,92 @@ class PrivateSlurm(Client):
             tried.update(ports)
             try:
                 return self._start_once(ports)
-            except PortsTaken:
+            except PortsTakenError:
                 if attempt == START_TRIES:
                     raise
                 self._started().end_all()
+        return None
 
     def _start_once(self, ports: Sequence[int]) -> None:
-        self._write_config(ports)
         until = time.monotonic() + self.start_s
-        lines = self._daemon_lines()
-        for _, log in lines.values():
-            log.unlink(missing_ok=True)
-            _output(log).unlink(missing_ok=True)
+        self._write_config(ports)
+        daemons = self._daemons()
+        for daemon in daemons.values():
+            daemon.output.unlink(missing_ok=True)
+            daemon.log.unlink(missing_ok=True)
+        self._layout.munge_socket.unlink(missing_ok=True)
         keeper, env = self._started(), self._daemon_env()
-        munged, log = lines.pop("munged")
-        keeper.start("munged", munged, log, env)
-        self._wait(self._layout.munge_socket.exists, until)
-        for name, (argv, log) in lines.items():
-            keeper.start(name, argv, _output(log), env)
-        self._wait(self._ready, until)
+        keeper.start("munged", daemons.pop("munged"), env)
+        self._wait(self._layout.munge_socket.exists, until, ["munged"])
+        for name, daemon in daemons.items():
+            keeper.start(name, daemon, env)
+        self._wait(self._ready, until, ["munged", *daemons])
 
     def _write_config(self, ports: Sequence[int]) -> None:
         hardware = config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
-        me = socket.gethostname().split(".")[0]
-        self.conf.write_text(config.slurm_conf(self.name, me, ports, hardware, self.partitions, self._layout))
-        (self.root / "gres.conf").write_text(config.gres_conf(hardware, self._layout))
+        names = config.Names(self.name, socket.gethostname().split(".")[0])
+        settings = config.settings(names, ports[0], hardware, self._layout) | dict(self.options)
+        self.conf.write_text(config.slurm_conf(settings, names, ports[1:], hardware, self.partitions))
+        (self.root / "gres.conf").write_text(config.gres_conf(hardware, self.root / "dev"))
         (self.root / "cgroup.conf").write_text("CgroupAutomount=no\n")
-        key = self._layout.munge / "key"
+        key = self.root / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
 
     def _daemon_env(self) -> dict[str, str]:
-        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env}
+        return {"PATH": host.search_path(), "LANG": "C.UTF-8", ROOT_VARIABLE: str(self.root), **self.env}
 
-    def _daemon_lines(self) -> dict[str, tuple[list[str], Path]]:
-        """Per daemon: its command line and its log, in the order of starting."""
-        munge = self._layout.munge
-        munged = [host.command("munged"), "--foreground", f"--socket={self._layout.munge_socket}"]
-        munged += [f"--key-file={munge / 'key'}", f"--pid-file={munge / 'pid'}", f"--seed-file={munge / 'seed'}"]
-        # In the foreground munged logs to its standard error, which is this file.
-        lines = {"munged": (munged, self.logs / "munged.log")}
-        conf = str(self.conf)
-        lines["slurmctld"] = ([host.command("slurmctld"), "-D", "-f", conf], self.logs / "slurmctld.log")
+    def _daemons(self) -> dict[str, Daemon]:
+        """All daemons by name, in the order of starting."""
+        munge, conf = self.root / "munge", str(self.conf)
+        munged = (
+            *(host.command("munged"), "--foreground", f"--socket={self._layout.munge_socket}"),
+            *(f"--key-file={munge / 'key'}", f"--pid-file={munge / 'pid'}", f"--seed-file={munge / 'seed'}"),
+        )
+        munged_log = self.logs / "munged.log"
+        found = {"munged": Daemon(munged, munged_log, munged_log)}
+        found["slurmctld"] = self._daemon("slurmctld", (host.command("slurmctld"), "-D", "-f", conf))
         for number in range(1, self.nodes + 1):
-            argv = [host.command("slurmd"), "-D", "-N", f"n{number}", "-f", conf]
-            lines[f"slurmd-n{number}"] = (argv, self.logs / f"slurmd-n{number}.log")
-        return lines
+            name, node = f"slurmd-n{number}", f"n{number}"
+            found[name] = self._daemon(name, (host.command("slurmd"), "-D", "-N", node, "-f", conf))
+        return found
 
-    def _wait(self, done: Callable[[], bool], until: float) -> None:
+    def _daemon(self, name: str, argv: tuple[str, ...]) -> Daemon:
+        # The output repeats the log, and has what was said before there was a log.
+        return Daemon(argv, self.logs / f"{name}.out", self.logs / f"{name}.log")
+
+    # --- waiting ---
+
+    def _wait(self, done: Callable[[], bool], until: float, needed: Sequence[str]) -> None:
+        """Waits until `done()`; an error when one of the daemons `needed` ends before, or at `until`."""
+        keeper = self._started()
         while not done():
-            ended = self._started().ended()
+            ended = [name for name in keeper.ended() if name in needed]
             if ended:
-                raise self._failure(f"{', '.join(ended)} ended while the private Slurm was starting", list(ended))
+                raise self._failure(f"{', '.join(ended)} ended while starting", ended)
             if time.monotonic() > until:
-                raise self._failure(f"the private Slurm was not ready within {self.start_s:.0f} s", list(self.daemons()))
+                raise self._failure(f"not ready within {self.start_s:.0f} s", needed)
             time.sleep(0.05)
 
     def _ready(self) -> bool:
-        """Every node is idle, and Slurm knows as many GPUs as it should."""
+        return self._answers(["sinfo", "--noheader", "-N", "-o", "%N %T"], {"idle"})
+
+    def _answers(self, argv: Sequence[str], states: set[str] | None = None) -> bool:
+        """Whether a command succeeds and, if given, says only these states, one line per node."""
         try:
-            done = self.run(["sinfo", "--noheader", "-N", "-o", "%N %T"], timeout_s=5.0, check=False)
+            done = self.run(argv, timeout_s=5.0, check=False)
         except subprocess.TimeoutExpired:
             return False
-        states = {tuple(line.split()) for line in done.stdout.splitlines()}
-        return states == {(f"n{number}", "idle") for number in range(1, self.nodes + 1)}
+        if done.returncode != 0 or states is None:
+            return done.returncode == 0
+        said = {tuple(line.split()) for line in done.stdout.splitlines()}
+        return {state for _, state in said} == states and len(said) == self._nodes_in_partitions()
 
-    def _failure(self, message: str, names: Sequence[str]) -> PrivateSlurmError:
-        logs = [self._daemon_lines()[name][1] for name in names]
-        text = with_logs(message, [log if log.exists() else _output(log) for log in logs])
-        taken = any(trouble in text for trouble in _PORT_TROUBLE)
-        return PortsTaken(text) if taken else PrivateSlurmError(text)
+    def _nodes_in_partitions(self) -> int:
+        return len({number for partition in self.partitions for number in partition.nodes})
 
-
-def _output(log: Path) -> Path:
-    """Where a Slurm daemon's standard output goes: it repeats the log, but has what was said before there was one."""
-    return log.with_suffix(".out")
+    def _failure(self, what: str, names: Sequence[str]) -> PrivateSlurmError:
+        daemons = [self._daemons()[name] for name in names]
+        logs = [daemon.log if daemon.log.exists() else daemon.output for daemon in daemons]
+        text = with_logs(f"the private Slurm in {self.root} does not start: {what}", logs)
+        return PortsTakenError(text) if PORT_TAKEN in text else PrivateSlurmError(text)

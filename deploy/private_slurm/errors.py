@@ -7,15 +7,15 @@ TAIL_LINES = 12
 
 
 class PrivateSlurmError(RuntimeError):
-    """The private Slurm cannot be started or used; the message says what to do, and shows the logs where they help."""
+    """The private Slurm cannot be started or used; the message shows the logs where they help."""
 
 
-class PortsTaken(PrivateSlurmError):
+class PortsTakenError(PrivateSlurmError):
     """Somebody else took one of the chosen ports first; another try with other ports helps."""
 
 
 def tail(path: Path, lines: int = TAIL_LINES) -> str:
-    """The last lines of a log file, indented, errors first if they are further up; empty text for a missing file."""
+    """The last lines of a log file, before them the errors further up; nothing for a missing file."""
     if not path.is_file():
         return ""
     all_lines = path.read_text(errors="replace").splitlines()

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from .errors import PrivateSlurmError
+from deploy.private_slurm.errors import PrivateSlurmError
 
 COMMANDS = {
     "munged": "munge",
@@ -20,6 +20,7 @@ COMMANDS = {
     "squeue": "slurm-client",
     "scontrol": "slurm-client",
     "useradd": "passwd",
+    "setpriv": "util-linux",
 }
 PORTS = range(10_000, 30_000)  # below Linux's ephemeral ports, where outgoing connections do not wander
 SOCKET_ROOM = 60  # bytes for the root's path, so that the longest socket below it stays within 108
@@ -34,7 +35,9 @@ def search_path() -> str:
 def command(name: str) -> str:
     found = shutil.which(name, path=search_path())
     if found is None:
-        raise PrivateSlurmError(f"command {name!r} is missing; install it with: apt-get install {COMMANDS[name]}")
+        raise PrivateSlurmError(
+            f"command {name!r} is missing; install it with: apt-get install {COMMANDS[name]}"
+        )
     return found
 
 
@@ -45,9 +48,13 @@ def unavailable_reason() -> str | None:
     missing = [name for name in COMMANDS if shutil.which(name, path=search_path()) is None]
     if missing:
         packages = " ".join(sorted({COMMANDS[name] for name in missing}))
-        return f"The commands {', '.join(missing)} are missing; install them with: apt-get install {packages}."
+        return (
+            f"The commands {', '.join(missing)} are missing; install them with: apt-get install {packages}."
+        )
     if os.geteuid() != 0:
-        return "A private Slurm must be started by root, because it makes device files and runs jobs as several users."
+        return (
+            "A private Slurm must be started by root: it makes device files and runs jobs as several users."
+        )
     with tempfile.TemporaryDirectory() as folder:
         try:
             make_device(Path(folder) / "probe")
@@ -75,7 +82,7 @@ def check_reachable(root: Path) -> None:
 
 
 def short_alias(root: Path) -> Path | None:
-    """A symbolic link to `root` with a short path if `root` is too long for Unix sockets; the caller removes its folder."""
+    """A link with a short path where that of `root` is too long for sockets; its folder is to be removed."""
     if len(os.fsencode(root)) <= SOCKET_ROOM:
         return None
     folder = Path(tempfile.mkdtemp(prefix="slurm-", dir="/tmp"))
@@ -99,10 +106,10 @@ def free_ports(count: int, avoid: Iterable[int] = ()) -> list[int]:
 
 def _is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As slurmd does: a port in TIME_WAIT is free, one with a listener is not.
+        # As slurmd does: a port in TIME_WAIT is free, one with a listener (on any address) is not.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("0.0.0.0", port))
+            probe.bind(("0.0.0.0", port))  # noqa: S104 - it never listens
         except OSError:
             return False
     return True

@@ -1,5 +1,7 @@
 """Talking to the keeper (keeper.py), the process that owns the daemons of one private Slurm."""
 
+import contextlib
+import fcntl
 import json
 import os
 import select
@@ -8,30 +10,47 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from .errors import PrivateSlurmError, with_logs
+from deploy.private_slurm.errors import PrivateSlurmError, with_logs
+from deploy.private_slurm.keeper import descendants, parents, send_signal
 
 ANSWER_S = 30.0
+ORPHANS_S = 5.0
+MARK = ".private-slurm"  # the file that says whose folder this is
+# In the environment of the daemons and, by inheritance, of slurmstepd; not of jobs.
+ROOT_VARIABLE = "PRIVATE_SLURM_ROOT"
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """How one daemon is started: in the foreground, its output (and what it logs there) to a file."""
+
+    argv: tuple[str, ...]
+    output: Path
+    log: Path  # where to look for what went wrong; the same file as `output` if the daemon logs to stderr
 
 
 class Keeper:
-    """The keeper of one private Slurm, seen from the process that has started it. Safe to use from several threads."""
+    """The keeper of one private Slurm, seen from the process that has started it. Thread-safe."""
 
-    def __init__(self, cwd: Path, log: Path, remove_at_end: Sequence[Path]) -> None:
+    def __init__(self, root: Path, log: Path, remove_at_end: Sequence[Path]) -> None:
         self._log = log
-        self._cwd = cwd
+        self._cwd = root
         self._lock = threading.Lock()
         script = Path(__file__).with_name("keeper.py")
-        with log.open("ab") as stderr:
+        with log.open("wb") as stderr, locked(root / MARK) as lock:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(script), str(os.getpid())],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
                 cwd="/",
+                # The lock is the keeper's from now on, and gone with it.
+                pass_fds=[lock.fileno()],
                 # A Ctrl-C in the terminal is for us; the keeper ends things in order when we tell it.
                 start_new_session=True,
             )
@@ -41,21 +60,25 @@ class Keeper:
     def pid(self) -> int:
         return self._process.pid
 
-    def start(self, name: str, argv: Sequence[str], log: Path, env: Mapping[str, str]) -> None:
-        """Starts one daemon in the foreground, under the keeper; its output goes to `log`."""
-        self._ask(do="start", name=name, argv=list(argv), log=str(log), env=dict(env), cwd=str(self._cwd))
+    def start(self, name: str, daemon: Daemon, env: Mapping[str, str]) -> None:
+        self._ask(
+            do="start",
+            name=name,
+            argv=daemon.argv,
+            log=str(daemon.output),
+            env=dict(env),
+            cwd=str(self._cwd),
+        )
 
     def running(self) -> dict[str, int]:
         """Name and pid of every daemon that runs."""
-        answer = self._ask(do="status")["running"]
-        return {str(name): int(pid) for name, pid in answer.items()}
+        return {str(name): int(pid) for name, pid in self._ask(do="status")["running"].items()}
 
     def ended(self) -> dict[str, int]:
         """Name and exit code (negative: signal) of every daemon that ended and was not started again."""
-        answer = self._ask(do="status")["ended"]
-        return {str(name): int(code) for name, code in answer.items()}
+        return {str(name): int(code) for name, code in self._ask(do="status")["ended"].items()}
 
-    def end(self, name: str, number: int = signal.SIGTERM, wait_s: float = 5.0) -> None:
+    def end(self, name: str, number: signal.Signals = signal.SIGTERM, wait_s: float = 5.0) -> None:
         """Ends one daemon (by force after `wait_s`) and leaves the job steps it has started."""
         self._ask(do="end", name=name, signal=int(number), wait_s=wait_s)
 
@@ -66,24 +89,29 @@ class Keeper:
             raise PrivateSlurmError(f"processes {left} of the private Slurm could not be ended")
 
     def close(self) -> None:
-        """Ends everything and the keeper itself; done when nothing of it is left."""
-        if self._process.stdin and self._process.stdout:
-            self._process.stdin.close()
-            self._process.stdout.close()
+        """Ends everything and the keeper itself; when it returns, nothing of it is left."""
+        stdin, stdout = self._pipes()
+        with contextlib.suppress(BrokenPipeError):  # it is gone already; its status says how
+            stdin.close()
+        stdout.close()
         code = self._process.wait(timeout=ANSWER_S)
         if code != 0:
             raise PrivateSlurmError(with_logs(f"the keeper ended with status {code}", [self._log]))
 
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        if self._process.stdin is None or self._process.stdout is None:
+            raise self._gone()
+        return self._process.stdin, self._process.stdout
+
     def _ask(self, **request: Any) -> dict[str, Any]:
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None  # both were asked for as pipes
+        stdin, stdout = self._pipes()
         with self._lock:
             try:
                 stdin.write(json.dumps(request).encode() + b"\n")
                 stdin.flush()
-            except (BrokenPipeError, ValueError):
+            except BrokenPipeError:
                 raise self._gone() from None
-            line = _read_line(stdout.fileno())
+            line = read_line(stdout.fileno())
         if not line:
             raise self._gone()
         answer: dict[str, Any] = json.loads(line)
@@ -95,8 +123,8 @@ class Keeper:
         return PrivateSlurmError(with_logs("the keeper of the private Slurm is gone", [self._log]))
 
 
-def _read_line(fileno: int) -> bytes:
-    """One line from a pipe, or what came before its end or before ANSWER_S were over."""
+def read_line(fileno: int) -> bytes:
+    """One line from a pipe; nothing if the other end is closed; an error after ANSWER_S."""
     data = b""
     until = time.monotonic() + ANSWER_S
     while not data.endswith(b"\n"):
@@ -107,3 +135,39 @@ def _read_line(fileno: int) -> bytes:
             return b""
         data += more
     return data
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[IO[bytes]]:
+    """The file, locked until nobody has it open any more: this process or one that has inherited it."""
+    with path.open("ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise PrivateSlurmError(f"{path.parent} is used by another private Slurm") from None
+        yield file
+
+
+def end_orphans(root: Path) -> None:
+    """Ends what is left in `root` of a private Slurm whose keeper was killed: job steps and their jobs."""
+    until = time.monotonic() + ORPHANS_S
+    while left := orphans(root):
+        if time.monotonic() > until:
+            raise PrivateSlurmError(f"processes {left} of the private Slurm in {root} could not be ended")
+        for pid in left:
+            send_signal(pid, signal.SIGKILL)
+        time.sleep(0.02)
+
+
+def orphans(root: Path) -> list[int]:
+    """Living processes that carry the mark of `root`, and all their descendants."""
+    mark = f"{ROOT_VARIABLE}={root}".encode()
+    found = []
+    for pid in parents():
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # ended while we were looking, or nothing of ours
+        if mark in environment.split(b"\0"):
+            found += [pid, *descendants(pid)]
+    return found

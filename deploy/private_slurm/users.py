@@ -1,8 +1,9 @@
 """The ordinary users who submit to a private Slurm.
 
-slurmctld, slurmd and every client resolve users through the host's own user database, so they have to exist there: a
-preloaded library would have to be preloaded by everybody who types `squeue`. A missing user is therefore made by `useradd`:
-no home, no password, no login shell, group `users`, and a comment by which `remove_ours()` finds exactly these again.
+slurmctld, slurmd and every client resolve users through the host's own user database, so they have to exist
+there (a preloaded library would have to be preloaded by everybody who types `squeue`). A missing user is
+therefore made by `useradd`: no home, no password, no login shell, group `users`, and a comment by which
+`remove_ours` finds exactly these again. They stay when a private Slurm ends, because others may use them.
 """
 
 import grp
@@ -11,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 
-from .errors import PrivateSlurmError
+from deploy.private_slurm.errors import PrivateSlurmError
 
 COMMENT = "Giveway private Slurm"
 GROUP = "users"
@@ -25,12 +26,16 @@ def ensure_users(names: Iterable[str]) -> None:
     for name in names:
         entry = _lookup(name) or _add(name)
         if entry.pw_uid < FIRST_ORDINARY_UID:
-            raise PrivateSlurmError(f"user {name!r} is a system account (uid {entry.pw_uid}); choose another name")
+            raise PrivateSlurmError(
+                f"user {name!r} is a system account (uid {entry.pw_uid}); choose another name"
+            )
 
 
-def remove_ours() -> list[str]:
-    """Removes the users that `ensure_users` has made on this host; returns their names."""
-    names = [entry.pw_name for entry in pwd.getpwall() if entry.pw_gecos == COMMENT]
+def remove_ours(only: Iterable[str] | None = None) -> list[str]:
+    """Removes the users that `ensure_users` has made here, or of them `only` these; returns their names."""
+    wanted = None if only is None else set(only)
+    ours = [entry.pw_name for entry in pwd.getpwall() if entry.pw_gecos == COMMENT]
+    names = [name for name in ours if wanted is None or name in wanted]
     for name in names:
         _run_locked(["userdel", name])
     return names
@@ -57,16 +62,20 @@ def _group() -> str:
     try:
         return grp.getgrnam(GROUP).gr_name
     except KeyError:
-        raise PrivateSlurmError(f"group {GROUP!r} does not exist on this host; add it with: groupadd {GROUP}") from None
+        raise PrivateSlurmError(
+            f"group {GROUP!r} does not exist on this host; add it with: groupadd {GROUP}"
+        ) from None
 
 
 def _run_locked(argv: list[str], fine: frozenset[int] | set[int] = frozenset({0}), tries: int = 50) -> None:
     """Runs a tool of the password file, again while somebody else holds its lock."""
+    said = "somebody else holds the lock of the password file"
     for _ in range(tries):
         done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
         if done.returncode in fine:
             return
         if done.returncode not in _LOCKED:
+            said = done.stderr.strip()
             break
         time.sleep(0.1)
-    raise PrivateSlurmError(f"{' '.join(argv)} failed: {done.stderr.strip()}")
+    raise PrivateSlurmError(f"{' '.join(argv)} failed: {said}")
