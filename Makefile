@@ -28,12 +28,15 @@ test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chr
 	@deploy/bin/test -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: env-dev ## check style, types, import rules, migrations and locks
-	.venv/bin/ruff check
-	.venv/bin/ruff format --check
-	.venv/bin/mypy
-	.venv/bin/lint-imports
-	DJANGO_SETTINGS_MODULE=console.settings.test $(PY) manage.py makemigrations --check --dry-run
-	deploy/bin/lock --check
+	@# All of them, whatever the first one says.
+	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
+	check .venv/bin/ruff check --output-format concise; \
+	check .venv/bin/ruff format --check --output-format concise; \
+	check .venv/bin/mypy; \
+	check .venv/bin/lint-imports --no-logo; \
+	check env DJANGO_SETTINGS_MODULE=console.settings.test $(PY) manage.py makemigrations --check --dry-run; \
+	check deploy/bin/lock --check; \
+	exit $$status
 
 format: env-dev ## format the code and fix what can be fixed by itself
 	.venv/bin/ruff check --fix-only --exit-zero

@@ -11,6 +11,7 @@ import pytest
 
 from tests.test_project.repository import ROOT
 
+SCRIPTS = [ROOT / ".ci" / "run", *(path for path in (ROOT / "deploy" / "bin").iterdir() if not path.suffix)]
 LOCKS = {"run": "requirements.txt", "dev": "requirements-dev.txt"}
 
 
@@ -69,6 +70,13 @@ def test_help_explains_every_command() -> None:
     explained = dict(re.findall(r"^  make (\S+) +(\S.*)$", done.stdout, re.MULTILINE))
     assert explained.keys() == phony - {"env", "env-dev"}
     assert {"run", "run-slurm", "test", "lint"} <= explained.keys()
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_stops_at_its_first_failure(script: Path) -> None:
+    assert os.access(script, os.X_OK)
+    assert "\nset -euo pipefail\n" in script.read_text()
+    subprocess.run(["bash", "-n", script], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(("installed", "wanted"), [("run", "run"), ("dev", "dev"), ("dev", "run")])
