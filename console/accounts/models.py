@@ -1,4 +1,4 @@
-"""Accounts of the console. What a person may do follows from the role here and from what is theirs elsewhere."""
+"""Accounts of the console. What a person may do follows from the role and from what is theirs elsewhere."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -15,7 +15,10 @@ class Role(models.TextChoices):
 
 
 class User(AbstractUser):
-    """A person's account; `slurm_user` links it to the user name on the cluster."""
+    """A person's account; `slurm_user` links it to the user name on the cluster.
+
+    `is_superuser` and `is_staff` are never set: the role says it all.
+    """
 
     role = models.CharField(_("role"), max_length=20, choices=Role.choices, default=Role.VIEWER)
     cluster_user = models.CharField(

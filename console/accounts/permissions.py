@@ -1,7 +1,7 @@
 """Everything a person may be allowed to do, a sentence each; who may is said in each app's `rules.py`.
 
-Check with `user.has_perm(Permission.PROJECT_CHANGE, project)`, the same in pages and API. Reading something that is
-not yours answers 404 (it is not there for you), writing what you may only read answers 403.
+Check with `user.has_perm(Permission.PROJECT_CHANGE, project)`, the same in pages and API. Reading something
+that is not yours answers 404 (it is not there for you), writing what you may only read answers 403.
 """
 
 from enum import StrEnum
@@ -28,7 +28,9 @@ class Permission(StrEnum):
 SENTENCES: dict[Permission, str] = {
     Permission.PARTITION_VIEW: "See partitions, their nodes and who is in them.",
     Permission.POLICY_VIEW: "See a partition's policy and its earlier revisions.",
-    Permission.POLICY_CHANGE: "Change a partition's policy: mode, levels, keywords, quotas, overrides, enforcement.",
+    Permission.POLICY_CHANGE: (
+        "Change a partition's policy: mode, levels, keywords, quotas, overrides, enforcement."
+    ),
     Permission.JOB_VIEW: "See jobs, their levels and why they wait.",
     Permission.PLAN_VIEW: "See plans: who was stopped for whom, and why.",
     Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",

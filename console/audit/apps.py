@@ -8,3 +8,7 @@ class AuditConfig(AppConfig):
 
     name = "console.audit"
     label = "audit"
+
+    def ready(self) -> None:
+        """Start to listen to the accounts."""
+        from console.audit import receivers  # noqa: F401 - its receivers connect themselves

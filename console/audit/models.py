@@ -1,19 +1,24 @@
 """The audit log: rows are only ever added, each carries the hash of the one before it.
 
-Besides the code, database triggers refuse UPDATE and DELETE (see the migration). Labels are stored as text so that
-a row stays readable when what it speaks of is gone. There are no foreign keys on purpose.
+Besides the code, database triggers refuse UPDATE and DELETE (`console.audit.triggers`). Labels are stored
+as text so that a row stays readable when what it speaks of is gone. There are no foreign keys on purpose.
 """
 
 from django.db import models
 
+from console.audit.registry import ACTIONS
+
 
 class AuditEntry(models.Model):
-    """One thing that was decided or done. Written by `console.audit.services.record` alone."""
+    """One thing that was decided or done, written by `console.audit.services.record` alone.
+
+    `id` equals `sequence`.
+    """
 
     sequence = models.PositiveBigIntegerField(unique=True)
     at = models.DateTimeField()
     actor = models.CharField(max_length=150)
-    """Account name of the person, or `giveway` for the system itself."""
+    """A person's account name, `shell:<name>` for somebody at the shell, `giveway` for the system itself."""
     action = models.CharField(max_length=60)
     object_type = models.CharField(max_length=40)
     object_id = models.CharField(max_length=100)
@@ -46,9 +51,30 @@ class AuditEntry(models.Model):
     def __str__(self) -> str:
         return f"{self.sequence} {self.at:%F %T} {self.actor} {self.action} {self.object_label}"
 
+    @property
+    def label(self) -> str:
+        """What kind of row this is, for lists: `Project changed`."""
+        action = ACTIONS.get(self.action)
+        return str(action.label) if action else self.action
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in one plain sentence. Names in it are data: escape it like any text."""
+        action = ACTIONS.get(self.action)
+        if action is None:  # written by another version of Giveway
+            return f"{self.actor}: {self.action} {self.object_label}"
+        return str(action.sentence).format_map(vars(self))
+
 
 class AuditHead(models.Model):
-    """The last row's number and hash: one row, locked while the log is appended to, so that the chain has no fork."""
+    """The last row's number and hash: one row, locked while the log is appended to, so that it has no fork.
+
+    `anchored` is the number of the last row that was written down outside the database.
+    """
 
     sequence = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64)
+    anchored = models.PositiveBigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"head {self.sequence}"

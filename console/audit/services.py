@@ -1,12 +1,27 @@
 """Writing the audit log: one door, in the caller's transaction."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from console.audit.models import AuditEntry
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+
+from console.audit.canonical import GENESIS, clean, row_hash, storable
+from console.audit.models import AuditEntry, AuditHead
+from console.audit.registry import known
+from console.audit.verification import verify_chain
+from console.core import clock
+
+__all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
 
 SYSTEM = "giveway"
 """The actor of what Giveway does by itself."""
+HEAD = 1
+
+
+class AuditError(Exception):
+    """The log is not in a state to be appended to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,17 @@ class Context:
 NO_CONTEXT = Context()
 
 
+def reason_of(actor: str, reason: str) -> str:
+    """The reason that a person's change must carry, trimmed; `ValidationError` on `reason` when there is none.
+
+    What the system does by itself needs none here: it follows from a plan or from the cluster.
+    """
+    reason = reason.strip()
+    if not reason and actor != SYSTEM:
+        raise ValidationError({"reason": _("Say why; it stands in the audit log.")})
+    return reason
+
+
 def record(  # noqa: PLR0913 - a row has this many facts, and each is named at the call
     *,
     actor: str,
@@ -45,8 +71,83 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
     reason: str = "",
     context: Context = NO_CONTEXT,
 ) -> AuditEntry:
-    """Append one row. Must run inside the transaction of the change it tells of.
+    """Append one row. Must run inside the transaction of the change it tells of, after that change.
 
-    Raises `ValueError` when `action` is not registered or a fact that the action requires is missing.
+    1. Refuse an action that is not registered, a fact that it requires and lacks, a text that is too long.
+    2. Lock the head of the log until the transaction ends: rows get their numbers one after the other,
+       without gaps and forks. (Change first, record last: whoever held the head and waited for a row of
+       something else would stop everybody.)
+    3. Store the row with the hash of the one before it, and move the head.
+
+    `before` and `after` are JSON values. Raises `ValueError` for 1. and `TransactionManagementError` outside
+    a transaction.
     """
-    raise NotImplementedError
+    facts = _facts(actor, subject, before, after, reason, context)
+    _check(action, facts)
+    if not transaction.get_connection().in_atomic_block:
+        raise transaction.TransactionManagementError(
+            "record() must be called in the transaction of the change that it tells of."
+        )
+    head = _locked_head()
+    row = {
+        **facts,
+        "action": action,
+        "at": clock.now(),
+        "sequence": head.sequence + 1,
+        "previous_hash": head.hash,
+    }
+    entry = AuditEntry.objects.create(id=row["sequence"], hash=row_hash(row), **row)
+    head.sequence, head.hash = entry.sequence, entry.hash
+    head.save(update_fields=["sequence", "hash"])
+    return entry
+
+
+def _facts(
+    actor: str, subject: Subject, before: Any, after: Any, reason: str, context: Context
+) -> dict[str, Any]:
+    facts = {
+        "actor": actor,
+        "object_type": subject.type,
+        "object_id": subject.id,
+        "object_label": _shortened(subject.label),
+        "cluster": subject.cluster,
+        "partition": subject.partition,
+        "project": subject.project,
+        "job_id": subject.job_id,
+        "reason": reason.strip(),
+        **asdict(context),
+    }
+    facts = {name: clean(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
+    return {**facts, "before": storable(before), "after": storable(after)}
+
+
+def _shortened(label: str) -> str:
+    longest = _longest("object_label") or 0
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"
+
+
+def _longest(field: str) -> int | None:
+    column = AuditEntry._meta.get_field(field)  # noqa: SLF001 - Django's documented name
+    return column.max_length if isinstance(column, models.CharField) else None
+
+
+def _check(action: str, facts: dict[str, Any]) -> None:
+    missing = known(action).missing(facts, by_person=facts["actor"] != SYSTEM)
+    missing += [field for field in ("actor", "object_type", "object_id", "object_label") if not facts[field]]
+    if missing:
+        raise ValueError(f"An audit row of {action} must not be without: {', '.join(missing)}.")
+    for field, fact in facts.items():
+        longest = _longest(field)
+        if longest is not None and len(fact) > longest:
+            raise ValueError(f"In an audit row, {field} has at most {longest} characters, not {len(fact)}.")
+
+
+def _locked_head() -> AuditHead:
+    """The head, ours until the transaction ends (SQLite: the whole database is, by BEGIN IMMEDIATE)."""
+    head = AuditHead.objects.select_for_update().filter(pk=HEAD).first()
+    if head is None:
+        AuditHead.objects.get_or_create(pk=HEAD, defaults={"hash": GENESIS})
+        head = AuditHead.objects.select_for_update().get(pk=HEAD)
+        if head.sequence == 0 and AuditEntry.objects.exists():
+            raise AuditError("The head of the audit log is gone; see `manage.py audit verify`.")
+    return head

@@ -17,15 +17,30 @@ class Project(models.Model):
     code = models.CharField(
         _("code"),
         max_length=64,
-        validators=[RegexValidator(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", _("Letters, digits, dot, dash and underscore only."))],
-        help_text=_("Short and lasting. Job names that start with the code and an underscore belong to the project."),
+        validators=[
+            RegexValidator(
+                r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", _("Letters, digits, dot, dash and underscore only.")
+            )
+        ],
+        help_text=_(
+            "Short and lasting. Job names that start with the code and an underscore belong to the project."
+        ),
     )
     name = models.CharField(_("name"), max_length=200)
-    size = models.FloatField(_("size"), validators=[positive], help_text=_("How large it is: people, money, any unit you keep."))
-    grade = models.FloatField(_("grade"), validators=[positive], help_text=_("Its rank: 1 is the most important."))
-    urgency = models.FloatField(_("urgency"), validators=[positive], help_text=_("How near delivery is: larger is more urgent."))
+    size = models.FloatField(
+        _("size"), validators=[positive], help_text=_("How large it is: people, money, any unit you keep.")
+    )
+    grade = models.FloatField(
+        _("grade"), validators=[positive], help_text=_("Its rank: 1 is the most important.")
+    )
+    urgency = models.FloatField(
+        _("urgency"), validators=[positive], help_text=_("How near delivery is: larger is more urgent.")
+    )
     slurm_account = models.CharField(
-        _("Slurm account"), max_length=64, blank=True, help_text=_("Its members' jobs on this account belong to it.")
+        _("Slurm account"),
+        max_length=64,
+        blank=True,
+        help_text=_("Its members' jobs on this account belong to it."),
     )
     version = models.PositiveIntegerField(default=1)
     """Grows with every change; a form carries it, so that an old tab cannot undo a newer change."""
@@ -36,7 +51,8 @@ class Project(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["cluster", "code"], name="projects_project_code_unique"),
             models.CheckConstraint(
-                condition=models.Q(size__gt=0, grade__gt=0, urgency__gt=0), name="projects_project_numbers_positive"
+                condition=models.Q(size__gt=0, grade__gt=0, urgency__gt=0),
+                name="projects_project_numbers_positive",
             ),
         ]
 
@@ -89,7 +105,9 @@ class TaskPattern(models.Model):
         ordering = ["pattern"]
         constraints = [
             models.UniqueConstraint(fields=["project", "pattern"], name="projects_taskpattern_unique"),
-            models.CheckConstraint(condition=models.Q(importance__gt=0), name="projects_taskpattern_importance_positive"),
+            models.CheckConstraint(
+                condition=models.Q(importance__gt=0), name="projects_taskpattern_importance_positive"
+            ),
         ]
 
     def __str__(self) -> str:

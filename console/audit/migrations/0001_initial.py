@@ -4,49 +4,64 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='AuditHead',
+            name="AuditHead",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sequence', models.PositiveBigIntegerField(default=0)),
-                ('hash', models.CharField(max_length=64)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sequence", models.PositiveBigIntegerField(default=0)),
+                ("hash", models.CharField(max_length=64)),
             ],
         ),
         migrations.CreateModel(
-            name='AuditEntry',
+            name="AuditEntry",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sequence', models.PositiveBigIntegerField(unique=True)),
-                ('at', models.DateTimeField()),
-                ('actor', models.CharField(max_length=150)),
-                ('action', models.CharField(max_length=60)),
-                ('object_type', models.CharField(max_length=40)),
-                ('object_id', models.CharField(max_length=100)),
-                ('object_label', models.CharField(max_length=300)),
-                ('cluster', models.CharField(blank=True, max_length=64)),
-                ('partition', models.CharField(blank=True, max_length=64)),
-                ('project', models.CharField(blank=True, max_length=64)),
-                ('job_id', models.CharField(blank=True, max_length=40)),
-                ('before', models.JSONField(null=True)),
-                ('after', models.JSONField(null=True)),
-                ('reason', models.TextField(blank=True)),
-                ('cycle', models.PositiveBigIntegerField(null=True)),
-                ('plan', models.PositiveBigIntegerField(null=True)),
-                ('policy_revision', models.PositiveIntegerField(null=True)),
-                ('request_id', models.CharField(blank=True, max_length=32)),
-                ('previous_hash', models.CharField(max_length=64)),
-                ('hash', models.CharField(max_length=64, unique=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sequence", models.PositiveBigIntegerField(unique=True)),
+                ("at", models.DateTimeField()),
+                ("actor", models.CharField(max_length=150)),
+                ("action", models.CharField(max_length=60)),
+                ("object_type", models.CharField(max_length=40)),
+                ("object_id", models.CharField(max_length=100)),
+                ("object_label", models.CharField(max_length=300)),
+                ("cluster", models.CharField(blank=True, max_length=64)),
+                ("partition", models.CharField(blank=True, max_length=64)),
+                ("project", models.CharField(blank=True, max_length=64)),
+                ("job_id", models.CharField(blank=True, max_length=40)),
+                ("before", models.JSONField(null=True)),
+                ("after", models.JSONField(null=True)),
+                ("reason", models.TextField(blank=True)),
+                ("cycle", models.PositiveBigIntegerField(null=True)),
+                ("plan", models.PositiveBigIntegerField(null=True)),
+                ("policy_revision", models.PositiveIntegerField(null=True)),
+                ("request_id", models.CharField(blank=True, max_length=32)),
+                ("previous_hash", models.CharField(max_length=64)),
+                ("hash", models.CharField(max_length=64, unique=True)),
             ],
             options={
-                'ordering': ['-sequence'],
-                'indexes': [models.Index(fields=['at'], name='audit_audit_at_bd7d43_idx'), models.Index(fields=['actor', 'sequence'], name='audit_audit_actor_26d195_idx'), models.Index(fields=['action', 'sequence'], name='audit_audit_action_e02dc6_idx'), models.Index(fields=['partition', 'sequence'], name='audit_audit_partiti_c7be53_idx'), models.Index(fields=['project', 'sequence'], name='audit_audit_project_063389_idx'), models.Index(fields=['job_id', 'sequence'], name='audit_audit_job_id_b96475_idx')],
+                "ordering": ["-sequence"],
+                "indexes": [
+                    models.Index(fields=["at"], name="audit_audit_at_bd7d43_idx"),
+                    models.Index(fields=["actor", "sequence"], name="audit_audit_actor_26d195_idx"),
+                    models.Index(fields=["action", "sequence"], name="audit_audit_action_e02dc6_idx"),
+                    models.Index(fields=["partition", "sequence"], name="audit_audit_partiti_c7be53_idx"),
+                    models.Index(fields=["project", "sequence"], name="audit_audit_project_063389_idx"),
+                    models.Index(fields=["job_id", "sequence"], name="audit_audit_job_id_b96475_idx"),
+                ],
             },
         ),
     ]

@@ -1,0 +1,10 @@
+"""What this app tells those above it.
+
+`account_saved` is sent inside the transaction that created or changed an account, with `actor`, `user`,
+`before` and `after` (dicts, `before` None when new), `reason` and `request_id`. The audit log listens (it
+may import accounts, not the other way round); without a listener the services refuse to change anything.
+"""
+
+from django.dispatch import Signal
+
+account_saved = Signal()

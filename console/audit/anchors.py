@@ -1,0 +1,97 @@
+"""The head of the log, written down outside the database: cutting off the log's end is noticed by it.
+
+`<GIVEWAY_HOME>/audit-anchors.log` has one line per anchor: time (UTC), number of the last row, its hash.
+Lines are only appended. The same goes to the process's log, for whoever collects logs on another machine.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+from console.audit.models import AuditHead
+from console.core import clock
+
+logger = logging.getLogger(__name__)
+
+FILE = "audit-anchors.log"
+_LINE = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (\d{1,18}) ([0-9a-f]{64})\n?")
+
+
+class BrokenAnchorError(Exception):
+    """A line of the anchor file that is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """At `at`, row `sequence` was the last one and had this hash."""
+
+    at: datetime
+    sequence: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%dT%H:%M:%SZ} {self.sequence} {self.hash}"
+
+
+def anchor_file() -> Path:
+    """Where the anchors are."""
+    home: Path = settings.HOME
+    return home / FILE
+
+
+def write_anchor() -> Anchor | None:
+    """Append the present head to the file; None when there is no row yet.
+
+    The file is on disk before the database knows of it: after a crash between the two the file has one line
+    more, which is as true as the others.
+    """
+    with transaction.atomic():
+        head = AuditHead.objects.select_for_update().filter(sequence__gt=0).first()
+        if head is None:
+            return None
+        anchor = Anchor(clock.now(), head.sequence, head.hash)
+        _append(anchor_file(), f"{anchor}\n".encode())
+        head.anchored = head.sequence
+        head.save(update_fields=["anchored"])
+    logger.info("audit anchor %s", anchor)
+    return anchor
+
+
+def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
+    """The anchors in the first `size` bytes of the file; `BrokenAnchorError` at a line that is none."""
+    with path.open("rb") as file:
+        number = 0
+        while file.tell() < size:
+            number += 1
+            line = file.readline(200)
+            match = _LINE.fullmatch(line)
+            if match is None:
+                raise BrokenAnchorError(f"Line {number} of {path} is not an anchor.")
+            at, sequence, row_hash = (part.decode() for part in match.groups())
+            yield Anchor(datetime.fromisoformat(at), int(sequence), row_hash)
+
+
+def _append(path: Path, line: bytes) -> None:
+    """One write, on the disk when this returns. A line that a crash left unfinished is not glued to ours."""
+    new = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
+    try:
+        length = os.fstat(descriptor).st_size
+        torn = length > 0 and os.pread(descriptor, 1, length - 1) != b"\n"
+        os.write(descriptor, b"\n" + line if torn else line)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    if new:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,71 @@
+"""What the accounts tell: changed accounts, and who signed in or failed to."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db import transaction
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from console.accounts.models import User
+from console.accounts.signals import account_saved
+from console.audit.models import AuditEntry
+from console.audit.services import Context, Subject, record
+from console.core import clock
+
+FAILURES_APART = timedelta(minutes=1)
+"""A failed sign-in is recorded once per account and minute: guessing must not fill the log."""
+NOBODY = "unknown name"
+"""Stands for every name that is no account: people type passwords there, and the log is for ever."""
+
+
+def _subject(username: str) -> Subject:
+    return Subject("account", username, username)
+
+
+@receiver(account_saved, dispatch_uid="audit.account_saved")
+def record_account(
+    *, actor: str, user: User, before: Any, after: Any, reason: str, request_id: str, **_: Any
+) -> None:
+    """In the transaction of the change."""
+    record(
+        actor=actor,
+        action="account.created" if before is None else "account.changed",
+        subject=_subject(user.username),
+        before=before,
+        after=after,
+        reason=reason,
+        context=Context(request_id=request_id),
+    )
+
+
+@receiver(user_logged_in, dispatch_uid="audit.signed_in")
+def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
+    """One row per session."""
+    _record("account.signed_in", user.username, user.username, request)
+
+
+@receiver(user_logged_out, dispatch_uid="audit.signed_out")
+def record_sign_out(*, request: HttpRequest | None, user: User | None, **_: Any) -> None:
+    """Nobody is signed out when nobody was signed in."""
+    if user is not None:
+        _record("account.signed_out", user.username, user.username, request)
+
+
+@receiver(user_login_failed, dispatch_uid="audit.sign_in_failed")
+def record_failure(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
+    """At most one row per account and minute."""
+    username = str(credentials.get("username", ""))[:150]
+    name = username if User.objects.filter(username=username).exists() else NOBODY
+    recent = AuditEntry.objects.filter(
+        action="account.sign_in_failed", object_id=name, at__gt=clock.now() - FAILURES_APART
+    )
+    if not recent.exists():
+        _record("account.sign_in_failed", "anonymous", name, request)
+
+
+def _record(action: str, actor: str, name: str, request: HttpRequest | None) -> None:
+    context = Context(request_id=getattr(request, "request_id", ""))
+    with transaction.atomic():
+        record(actor=actor, action=action, subject=_subject(name), context=context)

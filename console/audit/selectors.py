@@ -1,0 +1,34 @@
+"""Reading the audit log."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+from console.accounts.rules import is_signed_in, reads_everything
+from console.audit.models import AuditEntry
+from console.audit.visibility import own_rows
+from console.core.diff import Change, Difference, differences
+
+
+def visible_entries(user: Any) -> QuerySet[AuditEntry]:
+    """The rows that an account may read, the newest first: all for those who read everything, else one's own
+    partitions and projects."""
+    if reads_everything(user):
+        return AuditEntry.objects.all()
+    rows = own_rows(user) if is_signed_in(user) else None
+    return AuditEntry.objects.none() if rows is None else AuditEntry.objects.filter(rows)
+
+
+def entry_differences(entry: AuditEntry) -> list[Difference]:
+    """What a row changed, key by key; empty for a row that carries no state."""
+    if entry.before is None and entry.after is None:
+        return []
+    if entry.before is None:
+        return [Difference(key, Change.ADDED, after=value) for key, value in _items(entry.after)]
+    if entry.after is None:
+        return [Difference(key, Change.REMOVED, before=value) for key, value in _items(entry.before)]
+    return differences(entry.before, entry.after)
+
+
+def _items(document: Any) -> list[tuple[str, Any]]:
+    return list(document.items()) if isinstance(document, dict) else [("", document)]

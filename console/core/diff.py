@@ -1,0 +1,105 @@
+"""What differs between two JSON documents, key by key, in words.
+
+Lists are compared by what they mean: objects that have a name (`name`, `code` or `pattern`) by that name,
+other lists of plain values as sets, everything else as a whole.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+NAMES = ("code", "name", "pattern")
+
+
+class Change(StrEnum):
+    """What happened to a key."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One key that differs. `path` is dotted (`projects.alpha.urgency`)."""
+
+    path: str
+    change: Change
+    before: Any = None
+    after: Any = None
+
+    def __str__(self) -> str:
+        match self.change:
+            case Change.ADDED:
+                return f"{self.path}: added {words(self.after)}"
+            case Change.REMOVED:
+                return f"{self.path}: removed {words(self.before)}"
+            case Change.CHANGED:
+                return f"{self.path}: {words(self.before)} → {words(self.after)}"
+
+
+def words(value: Any) -> str:
+    """A JSON value on one line; a plain text stands without quotes when nothing in it misleads."""
+    if isinstance(value, str) and value.isprintable() and value.strip() == value and value:
+        return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def differences(before: Any, after: Any, path: str = "") -> list[Difference]:
+    """Everything that differs, in the order of the documents' keys."""
+    return list(_compare(before, after, path))
+
+
+def _compare(before: Any, after: Any, path: str) -> Iterator[Difference]:
+    if before == after and isinstance(before, bool) == isinstance(after, bool):
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield from _compare_keys(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _compare_lists(before, after, path)
+    else:
+        yield Difference(path, Change.CHANGED, before, after)
+
+
+def _compare_keys(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
+    for key in [*before, *(key for key in after if key not in before)]:
+        where = f"{path}.{key}" if path else key
+        if key not in after:
+            yield Difference(where, Change.REMOVED, before=before[key])
+        elif key not in before:
+            yield Difference(where, Change.ADDED, after=after[key])
+        else:
+            yield from _compare(before[key], after[key], where)
+
+
+def _compare_lists(before: list[Any], after: list[Any], path: str) -> Iterator[Difference]:
+    old, new = _by_name(before), _by_name(after)
+    if old is not None and new is not None and (old or new):
+        yield from _compare_keys(old, new, path)
+        kept = [name for name in old if name in new]
+        if kept != [name for name in new if name in old]:
+            yield Difference(f"{path} (order)", Change.CHANGED, list(old), list(new))
+    elif _is_set(before) and _is_set(after):
+        yield from (Difference(path, Change.REMOVED, before=item) for item in before if item not in after)
+        yield from (Difference(path, Change.ADDED, after=item) for item in after if item not in before)
+    else:
+        yield Difference(path, Change.CHANGED, before, after)
+
+
+def _by_name(items: list[Any]) -> dict[str, Any] | None:
+    """A list of named objects by their names; None when it is not one."""
+    named: dict[str, Any] = {}
+    for item in items:
+        key = next((key for key in NAMES if key in item), None) if isinstance(item, Mapping) else None
+        if key is None or item[key] in named:
+            return None
+        named[item[key]] = item
+    return named
+
+
+def _is_set(items: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in items) and len(set(items)) == len(items)

@@ -1,0 +1,57 @@
+"""Reading partitions and their policies."""
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import QuerySet
+
+from console.accounts.rules import is_signed_in, once
+from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
+from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition
+from scheduler.model.policy import PartitionPolicy
+
+
+def administered_partitions(user: Any) -> frozenset[int]:
+    """Ids of the partitions whose administrator an account is by name."""
+    if not is_signed_in(user):
+        return frozenset()
+    admins = PartitionAdmin.objects.filter(username=user.username)
+    return once(
+        user, "administered partitions", lambda: frozenset(admins.values_list("partition_id", flat=True))
+    )
+
+
+def visible_partitions(user: Any) -> QuerySet[Partition]:
+    """Everybody who is signed in sees every partition; their policies are another permission."""
+    if not is_signed_in(user):
+        return Partition.objects.none()
+    return Partition.objects.select_related("cluster", "revision")
+
+
+def policy_in_force(partition: Partition) -> PolicyRevision:
+    """The revision in force; a partition made by `ensure_partition` always has one."""
+    if partition.revision is None:
+        raise LookupError(f"Partition {partition.name} has no policy in force.")
+    return partition.revision
+
+
+def policy_of(partition: Partition) -> PartitionPolicy:
+    """The policy in force, decoded. Revisions never change, so the same text is decoded once per process."""
+    return decoded(policy_in_force(partition).document)
+
+
+def decoded(document: dict[str, Any]) -> PartitionPolicy:
+    """A revision's document as the scheduler takes it."""
+    return _decoded(json.dumps(document))
+
+
+@lru_cache(maxsize=256)
+def _decoded(text: str) -> PartitionPolicy:
+    return decode_policy(json.loads(text))
+
+
+def partition_document(partition: Partition) -> dict[str, Any]:
+    """A partition's entry of the priority file, its administrators among it."""
+    admins = tuple(sorted(each.username for each in partition.admins.all()))
+    return encode_partition(ConfigPartition(policy_of(partition), admins))

@@ -1,0 +1,159 @@
+"""Partitions, their policies and their administrators: one transaction with the row in the audit log."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from console.audit.services import SYSTEM, Context, Subject, reason_of, record
+from console.cluster.models import Cluster
+from console.core.errors import ChangedSinceError
+from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
+from console.partitions.selectors import policy_in_force
+from scheduler.contracts.config import decode_policy, encode_policy
+from scheduler.contracts.errors import InputError
+from scheduler.model.policy import PartitionPolicy
+
+
+def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
+    """The partition called `name`; a new one starts with the default policy, in shadow, as revision 1."""
+    found = Partition.objects.select_related("cluster", "revision").filter(cluster=cluster, name=name).first()
+    if found is not None and found.revision is not None:
+        return found
+    with transaction.atomic():
+        Partition.objects.get_or_create(cluster=cluster, name=name)
+        partition = _locked(cluster, name)
+        if partition.revision is None:
+            policy = PartitionPolicy(name=name)
+            revision = _put_in_force(partition, policy, 1, SYSTEM, "")
+            record(
+                actor=SYSTEM,
+                action="partition.created",
+                subject=_subject(partition),
+                after=revision.document,
+                context=Context(policy_revision=revision.number),
+            )
+    return partition
+
+
+def activate_policy(
+    *,
+    actor: str,
+    partition: Partition,
+    document: dict[str, Any] | PartitionPolicy,
+    reason: str,
+    based_on: int | None,
+    request_id: str = "",
+) -> PolicyRevision:
+    """Put a policy in force as the partition's next revision; the same policy again makes none.
+
+    `document` is the partition's entry of the priority file without `admins`. `based_on` is the revision that the
+    caller had read; `ChangedSinceError` when another one is in force by now, None does not ask. Raises
+    `ValidationError` by key of the document, `reason` among them.
+    """
+    reason = reason_of(actor, reason)
+    policy = _policy(document, partition)
+    with transaction.atomic():
+        partition = _locked(partition.cluster, partition.name)
+        current = policy_in_force(partition)
+        if based_on is not None and based_on != current.number:
+            what = _("policy of partition %(name)s") % {"name": partition.name}
+            raise ChangedSinceError(what, seen=based_on, current=current.number)
+        if encode_policy(policy) == encode_policy(decode_policy(current.document)):
+            return current
+        revision = _put_in_force(partition, policy, current.number + 1, actor, reason)
+        record(
+            actor=actor,
+            action="policy.activated",
+            subject=_subject(partition),
+            before=current.document,
+            after=revision.document,
+            reason=reason,
+            context=Context(request_id=request_id, policy_revision=revision.number),
+        )
+    return revision
+
+
+def set_admins(
+    *, actor: str, partition: Partition, usernames: Iterable[str], reason: str, request_id: str = ""
+) -> Partition:
+    """Name who administers a partition; the same people again: nothing is written."""
+    reason = reason_of(actor, reason)
+    wanted = sorted(set(usernames))
+    for name in wanted:
+        if not name or not name.isprintable() or any(char.isspace() for char in name) or len(name) > 150:
+            raise ValidationError({"admins": _("“%(name)s” is no user name.") % {"name": name[:150]}})
+    with transaction.atomic():
+        partition = _locked(partition.cluster, partition.name)
+        present = sorted(partition.admins.values_list("username", flat=True))
+        if wanted == present:
+            return partition
+        partition.admins.exclude(username__in=wanted).delete()
+        new = [PartitionAdmin(partition=partition, username=name) for name in wanted if name not in present]
+        PartitionAdmin.objects.bulk_create(new)
+        record(
+            actor=actor,
+            action="partition.admins_changed",
+            subject=_subject(partition),
+            before={"admins": present},
+            after={"admins": wanted},
+            reason=reason,
+            context=Context(request_id=request_id),
+        )
+    return partition
+
+
+def _policy(document: dict[str, Any] | PartitionPolicy, partition: Partition) -> PartitionPolicy:
+    """The policy, checked as the priority file's entries are."""
+    if isinstance(document, PartitionPolicy):
+        document = encode_policy(document)
+    try:
+        policy = decode_policy(document)
+    except InputError as error:
+        path = error.path.removeprefix("$").lstrip(".")
+        field = path.replace("[", ".").split(".")[0] or "__all__"
+        message = error.message if path == field else str(InputError(path, error.message))
+        raise ValidationError({field: message}) from None
+    if policy.name != partition.name:
+        raise ValidationError(
+            {
+                "name": _("This is the policy of %(other)s, not of %(name)s.")
+                % {"other": policy.name, "name": partition.name}
+            }
+        )
+    return policy
+
+
+def _locked(cluster: Cluster, name: str) -> Partition:
+    """The partition as it is, ours until the transaction ends."""
+    # No join: after waiting for the lock, PostgreSQL would join the new revision's number with what it saw before.
+    partition = Partition.objects.select_for_update().get(cluster=cluster, name=name)
+    partition.cluster = cluster
+    return partition
+
+
+def _put_in_force(
+    partition: Partition, policy: PartitionPolicy, number: int, author: str, reason: str
+) -> PolicyRevision:
+    partition.revision = PolicyRevision.objects.create(
+        partition=partition,
+        number=number,
+        document=encode_policy(policy),
+        enforcement=policy.enforcement,
+        author=author,
+        reason=reason,
+    )
+    partition.save(update_fields=["revision"])
+    return partition.revision
+
+
+def _subject(partition: Partition) -> Subject:
+    return Subject(
+        type="partition",
+        id=partition.name,
+        label=partition.name,
+        cluster=partition.cluster.name,
+        partition=partition.name,
+    )

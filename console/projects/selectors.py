@@ -1,0 +1,70 @@
+"""Reading projects."""
+
+from typing import Any
+
+import rules
+from django.db.models import QuerySet
+
+from console.accounts.rules import is_signed_in, once, reads_everything
+from console.cluster.models import Cluster
+from console.projects.models import MemberRole, Membership, Project
+from scheduler.contracts.config import ConfigProject, encode_project
+from scheduler.model.policy import Project as CoreProject
+from scheduler.model.policy import TaskPattern as CoreTaskPattern
+
+ADMINISTERS_SOME_PARTITION = "partitions.administers_some"
+"""Answered by the partitions app, which this one does not know: asked by its name in the `rules` library."""
+
+
+def managed_projects(user: Any) -> frozenset[int]:
+    """Ids of the projects that an account manages."""
+    if not is_signed_in(user):
+        return frozenset()
+    memberships = Membership.objects.filter(username=user.username, role=MemberRole.MANAGER)
+    return once(user, "managed projects", lambda: frozenset(memberships.values_list("project_id", flat=True)))
+
+
+def sees_all_projects(user: Any) -> bool:
+    """Who reads everything, and who administers a partition: its levels come from the projects."""
+    return reads_everything(user) or rules.test_rule(ADMINISTERS_SOME_PARTITION, user)
+
+
+def visible_projects(user: Any) -> QuerySet[Project]:
+    """The projects that an account may read, by code, with their people and patterns."""
+    projects = Project.objects.select_related("cluster").prefetch_related("memberships", "tasks")
+    if sees_all_projects(user):
+        return projects
+    return projects.filter(pk__in=managed_projects(user))
+
+
+def core_projects(cluster: Cluster) -> list[CoreProject]:
+    """All projects of a cluster as the scheduler takes them, by code. Three queries."""
+    projects = Project.objects.filter(cluster=cluster).prefetch_related("memberships", "tasks")
+    return [core_project(project) for project in projects.order_by("code")]
+
+
+def core_project(project: Project) -> CoreProject:
+    """A project as the scheduler takes it."""
+    return CoreProject(
+        code=project.code,
+        size=project.size,
+        grade=project.grade,
+        urgency=project.urgency,
+        slurm_account=project.slurm_account,
+        members=frozenset(people(project, MemberRole.MEMBER)),
+        tasks=tuple(
+            CoreTaskPattern(pattern=task.pattern, importance=task.importance, level=task.level or None)
+            for task in project.tasks.all()
+        ),
+    )
+
+
+def people(project: Project, role: MemberRole) -> list[str]:
+    """Names of a project's members or managers, in order."""
+    return sorted(each.username for each in project.memberships.all() if each.role == role)
+
+
+def project_document(project: Project) -> dict[str, Any]:
+    """A project's entry of the priority file."""
+    managers = tuple(people(project, MemberRole.MANAGER))
+    return encode_project(ConfigProject(core_project(project), project.name, managers))

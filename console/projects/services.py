@@ -1,0 +1,192 @@
+"""Creating, changing and deleting projects: one transaction with the row in the audit log.
+
+Before and after stand there as entries of the priority file (contract B).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
+
+from console.audit.services import Context, Subject, reason_of, record
+from console.cluster.models import Cluster
+from console.core.errors import ChangedSinceError
+from console.projects.models import MemberRole, Membership, Project, TaskPattern
+from console.projects.selectors import people, project_document
+from console.projects.validation import validate
+
+
+@dataclass(frozen=True, slots=True)
+class TaskData:
+    """Job names (shell style) with an importance, or a level, of their own; level "" is none."""
+
+    pattern: str
+    importance: float = 1.0
+    level: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectData:
+    """The whole of what may be set on a project. `members` are users of the cluster, `managers` accounts here."""
+
+    code: str
+    name: str
+    size: float
+    grade: float
+    urgency: float
+    slurm_account: str = ""
+    members: tuple[str, ...] = ()
+    managers: tuple[str, ...] = ()
+    tasks: tuple[TaskData, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _By:
+    """Who changes something, and why."""
+
+    actor: str
+    reason: str
+    request_id: str
+
+
+SETTABLE = ("code", "name", "size", "grade", "urgency", "slurm_account")
+
+
+def create_project(
+    *, actor: str, cluster: Cluster, data: ProjectData, reason: str, request_id: str = ""
+) -> Project:
+    """A new project. Raises `ValidationError` by field, `reason` among them."""
+    reason = reason_of(actor, reason)
+    project = Project(cluster=cluster)
+    _apply(project, data)
+    validate(project, data)
+    taken = ValidationError({"code": _("There is a project %(code)s already.") % {"code": data.code}})
+    if Project.objects.filter(cluster=cluster, code=data.code).exists():
+        raise taken
+    with transaction.atomic():
+        try:
+            with transaction.atomic():
+                project.save(force_insert=True)
+        except IntegrityError:  # somebody was quicker
+            raise taken from None
+        _write_people(project, data)
+        _write_tasks(project, data.tasks)
+        _tell("created", project, None, project_document(project), _By(actor, reason, request_id))
+    return project
+
+
+def change_project(
+    *, actor: str, project: Project, data: ProjectData, reason: str, version: int, request_id: str = ""
+) -> Project:
+    """Set the whole of a project; nothing to change: nothing is written, the version stays.
+
+    Raises `ValidationError` by field, and `ChangedSinceError` when `version` is not the project's any more. The code
+    stays what it was: the audit log and job names refer to it.
+    """
+    reason = reason_of(actor, reason)
+    with transaction.atomic():
+        current = _locked(project, version)
+        if data.code != current.code:
+            raise ValidationError(
+                {"code": _("The code stays %(code)s; make a new project instead.") % {"code": current.code}}
+            )
+        before = project_document(current)
+        _apply(current, data)
+        validate(current, data)
+        _write_people(current, data)
+        _write_tasks(current, data.tasks)
+        after = project_document(current)
+        if after == before:
+            return current
+        current.version += 1
+        current.save(update_fields=[*SETTABLE, "version", "updated_at"])
+        _tell("changed", current, before, after, _By(actor, reason, request_id))
+    return current
+
+
+def delete_project(*, actor: str, project: Project, reason: str, version: int, request_id: str = "") -> None:
+    """Delete a project with its members and patterns; the audit log keeps what it was."""
+    reason = reason_of(actor, reason)
+    with transaction.atomic():
+        current = _locked(project, version)
+        before = project_document(current)
+        current.delete()
+        _tell("deleted", current, before, None, _By(actor, reason, request_id))
+
+
+def project_data(project: Project) -> ProjectData:
+    """A project as it is now, to be changed with `dataclasses.replace`."""
+    return ProjectData(
+        **{field: getattr(project, field) for field in SETTABLE},
+        members=tuple(people(project, MemberRole.MEMBER)),
+        managers=tuple(people(project, MemberRole.MANAGER)),
+        tasks=tuple(TaskData(task.pattern, task.importance, task.level) for task in project.tasks.all()),
+    )
+
+
+def _locked(project: Project, version: int) -> Project:
+    """The project as it is, ours until the transaction ends."""
+    what = _("project %(code)s") % {"code": project.code}
+    current = (
+        Project.objects.select_for_update(of=("self",))
+        .select_related("cluster")
+        .filter(pk=project.pk)
+        .first()
+    )
+    if current is None:
+        raise ChangedSinceError(what, seen=version, current=None)
+    if current.version != version:
+        raise ChangedSinceError(what, seen=version, current=current.version)
+    return current
+
+
+def _apply(project: Project, data: ProjectData) -> None:
+    for field in SETTABLE:
+        setattr(project, field, getattr(data, field))
+
+
+def _write_people(project: Project, data: ProjectData) -> None:
+    wanted = {(name, MemberRole.MEMBER) for name in data.members}
+    wanted |= {(name, MemberRole.MANAGER) for name in data.managers}
+    present = {(each.username, each.role): each.pk for each in project.memberships.all()}
+    gone = [key for who, key in present.items() if who not in wanted]
+    if gone:
+        Membership.objects.filter(pk__in=gone).delete()
+    Membership.objects.bulk_create(
+        Membership(project=project, username=name, role=role)
+        for name, role in sorted(wanted - present.keys())
+    )
+
+
+def _write_tasks(project: Project, tasks: Sequence[TaskData]) -> None:
+    wanted = {task.pattern: task for task in tasks}
+    present = {task.pattern: task for task in project.tasks.all()}
+    gone = [task.pk for pattern, task in present.items() if pattern not in wanted]
+    if gone:
+        TaskPattern.objects.filter(pk__in=gone).delete()
+    for pattern, data in wanted.items():
+        row = present.get(pattern, TaskPattern(project=project, pattern=pattern))
+        if pattern not in present or (row.importance, row.level) != (data.importance, data.level):
+            row.importance, row.level = data.importance, data.level
+            row.save()
+
+
+def _tell(what: str, project: Project, before: Any, after: Any, by: _By) -> None:
+    record(
+        actor=by.actor,
+        action=f"project.{what}",
+        subject=Subject(
+            type="project",
+            id=project.code,
+            label=f"{project.code} ({project.name})",
+            cluster=project.cluster.name,
+            project=project.code,
+        ),
+        before=before,
+        after=after,
+        reason=by.reason,
+        context=Context(request_id=by.request_id),
+    )

@@ -1,0 +1,94 @@
+"""What a project may hold: beyond the columns' own limits, people and patterns that mean something."""
+
+import math
+from collections.abc import Iterable
+from typing import Protocol
+
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
+
+from console.projects.models import Membership, Project, TaskPattern
+
+LARGEST = 1e15
+"""As in the priority file: larger numbers say nothing and lose digits."""
+
+
+class Task(Protocol):
+    """A task pattern as it was given."""
+
+    @property
+    def pattern(self) -> str: ...
+    @property
+    def importance(self) -> float: ...
+    @property
+    def level(self) -> str: ...
+
+
+class Lists(Protocol):
+    """The lists of a project as they were given."""
+
+    @property
+    def members(self) -> tuple[str, ...]: ...
+    @property
+    def managers(self) -> tuple[str, ...]: ...
+    @property
+    def tasks(self) -> tuple[Task, ...]: ...
+
+
+Errors = dict[str, list[str]]
+
+
+def validate(project: Project, lists: Lists) -> None:
+    """Raises `ValidationError` with everything that is wrong, by field."""
+    errors: Errors = {}
+    try:
+        project.clean_fields(exclude=["cluster"])
+    except ValidationError as error:
+        errors.update(error.message_dict)
+    for field in ("size", "grade", "urgency"):
+        if field not in errors and not _is_usable(getattr(project, field)):
+            errors[field] = [_("Must be a number up to %(largest)g.") % {"largest": LARGEST}]
+    for field, names in (("members", lists.members), ("managers", lists.managers)):
+        _add(errors, field, _wrong_names(names))
+    _add(errors, "tasks", _wrong_tasks(lists.tasks))
+    if errors:
+        raise ValidationError(errors)
+
+
+def _is_usable(number: float) -> bool:
+    return math.isfinite(number) and number <= LARGEST
+
+
+def _add(errors: Errors, field: str, messages: Iterable[str]) -> None:
+    if found := list(messages):
+        errors[field] = found
+
+
+def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
+    longest = Membership._meta.get_field("username").max_length or 0  # noqa: SLF001 - documented
+    for position, name in enumerate(names):
+        if not name or not name.isprintable() or any(char.isspace() or char == "," for char in name):
+            yield _("“%(name)s” is no user name: one name without spaces and commas each.") % {"name": name}
+        elif len(name) > longest:
+            yield _("“%(name)s…” is too long for a user name.") % {"name": name[:20]}
+        elif name in names[:position]:
+            yield _("%(name)s stands twice; keep one.") % {"name": name}
+
+
+def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
+    seen: set[str] = set()
+    for task in tasks:
+        row = TaskPattern(pattern=task.pattern, importance=task.importance, level=task.level)
+        try:
+            row.clean_fields(exclude=["project"])
+        except ValidationError as error:
+            yield from (f"{task.pattern}: {text}" for texts in error.message_dict.values() for text in texts)
+            continue
+        if not _is_usable(task.importance):
+            yield _("%(pattern)s: the importance must be a number up to %(largest)g.") % {
+                "pattern": task.pattern,
+                "largest": LARGEST,
+            }
+        if task.pattern in seen:
+            yield _("%(pattern)s stands twice; keep one.") % {"pattern": task.pattern}
+        seen.add(task.pattern)
