@@ -1,0 +1,44 @@
+"""Why running jobs that might have been stopped were left alone: for explanations and the record."""
+
+from scheduler.model.plan import Decision, DecisionKind, PassedOver
+from scheduler.model.reasons import Reason
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.universe import Runner, Universe
+
+_MOST = 50
+
+
+def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Reach) -> tuple[PassedOver, ...]:
+    """At most 50 running jobs that were left alone: first those on the nodes chosen, then others, by node."""
+    chosen = set(decision.nodes)
+    victims = {victim.job for victim in decision.victims}
+    nearest = sorted(shape.places, key=lambda place: (place.node.name not in chosen, place.order))
+    result: dict[str, PassedOver] = {}
+    for place in nearest:
+        for runner in place.runners:
+            if runner.job.id not in victims and runner.alive:
+                here = decision.action is DecisionKind.PREEMPT and place.node.name in chosen
+                reason = why(runner, reach, here=here)
+                result.setdefault(runner.job.id, PassedOver(runner.job.id, reason))
+        if len(result) >= _MOST:
+            break
+    return tuple(result.values())[:_MOST]
+
+
+def why(runner: Runner, reach: Reach, *, here: bool) -> Reason:
+    """Why a pending job leaves a running one alone; `here`: it is on a node that the pending job gets."""
+    if reach.class_of(runner.first, runner.second) is None:
+        return Reason.SAME_BAND if _lower_in_band(runner, reach) else Reason.EQUAL_OR_HIGHER
+    if runner.spared:
+        return Reason(runner.spared)
+    return Reason.NOT_NEEDED if here else Reason.OTHER_PLACE
+
+
+def _lower_in_band(runner: Runner, reach: Reach) -> bool:
+    """Whether only a band keeps the pending job from reaching it."""
+    if runner.first < reach.first:
+        return True
+    if reach.second_floor is None or runner.first != reach.first:
+        return False
+    return reach.second_floor <= runner.second < reach.second

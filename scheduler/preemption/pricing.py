@@ -1,0 +1,175 @@
+"""What room on one node costs: the victims it takes, and how their cost compares.
+
+On one node the victims are chosen in the document's order (¶95-¶97, ¶121):
+1. From the first to go to the last, take candidates until what is free, coming and taken suffices.
+2. From the most valuable taken to the least, give back each one without whom it still suffices. Among all
+   sets of candidates that suffice this gives the one whose most valuable member is the least valuable
+   possible, then its second, and so on; so it is irreducible and never uses a higher class than it must,
+   whatever resources are asked.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.universe import Candidate, Place, Runner, Universe, harm_of
+
+Cost = tuple[tuple[int, int, int], ...]
+"""Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
+stands."""
+
+Gone = frozenset[Runner]
+NOBODY: Gone = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a node costs: nothing (`victims` empty), or these victims, the most valuable first."""
+
+    cost: Cost = ()
+    victims: tuple[Runner, ...] = ()
+    waste: int = 0
+
+
+FREE = Price()
+
+
+def fits(place: Place, shape: Shape, coming: bool) -> bool:
+    """Whether the shape fits on a node without stopping anybody, counting what is coming or not."""
+    if shape.exclusive and (place.holders or (place.ending and not coming)):
+        return False
+    free = place.free
+    if not coming:
+        return all(free.get(name, 0) >= amount for name, amount in shape.wants)
+    more = place.coming
+    return all(free.get(name, 0) + more.get(name, 0) >= amount for name, amount in shape.wants)
+
+
+def price_without_victims(place: Place, shape: Shape, coming: bool) -> Price | None:
+    """The price of a node on which the shape fits: of several the one with the least left over is taken."""
+    if not fits(place, shape, coming):
+        return None
+    total, free = place.node.total, place.free
+    return Price(
+        waste=sum((free.get(name, 0) - amount) * 1000 // total[name] for name, amount in shape.wants)
+    )
+
+
+def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gone = NOBODY) -> Price | None:
+    """The price of a node when these candidates (the first to go first) may be stopped; None when not enough.
+
+    `gone`: runners that are stopped anyway, whose room counts as there.
+    """
+    if shape.exclusive:
+        return _price_of_all(place, shape, candidates, gone)
+    short = _missing(place, shape, gone)
+    if not short:
+        return FREE
+    taken: list[Candidate] = []
+    for candidate in candidates:
+        runner = candidate[4]
+        if not runner.alive or runner in gone:
+            continue
+        taken.append(candidate)
+        gives = candidate[5]
+        enough = True
+        for name in short:
+            rest = short[name] = short[name] - gives.get(name, 0)
+            enough = enough and rest <= 0
+        if enough:
+            return _priced(_give_back(taken, short))
+    return None
+
+
+def _missing(place: Place, shape: Shape, gone: Gone) -> dict[str, int]:
+    """What is missing on a node, by resource."""
+    free, coming = place.free, place.coming
+    short = {}
+    for name, amount in shape.wants:
+        rest = amount - free.get(name, 0) - coming.get(name, 0)
+        if rest > 0:
+            short[name] = rest
+    if short and gone:
+        for runner, gives in [(r, r.job.alloc[place.node.name]) for r in place.runners if r in gone]:
+            for name in short:
+                short[name] -= gives.get(name, 0) if runner.alive else 0
+        short = {name: rest for name, rest in short.items() if rest > 0}
+    return short
+
+
+def _give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]:
+    """Step 2 above. `short` holds what is missing, negative what is left over; gives the most valuable
+    first."""
+    kept = []
+    for candidate in reversed(taken):
+        gives = candidate[5]
+        if all(rest + gives.get(name, 0) <= 0 for name, rest in short.items()):
+            for name in short:
+                short[name] += gives.get(name, 0)
+        else:
+            kept.append(candidate)
+    return kept
+
+
+def _price_of_all(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gone) -> Price | None:
+    """The price of a node that must be empty: everybody on it goes, or it cannot be had."""
+    leaving = sum(runner in gone and runner.alive for runner in place.runners)
+    taken = [c for c in candidates if c[4].alive and c[4] not in gone]
+    if len(taken) + leaving != place.holders:
+        return None
+    if any(place.node.total.get(name, 0) < amount for name, amount in shape.wants):
+        return None
+    return _priced(taken[::-1])
+
+
+def _priced(victims: list[Candidate]) -> Price:
+    """The price of candidates, given the most valuable first."""
+    if len(victims) == 1:
+        only = victims[0]
+        return Price(((only[0], only[1], 1),), (only[4],))
+    return Price(cost_of((c[0], c[1]) for c in victims), tuple(c[4] for c in victims))
+
+
+def cost_of(classed: Iterable[tuple[int, int]]) -> Cost:
+    """The cost of victims given as class and harm, the highest class first."""
+    result: list[tuple[int, int, int]] = []
+    for own_class, harm in classed:
+        if result and result[-1][0] == own_class:
+            _, before, count = result[-1]
+            result[-1] = (own_class, before + harm, count + 1)
+        else:
+            result.append((own_class, harm, 1))
+    return tuple(result)
+
+
+def in_reach(universe: Universe, place: Place, shape: Shape, reach: Reach) -> Iterable[Candidate]:
+    """A pending job's candidates on a node: all of its first tier, then its second (spec 1.4)."""
+    ordered = universe.candidates_at(place, shape.harm)
+    return by_tier(ordered, reach)
+
+
+def by_tier(ordered: list[Candidate], reach: Reach) -> Iterable[Candidate]:
+    """Candidates of the first axis' order, cut and re-ordered for a pending job."""
+    first = [candidate for candidate in ordered if candidate[0] < reach.first_floor]
+    if reach.second_floor is None:
+        return first
+    second = [
+        (SECOND_TIER + c[4].second, *c[1:])
+        for c in ordered
+        if c[0] == reach.first and c[4].second < reach.second_floor
+    ]
+    second.sort()
+    return chain(first, second)
+
+
+def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Price:
+    """The price of a set of runners, whatever nodes they are on."""
+    classed = [
+        (own_class, harm_of(runner, shape.harm), runner.ran, runner.order, runner)
+        for runner in runners
+        if (own_class := reach.class_of(runner.first, runner.second)) is not None
+    ]
+    classed.sort(reverse=True, key=lambda entry: entry[:4])
+    return Price(cost_of((entry[0], entry[1]) for entry in classed), tuple(entry[4] for entry in classed))

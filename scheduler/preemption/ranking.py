@@ -1,0 +1,84 @@
+"""Who ranks below whom: the four modes with their two tiers, and bands (spec 1.4 and 2.3).
+
+Levels are compared as weights (`priority.levels.weight`): the larger, the higher; nothing configured is
+the least.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scheduler.model.jobs import Job, Level
+from scheduler.model.policy import Mode
+from scheduler.model.snapshot import PartitionRules
+from scheduler.priority.levels import weight
+from scheduler.priority.order import ranks
+
+_TWO_AXES = frozenset({Mode.USER_THEN_TASK, Mode.TASK_THEN_USER})
+
+SECOND_TIER = 1 << 63
+"""Added to the class of a second-tier victim: every one of them is dearer than every first-tier victim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What a pending job may stop.
+
+    First tier: jobs whose weight on the first axis is below `first_floor`. Second tier, in modes that
+    have one (`second_floor` is set): jobs whose first weight equals `first` and whose second weight is
+    below `second_floor`.
+    """
+
+    first: int
+    first_floor: int
+    second: int = 0
+    second_floor: int | None = None
+
+    def class_of(self, first: int, second: int) -> int | None:
+        """The class of a running job with these weights (the larger, the more valuable), None when out of
+        reach."""
+        if first < self.first_floor:
+            return first
+        if self.second_floor is not None and first == self.first and second < self.second_floor:
+            return SECOND_TIER + second
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A partition's mode and bands as a way to compare jobs."""
+
+    mode: Mode
+    bands: tuple[tuple[Level, ...], ...] | None = None
+
+    @classmethod
+    def of(cls, rules: PartitionRules) -> "Ranking":
+        """The ranking that a partition's rules ask for."""
+        return cls(rules.mode, rules.bands)
+
+    @property
+    def two_axes(self) -> bool:
+        """Whether the mode has a second tier."""
+        return self.mode in _TWO_AXES
+
+    def weights(self, job: Job) -> tuple[int, int]:
+        """A job's weights on the first and second axis."""
+        return ranks(self.mode, job)
+
+    def reach(self, first: int, second: int) -> Reach:
+        """What a job with these weights may stop: only what is in a lower band, on the axis that is
+        compared."""
+        second_floor = self._floor(second) if self.two_axes else None
+        return Reach(first, self._floor(first), second, second_floor)
+
+    def _floor(self, own: int) -> int:
+        """The lowest weight in the band of a weight; without bands every level is a band of its own."""
+        for band in self.bands or ():
+            lowest, highest = _edges(band)
+            if lowest <= own <= highest:
+                return lowest
+        return own
+
+
+def _edges(band: Sequence[Level]) -> tuple[int, int]:
+    weights = [weight(level) for level in band]
+    return min(weights), max(weights)

@@ -1,0 +1,166 @@
+"""Finding room for a pending job: free, coming, or made by victims."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scheduler.model.resources import Amounts
+from scheduler.preemption.offers import Offers
+from scheduler.preemption.pricing import Price, in_reach, price, price_without_victims
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.several import Room, Together
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.spread import Pool
+from scheduler.preemption.universe import Place, Universe
+
+Placement = Mapping[str, Amounts]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A pending job's question: its shape and what it may stop."""
+
+    shape: Shape
+    reach: Reach
+
+
+class Search:
+    """Answers for one universe; keeps what it has worked out, and brings it up to date when asked again."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._pools: dict[Shape, Pool] = {}
+        self._without: dict[tuple[Shape, bool], Offers] = {}
+        self._first_tier: dict[Shape, Offers] = {}
+        self._both_tiers: dict[tuple[Shape, Reach], Offers] = {}
+        self._failed: dict[Shape, int] = {}
+
+    def room(self, shape: Shape, *, coming: bool) -> Placement | None:
+        """Room without stopping anybody, counting what is coming or not."""
+        if not shape.count:
+            pool = self._pool(shape)
+            return pool.placement(coming=coming) if pool.fits(coming=coming) else None
+        offers = self._without.get((shape, coming))
+        if offers is None:
+            offers = Offers(
+                self._universe, shape.places, lambda place: price_without_victims(place, shape, coming)
+            )
+            self._without[shape, coming] = offers
+        found = offers.cheapest(shape.count)
+        return placed(shape, [place for place, _ in found]) if len(found) == shape.count else None
+
+    def victims(self, wanted: Wanted) -> Room | None:
+        """Who has to go so that the job fits (with what is free and coming), and where it then runs.
+
+        For a spread request the room names no nodes: what is used where is seen once the victims are stopped.
+        """
+        shape = wanted.shape
+        if not shape.count:
+            found = self._pool(shape).price(wanted.reach) if self._could_be(wanted) else None
+            return None if found is None else Room((), found)
+        room = self._nodes(wanted)
+        if room is None:
+            self._note_failure(wanted)
+        return room
+
+    def placement(self, shape: Shape, room: Room) -> Placement:
+        """What the job takes on each node, its victims being stopped."""
+        return placed(shape, list(room.places)) if shape.count else self._pool(shape).placement(coming=True)
+
+    def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
+        """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
+        request."""
+        if not shape.count:
+            return dict(self._pool(shape).now())
+        rooms = [self._universe.by_name[node].free for node in nodes]
+        return {name: sum(max(0, room.get(name, 0)) for room in rooms) for name, _ in shape.wants}
+
+    def _nodes(self, wanted: Wanted) -> Room | None:
+        """The first tier alone if that is enough, else both tiers (spec 1.4)."""
+        shape, reach = wanted.shape, wanted.reach
+        offers = self._first(shape)
+        found = offers.cheapest(shape.count, reach.first_floor)
+        if len(found) < shape.count and reach.second_floor is not None:
+            offers = self._both(wanted)
+            found = offers.cheapest(shape.count)
+        if len(found) < shape.count:
+            return None
+        if shape.count > 1 and self._universe.spanning:
+            return Together(self._universe, shape, reach, offers).room(found)
+        places = sorted((place for place, _ in found), key=lambda place: place.order)
+        victims = [known for _, known in reversed(found)]
+        return Room(tuple(places), _sum(victims))
+
+    def _first(self, shape: Shape) -> Offers:
+        """Prices by the order of the first axis, in which nobody is out of reach: the caller cuts it off."""
+        offers = self._first_tier.get(shape)
+        if offers is None:
+            universe = self._universe
+            offers = Offers(
+                universe,
+                shape.places,
+                lambda place: price(place, shape, universe.candidates_at(place, shape.harm)),
+            )
+            self._first_tier[shape] = offers
+        return offers
+
+    def _both(self, wanted: Wanted) -> Offers:
+        offers = self._both_tiers.get((wanted.shape, wanted.reach))
+        if offers is None:
+            universe, shape, reach = self._universe, wanted.shape, wanted.reach
+            offers = Offers(
+                universe,
+                shape.places,
+                lambda place: price(place, shape, in_reach(universe, place, shape, reach)),
+                since=self._failed.get(shape),
+            )
+            self._both_tiers[shape, reach] = offers
+        return offers
+
+    def _note_failure(self, wanted: Wanted) -> None:
+        """Remember from where in the log on a node could serve this shape again.
+
+        Jobs are decided from the highest rank down and whoever comes later reaches no further, so a node
+        that could not be had now cannot be had later unless something changes on it. Not so with bands in
+        a mode of two axes, where a lower job may reach another band's jobs; and not for several nodes,
+        where some of them may be had.
+        """
+        ranking = self._universe.ranking
+        if wanted.shape.count == 1 and not (ranking.two_axes and ranking.bands):
+            self._failed[wanted.shape] = len(self._universe.log)
+
+    def _pool(self, shape: Shape) -> Pool:
+        pool = self._pools.get(shape)
+        if pool is None:
+            pool = self._pools[shape] = Pool(self._universe, shape)
+        return pool
+
+    def _could_be(self, wanted: Wanted) -> bool:
+        """A quick no: not even with all that the jobs in reach hold, wherever they are."""
+        held = self._universe.below(wanted.reach).held
+        soon = self._pool(wanted.shape).soon()
+        return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in wanted.shape.wants)
+
+
+def placed(shape: Shape, places: list[Place]) -> Placement:
+    """What a shape takes on the nodes it gets, in their order."""
+    return {
+        place.node.name: dict(place.node.total) if shape.exclusive else _taken(place, shape)
+        for place in sorted(places, key=lambda place: place.order)
+    }
+
+
+def _taken(place: Place, shape: Shape) -> dict[str, int]:
+    """What is taken on one node. A plain `gpu` on a node with GPUs of one type only takes that type too."""
+    taken, total = dict(shape.wants), place.node.total
+    for name, amount in shape.wants:
+        for other, owned in total.items():
+            if owned == total[name] and other.startswith(f"{name}:"):
+                taken[other] = amount
+    return taken
+
+
+def _sum(prices: list[Price]) -> Price:
+    """Prices of different nodes whose victims have nothing to do with each other, the dearest first."""
+    if len(prices) == 1:
+        return prices[0]
+    return Price(victims=tuple(runner for known in prices for runner in known.victims))

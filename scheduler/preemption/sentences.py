@@ -1,0 +1,143 @@
+"""Every decision in one or two plain sentences, with the numbers (contract A, `explain`)."""
+
+from collections.abc import Iterable, Mapping
+
+from scheduler.model import words
+from scheduler.model.jobs import Job, Request
+from scheduler.model.policy import Mode
+from scheduler.model.resources import Amounts
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.universe import Runner, Tally
+from scheduler.priority.levels import level_word
+
+_LONGEST = 60
+
+
+class Speaker:
+    """Talks about one snapshot's jobs."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._now = snapshot.now
+        self._rules = snapshot.partition
+
+    def level(self, job: Job) -> str:
+        """The levels that the partition's mode looks at."""
+        names = self._rules.level_names
+        user = level_word(job.user_level, names)
+        task = f"task {level_word(job.task_level, names, 'L')}"
+        match self._rules.mode:
+            case Mode.USER:
+                return user
+            case Mode.TASK:
+                return task
+            case _:
+                return f"{user}, {task}"
+
+    def who(self, job: Job) -> str:
+        """`102 (bob, P1)`."""
+        return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)})"
+
+    def victim(self, runner: Runner) -> str:
+        """`101 (ann, P2, ran 2 h 14 min)`."""
+        job = runner.job
+        return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)}, ran {words.duration(runner.ran)})"
+
+    def needs(self, job: Job) -> str:
+        """`102 (bob, P1) needs 6 cpu on one node`."""
+        return f"{self.who(job)} needs {need(job.request)}" if job.request else self.who(job)
+
+    def start(self, job: Job, nodes: Iterable[str], free: Amounts) -> str:
+        """There is room."""
+        return f"{self.needs(job)}; {_free(job, nodes, free)}."
+
+    def wait(self, job: Job, nodes: Iterable[str]) -> str:
+        """Room is coming by itself."""
+        return f"{self.needs(job)}. Jobs that are ending already make room for it on {_names(nodes)}."
+
+    def promised(self, job: Job) -> str:
+        """A plan is being carried out."""
+        return f"Room for {self.who(job)} is being made on {_names(job.promised)}."
+
+    def preempt(self, job: Job, nodes: Iterable[str], free: Amounts, victims: Iterable[Runner]) -> str:
+        """Victims make room."""
+        stopped = words.names((self.victim(runner) for runner in victims), limit=5)
+        return (
+            f"{self.needs(job)}; {_free(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
+        )
+
+    def nothing_lower(self, job: Job) -> str:
+        """Nobody to stop."""
+        return f"{self.needs(job)}; nothing of lower rank runs in {clean(self._rules.name)}."
+
+    def not_enough(self, job: Job, below: Tally) -> str:
+        """Stopping everybody below would not do."""
+        spared = f" ({below.spared} more may not be stopped)" if below.spared else ""
+        if not below.stoppable:
+            return f"{self.needs(job)}; none of the {below.spared} lower jobs that run may be stopped."
+        all_of_them = "the only lower job" if below.stoppable == 1 else f"all {below.stoppable} lower jobs"
+        holding = words.amounts({name: amount for name, amount in below.held.items() if name in wanted(job)})
+        return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."
+
+    def never(self, job: Job) -> str:
+        """Too much for the partition."""
+        return f"{self.needs(job)}; {clean(self._rules.name)} does not have that, even when it is empty."
+
+    def blocked(self, job: Job) -> str:
+        """Something other than room is missing."""
+        return f"{self.who(job)} may not start yet: {clean(job.blocked, 200)}."
+
+    def over_quota(self, job: Job, limit: int, running: int) -> str:
+        """`bob may have 1 P0 job running at a time and has 1.`"""
+        level = level_word(job.task_level, self._rules.level_names, "L")
+        jobs = "job" if limit == 1 else "jobs"
+        return f"{clean(job.user)} may have {limit} {level} {jobs} running at a time and has {running}"
+
+
+def need(request: Request) -> str:
+    """`6 cpu on one node`, `2 × a100 on each of 4 nodes`, `6 cpu in all`; with what the nodes must be
+    like."""
+    asked = words.amounts(request.per_node if request.nodes else request.spread)
+    match request.nodes:
+        case 0:
+            where = "in all"
+        case 1:
+            where = "on one node"
+        case count:
+            where = f"on each of {count} nodes"
+    extra = (
+        [f"with {words.names(clean(name) for name in sorted(request.features))}"] if request.features else []
+    )
+    if request.only_nodes:
+        extra.append(f"out of {words.names(clean(name) for name in sorted(request.only_nodes))}")
+    if request.not_nodes:
+        extra.append(f"other than {words.names(clean(name) for name in sorted(request.not_nodes))}")
+    if request.exclusive:
+        extra.append("for itself alone")
+    return " ".join((asked, where, *extra))
+
+
+def wanted(job: Job) -> Mapping[str, int]:
+    """The amounts that a pending job asks for, per node or in all."""
+    request = job.request
+    if request is None:
+        return {}
+    return request.per_node if request.nodes else request.spread
+
+
+def clean(text: str, longest: int = _LONGEST) -> str:
+    """A text of the cluster as it may stand in a sentence: printable, on one line, not too long."""
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
+
+def _free(job: Job, nodes: Iterable[str], free: Amounts) -> str:
+    if job.request and not job.request.nodes:
+        return f"free now: {words.amounts(free)}"
+    names = list(nodes)
+    have = "has" if len(names) == 1 else "have"
+    together = "" if len(names) == 1 else " together"
+    return f"{_names(names)} {have} {words.amounts(free)} free{together}"
+
+
+def _names(nodes: Iterable[str]) -> str:
+    return words.names(clean(name) for name in nodes)

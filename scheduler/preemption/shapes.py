@@ -1,0 +1,78 @@
+"""What a request asks of a node, worked out once for all pending jobs that ask the same."""
+
+from dataclasses import dataclass
+
+from scheduler.model.jobs import Request
+from scheduler.model.policy import VictimOrder
+from scheduler.preemption.universe import Place, Universe, suits
+
+ShapeKey = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A request against one universe.
+
+    `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now,
+    `harm`: the resource that lost work is counted in ("" when only running time counts).
+    `ever`: whether the whole partition, empty and repaired, could hold it.
+    """
+
+    count: int
+    wants: tuple[tuple[str, int], ...]
+    exclusive: bool
+    places: tuple[Place, ...]
+    harm: str
+    ever: bool
+
+
+class Shapes:
+    """The shapes of one universe, made when first asked for."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._known: dict[ShapeKey, Shape] = {}
+
+    def of(self, request: Request) -> Shape:
+        """The shape of a request; equal requests share one."""
+        key = _key(request)
+        shape = self._known.get(key)
+        if shape is None:
+            shape = self._known[key] = self._make(request)
+        return shape
+
+    def _make(self, request: Request) -> Shape:
+        universe = self._universe
+        asked = request.per_node if request.nodes else request.spread
+        wants = tuple(sorted((name, amount) for name, amount in asked.items() if amount))
+        suitable = [place for place in universe.places if suits(request, place.node)]
+        if request.nodes:
+            suitable = [place for place in suitable if _holds(place, wants)]
+            ever = len(suitable) >= request.nodes
+        else:
+            ever = all(sum(place.node.total.get(name, 0) for place in suitable) >= n for name, n in wants)
+        order = universe.snapshot.partition.victim_order
+        return Shape(
+            count=request.nodes,
+            wants=wants,
+            exclusive=request.exclusive,
+            places=tuple(place for place in suitable if place.node.up),
+            harm=universe.scarcest(name for name, _ in wants) if order is VictimOrder.LEAST_LOST_WORK else "",
+            ever=ever,
+        )
+
+
+def _holds(place: Place, wants: tuple[tuple[str, int], ...]) -> bool:
+    return all(place.node.total.get(name, 0) >= amount for name, amount in wants)
+
+
+def _key(request: Request) -> ShapeKey:
+    return (
+        request.nodes,
+        frozenset(request.per_node.items()),
+        frozenset(request.spread.items()),
+        request.features,
+        request.only_nodes,
+        request.not_nodes,
+        request.exclusive,
+    )

@@ -1,0 +1,238 @@
+"""The planner's own copy of the partition: what is free, what is coming, who runs where, and what a cycle
+changes.
+
+Everything that a decision takes or frees goes through `stop` and `take`, which note the nodes they touch
+in `log`. Whoever keeps prices of nodes looks at the end of the log instead of looking at every node
+again.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.nodes import Node
+from scheduler.model.resources import Amounts, add, subtract
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.priority.levels import weight
+from scheduler.priority.order import natural
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A node while planning. `free` may be below zero (an overcommitted node has nothing free).
+
+    `coming` is held by jobs that are ending. `holders`: who is on it to stay (running jobs not stopped,
+    rooms set aside, jobs of other partitions); `ending`: who is on it but leaves.
+    """
+
+    node: Node
+    order: int
+    free: dict[str, int]
+    coming: dict[str, int] = field(default_factory=dict)
+    holders: int = 0
+    ending: int = 0
+    runners: list["Runner"] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Runner:
+    """A running job while planning. `first` and `second` are its weights on the mode's axes.
+
+    `spared`: why it may not be stopped by anybody ("protected", "exempt"), else empty. `alive`: not
+    stopped yet.
+    """
+
+    job: Job
+    order: int
+    first: int
+    second: int
+    ran: int
+    spared: str
+    parts: list[tuple[Place, Amounts]] = field(default_factory=list)
+    alive: bool = True
+
+
+@dataclass(slots=True)
+class Tally:
+    """The running jobs of one pair of weights: how many may be stopped and what they hold; how many are
+    spared."""
+
+    stoppable: int = 0
+    spared: int = 0
+    held: dict[str, int] = field(default_factory=dict)
+
+    def change(self, runner: Runner, by: int) -> None:
+        """Count a stoppable runner in (1) or out (-1)."""
+        self.stoppable += by
+        for _, amounts in runner.parts:
+            (add if by > 0 else subtract)(self.held, amounts)
+
+    def join(self, other: "Tally") -> None:
+        """Add another pair's figures to these."""
+        self.stoppable += other.stoppable
+        self.spared += other.spared
+        add(self.held, other.held)
+
+
+Candidate = tuple[int, int, int, int, Runner, Amounts]
+"""A runner as a victim on one node: class, harm, seconds run, order, itself, what it gives there."""
+
+
+class Universe:
+    """All places and runners of one snapshot, and the changes that decisions make to them."""
+
+    def __init__(self, snapshot: Snapshot, ranking: Ranking, demoted: frozenset[str] = frozenset()) -> None:
+        self.snapshot = snapshot
+        self.ranking = ranking
+        self.log: list[int] = []
+        self.places = [
+            Place(
+                node,
+                order,
+                _without(node.total, node.held_elsewhere),
+                holders=int(any(node.held_elsewhere.values())),
+            )
+            for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
+        ]
+        self.by_name = {place.node.name: place for place in self.places}
+        self.runners: list[Runner] = []
+        self.tallies: dict[tuple[int, int], Tally] = {}
+        self.coming = False
+        self.spanning = 0
+        self._ordered: dict[str, list[Candidate]] = {}
+        self._at: dict[tuple[int, str], list[Candidate]] = {}
+        held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
+        for job in sorted(held, key=lambda job: natural(job.id)):
+            self._settle(job, demoted)
+        self._scarcity = self._used_shares()
+
+    def _settle(self, job: Job, demoted: frozenset[str]) -> None:
+        """Put a running or ending job onto its nodes."""
+        if job.state is JobState.COMPLETING:
+            for name, amounts in job.alloc.items():
+                place = self.by_name[name]
+                subtract(place.free, amounts)
+                add(place.coming, amounts)
+                place.ending += 1
+            self.coming = self.coming or bool(job.alloc)
+            return
+        first, second = (weight(None),) * 2 if job.id in demoted else self.ranking.weights(job)
+        ran = max(0, self.snapshot.now - (job.start or 0))
+        spared = "" if job.preemptable else "protected"
+        spared = spared or ("exempt" if ran < self.snapshot.partition.exempt_s else "")
+        runner = Runner(job, len(self.runners), first, second, ran, spared)
+        self.runners.append(runner)
+        for name, amounts in job.alloc.items():
+            place = self.by_name[name]
+            subtract(place.free, amounts)
+            place.holders += 1
+            place.runners.append(runner)
+            runner.parts.append((place, amounts))
+        tally = self.tallies.setdefault((first, second), Tally())
+        if spared:
+            tally.spared += 1
+        else:
+            self.spanning += len(runner.parts) > 1
+            tally.change(runner, 1)
+
+    # --- Changes ------------------------------------------------------------------------------------------
+
+    def stop(self, runner: Runner) -> None:
+        """Stop a running job: its room is free for whoever is decided next."""
+        runner.alive = False
+        self.spanning -= len(runner.parts) > 1
+        self.tallies[runner.first, runner.second].change(runner, -1)
+        for place, amounts in runner.parts:
+            add(place.free, amounts)
+            place.holders -= 1
+            self.log.append(place.order)
+
+    def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
+        """Set a room aside: out of what is coming as far as possible (or not at all), the rest out of the
+        free."""
+        for name, amounts in placement.items():
+            place = self.by_name[name]
+            for resource, amount in amounts.items():
+                waiting = min(amount, max(0, place.coming.get(resource, 0))) if coming_first else 0
+                if waiting:
+                    place.coming[resource] -= waiting
+                place.free[resource] = place.free.get(resource, 0) - amount + waiting
+            place.holders += 1
+            self.log.append(place.order)
+
+    def below(self, reach: Reach) -> Tally:
+        """All running jobs that a pending job outranks, together."""
+        result = Tally()
+        for pair, tally in self.tallies.items():
+            if reach.class_of(*pair) is not None:
+                result.join(tally)
+        return result
+
+    # --- Candidates ---------------------------------------------------------------------------------------
+
+    def candidates(self, harm: str) -> list[Candidate]:
+        """Everybody who may be stopped at all, the first to go first, as the first axis alone orders them."""
+        ordered = self._ordered.get(harm)
+        if ordered is None:
+            stoppable = (runner for runner in self.runners if not runner.spared)
+            ordered = sorted(self._candidate(runner, {}, harm) for runner in stoppable)
+        else:
+            ordered = [candidate for candidate in ordered if candidate[4].alive]
+        self._ordered[harm] = ordered
+        return ordered
+
+    def candidates_at(self, place: Place, harm: str) -> list[Candidate]:
+        """The same on one node; stopped ones may still be in the list."""
+        key = (place.order, harm)
+        ordered = self._at.get(key)
+        if ordered is None:
+            ordered = [
+                self._candidate(runner, runner.job.alloc[place.node.name], harm)
+                for runner in place.runners
+                if not runner.spared
+            ]
+            ordered.sort()
+            self._at[key] = ordered
+        return ordered
+
+    def _candidate(self, runner: Runner, gives: Amounts, harm: str) -> Candidate:
+        return runner.first, harm_of(runner, harm), runner.ran, runner.order, runner, gives
+
+    def scarcest(self, wanted: Iterable[str]) -> str:
+        """Of some resources the one of which most is in use; of equals the one that there is less of."""
+        return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name))
+
+    def _used_shares(self) -> dict[str, tuple[float, int]]:
+        total: dict[str, int] = {}
+        free: dict[str, int] = {}
+        for place in self.places:
+            if place.node.up:
+                add(total, place.node.total)
+                add(free, place.free)
+        return {name: (free.get(name, 0) / amount, amount) for name, amount in total.items() if amount}
+
+
+def harm_of(runner: Runner, resource: str) -> int:
+    """What stopping costs: seconds run, or (for a resource) seconds run times what the job holds of it.
+
+    Dividing by the partition's total would give the share of the resource, and the same order.
+    """
+    if not resource:
+        return runner.ran
+    return runner.ran * sum(amounts.get(resource, 0) for _, amounts in runner.parts)
+
+
+def suits(request: Request, node: Node) -> bool:
+    """Whether a node is one that the request allows, apart from its state and its room."""
+    return (
+        request.features <= node.features
+        and (not request.only_nodes or node.name in request.only_nodes)
+        and node.name not in request.not_nodes
+    )
+
+
+def _without(total: Amounts, held: Amounts) -> dict[str, int]:
+    free = dict(total)
+    subtract(free, held)
+    return free
