@@ -1,5 +1,38 @@
-"""Addresses of this app."""
+"""Addresses of API v1."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path, re_path
 
-urlpatterns: list[URLPattern] = []
+from console.api import account, audit, cluster, jobs, nodes, partitions, plans, policies, projects, schema
+from console.api.base import NoSuchAddress
+from console.api.converters import register
+
+register()
+
+urlpatterns: list[URLPattern] = [
+    path("account/", account.AccountView.as_view(), name="api-account"),
+    path("token/", account.TokenView.as_view(), name="api-token"),
+    path("cluster/", cluster.ClusterView.as_view(), name="api-cluster"),
+    path("nodes/", nodes.NodeList.as_view(), name="api-nodes"),
+    path("nodes/<name:name>/", nodes.NodeDetail.as_view(), name="api-node"),
+    path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
+    path("jobs/<name:job_id>/", jobs.JobDetail.as_view(), name="api-job"),
+    path("plans/", plans.PlanList.as_view(), name="api-plans"),
+    path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),
+    path("plans/<int:pk>/snapshot/", plans.PlanSnapshot.as_view(), name="api-plan-snapshot"),
+    path("partitions/", partitions.PartitionList.as_view(), name="api-partitions"),
+    path("partitions/<name:name>/", partitions.PartitionDetail.as_view(), name="api-partition"),
+    path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
+    path("partitions/<name:name>/revisions/", policies.RevisionList.as_view(), name="api-revisions"),
+    path(
+        "partitions/<name:name>/revisions/<int:number>/",
+        policies.RevisionDetail.as_view(),
+        name="api-revision",
+    ),
+    path("projects/", projects.ProjectList.as_view(), name="api-projects"),
+    path("projects/<name:code>/", projects.ProjectDetail.as_view(), name="api-project"),
+    path("audit/", audit.AuditList.as_view(), name="api-audit"),
+    path("audit/<int:sequence>/", audit.AuditDetail.as_view(), name="api-audit-entry"),
+    path("schema/", schema.SchemaView.as_view(), name="api-schema"),
+    path("docs/", schema.DocsView.as_view(), name="api-docs"),
+    re_path("", NoSuchAddress.as_view(), name="api-no-such-address"),
+]

@@ -1,0 +1,115 @@
+"""What all resources share: who may read, which query parameters exist, where a change comes from."""
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django.http import Http404
+from django.utils.cache import patch_cache_control
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import extend_schema
+from rest_framework import generics, mixins
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import BasePermission, IsAuthenticated
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from console.accounts.access import require_read
+from console.accounts.models import User
+from console.accounts.permissions import Permission
+from console.cluster.models import Cluster
+from console.cluster.selectors import shown_cluster
+
+
+class MayRead(BasePermission):
+    """The view's `permission`, without which it is not there (404); None: being signed in is enough."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        """Whether this account may use the view at all."""
+        if view.permission is not None:
+            require_read(request, view.permission)
+        return True
+
+
+class ApiView(generics.GenericAPIView):
+    """A resource of the configured cluster, for signed-in people.
+
+    `parameters` are the query parameters it knows besides its filters and pages: others are refused, because a
+    misspelt filter that is ignored returns the wrong rows without a word.
+    """
+
+    permission: ClassVar[Permission | None] = None
+    parameters: ClassVar[frozenset[str]] = frozenset()
+    permission_classes: ClassVar[Any] = [IsAuthenticated, MayRead]
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster that this console is attached to."""
+        return shown_cluster()
+
+    @property
+    def person(self) -> User:
+        """Who asks; the permissions above have made sure that somebody does."""
+        user = self.request.user
+        assert isinstance(user, User)  # noqa: S101 - for the type checker
+        return user
+
+    @property
+    def request_id(self) -> str:
+        """The id under which logs and audit rows know this request."""
+        return getattr(self.request, "request_id", "")
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Who asks comes first, then whether the question makes sense."""
+        super().initial(request, *args, **kwargs)
+        unknown = sorted(set(request.query_params) - self.known_parameters(request))
+        if unknown:
+            known = ", ".join(sorted(self.known_parameters(request))) or "none"
+            raise ValidationError(
+                dict.fromkeys(unknown, [f"No such query parameter here; there are: {known}."])
+            )
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """All query parameters that mean something to this request."""
+        return self.parameters
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """What one account may see is for no shared cache."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        patch_cache_control(final, private=True, no_store=True)
+        return final
+
+
+class ApiList(mixins.ListModelMixin, ApiView):
+    """A list in pages, with filters."""
+
+    filterset_class: ClassVar[type[FilterSet] | None] = None
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """Filters and pages; only reading takes them."""
+        if request.method not in {"GET", "HEAD"}:
+            return self.parameters
+        filters = frozenset(self.filterset_class.base_filters) if self.filterset_class else frozenset()
+        return self.parameters | filters | {"limit", "offset"}
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """One page of the list."""
+        return self.list(request, *args, **kwargs)
+
+
+class ApiDetail(mixins.RetrieveModelMixin, ApiView):
+    """One object."""
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The object, or 404 when it is not there for this account."""
+        return self.retrieve(request, *args, **kwargs)
+
+
+@extend_schema(exclude=True)
+class NoSuchAddress(APIView):
+    """Everything else under /api/v1/: an API answers in JSON, also about what it does not have."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """404 whatever the method, once it is known who asks."""
+        super().initial(request, *args, **kwargs)
+        raise Http404

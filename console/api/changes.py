@@ -1,0 +1,40 @@
+"""What all changes by people share: a reason, and the services' own errors as the API tells them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from console.api.errors import ConflictError
+from console.core.errors import ChangedSinceError
+from scheduler.contracts.errors import InputError
+
+REASON = "reason"
+
+
+class ReasonField(serializers.CharField):
+    """Why: it stands in the audit log for good."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"max_length": 1000, "help_text": "Why; it stands in the audit log.", **kwargs})
+
+
+@contextmanager
+def changing(inside: str = "") -> Iterator[None]:
+    """Read contracts and call services in this: their errors become the API's, with fields named as in the body.
+
+    `inside` is the key of the body under which the service's own fields stand; the reason is always beside it.
+    """
+    try:
+        yield
+    except ChangedSinceError as error:
+        raise ConflictError(str(error)) from error
+    except InputError as error:
+        raise ValidationError({inside + error.path.removeprefix("$"): [error.message]}) from error
+    except DjangoValidationError as error:
+        detail = serializers.as_serializer_error(error)
+        beside = {REASON: detail.pop(REASON)} if REASON in detail else {}
+        raise ValidationError(({inside: detail} if inside and detail else detail) | beside) from error

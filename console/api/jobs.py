@@ -1,0 +1,182 @@
+"""Jobs as last observed, with their levels, where these come from, and the verdict on each."""
+
+from typing import Any, ClassVar
+
+import django_filters
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList
+from console.api.fields import AmountsByNodeField, EpochField, ObjectField
+from console.cluster.models import Job, JobPhase
+
+UNCONFIGURED = "unconfigured"
+"""What people call having no level."""
+
+
+class JobLevelSerializer(serializers.Serializer):
+    """A level: its rank in the partition (0 the highest, null = nothing configured), its name, and why."""
+
+    rank = serializers.IntegerField(allow_null=True)
+    name = serializers.CharField(allow_blank=True)
+    origin = serializers.CharField(allow_blank=True, help_text="Where the level comes from, in words.")
+
+
+class JobSerializer(serializers.ModelSerializer):
+    """A job in one partition. A pending job that names several partitions is there once for each."""
+
+    submitted_at = EpochField(source="submit")
+    started_at = EpochField(source="start")
+    estimated_start_at = EpochField(source="estimated_start", help_text="Slurm's own expectation, if any.")
+    alloc = AmountsByNodeField(read_only=True)
+    request = ObjectField(read_only=True, help_text="What it asks for, as in a snapshot (contract A).")
+    user_level = serializers.SerializerMethodField()
+    task_level = serializers.SerializerMethodField()
+    place = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Job
+        fields: ClassVar = [
+            "job_id",
+            "partition",
+            "name",
+            "user",
+            "account",
+            "comment",
+            "project",
+            "phase",
+            "slurm_state",
+            "slurm_reason",
+            "held",
+            "priority",
+            "submitted_at",
+            "started_at",
+            "ended_at",
+            "estimated_start_at",
+            "time_limit_s",
+            "restarts",
+            "alloc",
+            "request",
+            "resources",
+            "user_level",
+            "task_level",
+            "protected",
+            "preemptions",
+            "verdict",
+            "reason",
+            "explain",
+            "place",
+            "plan",
+        ]
+        read_only_fields = fields
+        extra_kwargs: ClassVar = {
+            "resources": {"help_text": "What it holds or asks for, in words."},
+            "protected": {"help_text": "Why it may never be stopped; empty when it may."},
+            "preemptions": {"help_text": "How often it has been stopped to make room."},
+            "verdict": {"help_text": "The last decision on a pending job."},
+            "plan": {"help_text": "The open plan that makes room for it or that stopped it."},
+        }
+
+    @extend_schema_field(JobLevelSerializer)
+    def get_user_level(self, job: Job) -> dict[str, Any]:
+        """The level of its user in this partition."""
+        return {"rank": job.user_level, "name": job.user_level_name, "origin": job.user_origin}
+
+    @extend_schema_field(JobLevelSerializer)
+    def get_task_level(self, job: Job) -> dict[str, Any]:
+        """The level of the job itself."""
+        return {"rank": job.task_level, "name": job.task_level_name, "origin": job.task_origin}
+
+    def get_place(self, job: Job) -> int | None:
+        """Its place in line, 1 is next; null when it does not wait."""
+        return job.place or None
+
+
+class JobFilter(FilterSet):
+    """By what the job is, whose it is and how it ranks."""
+
+    job_id = django_filters.CharFilter()
+    partition = django_filters.CharFilter()
+    phase = django_filters.MultipleChoiceFilter(
+        choices=JobPhase.choices, label="Several may be given: phase=pending&phase=running."
+    )
+    user = django_filters.CharFilter()
+    account = django_filters.CharFilter()
+    project = django_filters.CharFilter()
+    level = django_filters.CharFilter(
+        method="of_level", label=f"Name of the user's or the job's level, or `{UNCONFIGURED}`."
+    )
+    user_level = django_filters.CharFilter(method="of_level", label=f"Name of a level, or `{UNCONFIGURED}`.")
+    task_level = django_filters.CharFilter(method="of_level", label=f"Name of a level, or `{UNCONFIGURED}`.")
+    held = django_filters.BooleanFilter()
+    verdict = django_filters.CharFilter()
+    reason = django_filters.CharFilter()
+    plan = django_filters.NumberFilter()
+    ordering = django_filters.OrderingFilter(
+        fields=(("submit", "submitted_at"), ("start", "started_at"), ("place", "place"), ("job_id", "job_id"))
+    )
+
+    def of_level(self, jobs: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
+        """Jobs with the level called `value` on one axis, or on either for `level`."""
+        axes = ("user_level", "task_level") if name == "level" else (name,)
+        wanted = Q()
+        for axis in axes:
+            wanted |= Q(**{f"{axis}__isnull": True} if value == UNCONFIGURED else {f"{axis}_name": value})
+        return jobs.filter(wanted)
+
+
+class Jobs:
+    """What list and detail share."""
+
+    permission = Permission.JOB_VIEW
+    queryset = Job.objects.all()
+    serializer_class = JobSerializer
+
+
+class JobList(Jobs, ApiList):
+    """Jobs, the latest submitted first."""
+
+    filterset_class = JobFilter
+
+    def get_queryset(self) -> QuerySet[Job]:
+        """The jobs of this cluster."""
+        return Job.objects.filter(cluster=self.cluster).order_by("-submit", "job_id", "partition")
+
+    def filter_queryset(self, queryset: QuerySet[Job]) -> QuerySet[Job]:
+        """Any asked-for order ends in the job, so that pages do not overlap."""
+        jobs = super().filter_queryset(queryset)
+        return jobs.order_by(*jobs.query.order_by, "job_id", "partition")
+
+
+class JobDetail(Jobs, ApiDetail):
+    """One job."""
+
+    parameters = frozenset({"partition"})
+    lookup_field = "job_id"
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "partition",
+                description="Which row, of a job that waits in several partitions; else the first by name.",
+            )
+        ]
+    )
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """One job by its id, with its levels, the verdict and the reason."""
+        return super().get(request, *args, **kwargs)
+
+    def get_object(self) -> Job:
+        """Its row in the wanted partition."""
+        jobs = Job.objects.filter(cluster=self.cluster, job_id=self.kwargs["job_id"]).order_by("partition")
+        if partition := self.request.query_params.get("partition"):
+            jobs = jobs.filter(partition=partition)
+        if (job := jobs.first()) is None:
+            raise Http404
+        return job

@@ -1,0 +1,59 @@
+"""Reading a body: JSON of a sensible size, without what no database stores and no reader can tell apart."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError, ValidationError
+from rest_framework.parsers import JSONParser
+
+from console.api.errors import TooLargeError
+from scheduler.contracts.errors import InputError, join
+from scheduler.contracts.jsontext import Doubled, parse
+
+MAX_BYTES = 10 * 1024 * 1024
+"""A priority file of ten thousand projects is about 3 MB."""
+
+
+class BoundedJSONParser(JSONParser):
+    """JSON read as the priority file is, with a limit to its size; faults are named by their path."""
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """The decoded body."""
+        request = (parser_context or {}).get("request")
+        length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
+        if length > MAX_BYTES:
+            raise TooLargeError(f"The body has {length} bytes; at most {MAX_BYTES} are read.")
+        try:
+            body = parse(stream.read())
+            found = dict(faults(body, "$"))
+        except InputError as error:
+            raise ParseError(f"The body {error.message}.") from None
+        except RecursionError:
+            raise ParseError("The body is nested too deeply.") from None
+        if found:
+            raise ValidationError(
+                {path.removeprefix("$").lstrip(".") or "body": [text] for path, text in found.items()}
+            )
+        return body
+
+
+def faults(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Path and fault of each value inside that is not what it seems."""
+    if isinstance(value, str):
+        if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
+            yield path, "Holds a NUL or half a character (a lone surrogate); remove it."
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield path, "Must be a finite number."
+    elif isinstance(value, dict):
+        if isinstance(value, Doubled):
+            yield join(path, value.key), "Stands twice; keep one."
+        for key, inner in value.items():
+            yield from faults(key, join(path, key))
+            yield from faults(inner, join(path, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from faults(inner, f"{path}[{index}]")

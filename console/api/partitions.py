@@ -1,0 +1,116 @@
+"""Partitions that Giveway steers, with what is observed of them and, for who may see it, their policy."""
+
+from typing import Any, ClassVar
+
+from django.db.models import Count, QuerySet
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList
+from console.api.policies import PolicySerializer
+from console.cluster.models import ClusterPartition, Job, JobPhase
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+from scheduler.model.policy import Mode
+
+SHOWN_PHASES = (JobPhase.PENDING, JobPhase.RUNNING, JobPhase.COMPLETING)
+
+
+class JobCountsSerializer(serializers.Serializer):
+    """How many jobs are where."""
+
+    pending = serializers.IntegerField()
+    running = serializers.IntegerField()
+    completing = serializers.IntegerField()
+
+
+class PartitionSerializer(serializers.ModelSerializer):
+    """`state` is Slurm's own word, empty while the partition is not observed."""
+
+    state = serializers.SerializerMethodField()
+    mode = serializers.SerializerMethodField()
+    enforcement = serializers.CharField(
+        source="revision.enforcement", read_only=True, allow_null=True, default=None
+    )
+    revision = serializers.IntegerField(
+        source="revision.number", read_only=True, allow_null=True, default=None
+    )
+    jobs = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Partition
+        fields: ClassVar = ["name", "state", "mode", "enforcement", "revision", "jobs"]
+        read_only_fields = fields
+
+    def get_state(self, partition: Partition) -> str:
+        """As last observed."""
+        return self.context["states"].get(partition.name, "")
+
+    @extend_schema_field(serializers.ChoiceField(choices=[(m.value, m.value) for m in Mode], allow_null=True))
+    def get_mode(self, partition: Partition) -> str | None:
+        """The mode in force."""
+        return partition.revision.document.get("mode") if partition.revision else None
+
+    @extend_schema_field(JobCountsSerializer)
+    def get_jobs(self, partition: Partition) -> dict[str, int]:
+        """Jobs by phase."""
+        counts = self.context["counts"]
+        return {str(phase): counts.get((partition.name, phase), 0) for phase in SHOWN_PHASES}
+
+
+class PartitionDetailSerializer(PartitionSerializer):
+    """The same with the policy in force, null for who may not see it."""
+
+    policy = serializers.SerializerMethodField()
+
+    class Meta(PartitionSerializer.Meta):
+        fields: ClassVar = [*PartitionSerializer.Meta.fields, "policy"]
+        read_only_fields = fields
+
+    @extend_schema_field(PolicySerializer(allow_null=True))
+    def get_policy(self, partition: Partition) -> dict[str, Any] | None:
+        """The policy, if this account may see it."""
+        person = self.context["request"].user
+        if partition.revision is None or not person.has_perm(Permission.POLICY_VIEW, partition):
+            return None
+        return dict(PolicySerializer(partition.revision, context=self.context).data)
+
+
+class Partitions:
+    """What list and detail share."""
+
+    permission = Permission.PARTITION_VIEW
+    queryset = Partition.objects.all()
+    lookup_field = "name"
+    person: Any
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[Partition]:
+        """The partitions that this account may see."""
+        return visible_partitions(self.person).filter(cluster=self.cluster).select_related("revision")
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        """What is observed, asked once for all partitions."""
+        context: dict[str, Any] = super().get_serializer_context()  # type: ignore[misc]
+        if getattr(self, "swagger_fake_view", False):
+            return context
+        jobs = Job.objects.filter(cluster=self.cluster, phase__in=SHOWN_PHASES)
+        counted = jobs.values_list("partition", "phase").annotate(number=Count("pk")).order_by()
+        observed = ClusterPartition.objects.filter(cluster=self.cluster)
+        return context | {
+            "counts": {(partition, phase): number for partition, phase, number in counted},
+            "states": dict(observed.values_list("name", "state")),
+        }
+
+
+class PartitionList(Partitions, ApiList):
+    """Partitions by name."""
+
+    serializer_class = PartitionSerializer
+
+
+class PartitionDetail(Partitions, ApiDetail):
+    """One partition."""
+
+    serializer_class = PartitionDetailSerializer

@@ -1,0 +1,161 @@
+"""Plans: who was stopped for whom, why, and what came of it."""
+
+from typing import Any, ClassVar
+
+import django_filters
+from django.db.models import QuerySet
+from django.http import Http404
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.fields import AmountsByNodeField, EpochField
+from console.steering.models import Plan, PlanKind, PlannedAction, PlanState
+from scheduler.model.actions import STOPPING
+from scheduler.model.policy import Enforcement
+
+
+class VictimSerializer(serializers.Serializer):
+    """A job that gives way, as it was when the plan was made. Only `job` and `how` are always there."""
+
+    job = serializers.CharField()
+    how = serializers.CharField(help_text="`requeue` or `cancel`.")
+    name = serializers.CharField(required=False)
+    user = serializers.CharField(required=False)
+    started_at = EpochField(source="start", required=False, help_text="With `restarts` it names the run.")
+    restarts = serializers.IntegerField(required=False)
+    user_level = serializers.CharField(required=False)
+    task_level = serializers.CharField(required=False)
+    resources = serializers.CharField(required=False)
+    ran_s = serializers.IntegerField(required=False, help_text="How long it had run, in seconds.")
+
+
+class ActionSerializer(serializers.ModelSerializer):
+    """One change to one run of a job, and what came of it."""
+
+    run_started_at = EpochField(source="run_start")
+
+    class Meta:
+        model = PlannedAction
+        fields: ClassVar = [
+            "kind",
+            "state",
+            "order",
+            "job_id",
+            "run_started_at",
+            "run_restarts",
+            "job_name",
+            "user",
+            "value",
+            "not_before",
+            "attempts",
+            "issued_at",
+            "verified_at",
+            "outcome",
+            "detail",
+        ]
+        read_only_fields = fields
+
+
+class PlanSerializer(serializers.ModelSerializer):
+    """A plan from the decision to the proof that its beneficiary (`job_id`) runs."""
+
+    cycle = serializers.IntegerField(source="cycle.number", read_only=True)
+    placement = AmountsByNodeField(read_only=True, help_text="The room that is set aside.")
+    victims = VictimSerializer(many=True, read_only=True)
+    actions = ActionSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Plan
+        fields: ClassVar = [
+            "id",
+            "partition",
+            "kind",
+            "state",
+            "enforcement",
+            "mode",
+            "job_id",
+            "job_restarts",
+            "job_name",
+            "user",
+            "reason",
+            "explain",
+            "placement",
+            "victims",
+            "actions",
+            "cycle",
+            "policy_revision",
+            "created_at",
+            "deadline",
+            "started_at",
+            "ended_at",
+            "outcome",
+            "undo_reason",
+        ]
+        read_only_fields = fields
+
+
+class PlanFilter(FilterSet):
+    """By what the plan is about and how far it is."""
+
+    partition = django_filters.CharFilter()
+    state = django_filters.MultipleChoiceFilter(
+        choices=PlanState.choices, label="Several may be given: state=proposed&state=executing."
+    )
+    kind = django_filters.ChoiceFilter(choices=PlanKind.choices)
+    enforcement = django_filters.ChoiceFilter(choices=[(e.value, e.value) for e in Enforcement])
+    job_id = django_filters.CharFilter(label="The beneficiary.")
+    stopped = django_filters.CharFilter(method="stops", label="A job that the plan was carried out on.")
+    user = django_filters.CharFilter(label="The beneficiary's user.")
+    cycle = django_filters.NumberFilter(field_name="cycle__number")
+    since = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
+    until = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+
+    def stops(self, plans: QuerySet[Plan], name: str, value: str) -> QuerySet[Plan]:
+        """Plans with a stopping action on the job; what was only proposed has stopped nobody."""
+        actions = PlannedAction.objects.filter(job_id=value, kind__in=STOPPING)
+        return plans.filter(pk__in=actions.values("plan_id"))
+
+
+class Plans:
+    """What list and detail share."""
+
+    permission = Permission.PLAN_VIEW
+    queryset = Plan.objects.all()
+    serializer_class = PlanSerializer
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[Plan]:
+        """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
+        plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
+        return plans.prefetch_related("actions").order_by("-id")
+
+
+class PlanList(Plans, ApiList):
+    """Plans, the latest first."""
+
+    filterset_class = PlanFilter
+
+
+class PlanDetail(Plans, ApiDetail):
+    """One plan."""
+
+
+class PlanSnapshot(ApiView):
+    """What a plan was decided on."""
+
+    permission = Permission.PLAN_VIEW
+    queryset = Plan.objects.all()
+
+    @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="plans_snapshot_retrieve")
+    def get(self, request: Request, pk: int) -> Response:
+        """The decision's whole input as contract A has it: `python -m scheduler plan` decides it again."""
+        plan = Plan.objects.filter(cluster=self.cluster, pk=pk).select_related("stored_snapshot").first()
+        if plan is None or plan.stored_snapshot is None:
+            raise Http404
+        return Response(plan.snapshot)

@@ -1,0 +1,244 @@
+"""Projects: the size, grade and urgency that priorities come from, their people and their task patterns."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import django_filters
+from django.db.models import QuerySet
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.access import require_write
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList
+from console.api.changes import ReasonField, changing
+from console.projects.models import MemberRole, Project
+from console.projects.selectors import people, visible_projects
+from console.projects.services import (
+    SETTABLE,
+    ProjectData,
+    TaskData,
+    change_project,
+    create_project,
+    delete_project,
+    project_data,
+)
+
+VERSION = {"min_value": 1, "max_value": 2**31 - 1}
+
+
+class TaskSerializer(serializers.Serializer):
+    """Job names (shell style) with an importance, or a level, of their own."""
+
+    pattern = serializers.CharField(max_length=200)
+    importance = serializers.FloatField(default=1.0)
+    level = serializers.CharField(max_length=40, allow_null=True, allow_blank=True, default=None)
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        """No level is null, as in the priority file."""
+        shown = super().to_representation(instance)
+        return shown | {"level": shown["level"] or None}
+
+
+class ProjectSerializer(serializers.Serializer):
+    """A project. `score` is what size / grade * urgency come to."""
+
+    code = serializers.CharField()
+    name = serializers.CharField()
+    size = serializers.FloatField()
+    grade = serializers.FloatField()
+    urgency = serializers.FloatField()
+    score = serializers.FloatField()
+    slurm_account = serializers.CharField(allow_blank=True)
+    members = serializers.SerializerMethodField()
+    managers = serializers.SerializerMethodField()
+    tasks = TaskSerializer(many=True)
+    version = serializers.IntegerField(help_text="Grows with every change.")
+    updated_at = serializers.DateTimeField()
+
+    def get_members(self, project: Project) -> list[str]:
+        """Users of the cluster."""
+        return people(project, MemberRole.MEMBER)
+
+    def get_managers(self, project: Project) -> list[str]:
+        """Accounts of the console."""
+        return people(project, MemberRole.MANAGER)
+
+
+class NameListField(serializers.ListField):
+    """Names of people."""
+
+    child = serializers.CharField(max_length=150)
+
+
+class ProjectFieldsSerializer(serializers.Serializer):
+    """What may be set. Only the types are checked here; values are checked by the service, for all its callers."""
+
+    code = serializers.CharField(max_length=64)
+    name = serializers.CharField(max_length=200)
+    size = serializers.FloatField()
+    grade = serializers.FloatField()
+    urgency = serializers.FloatField()
+    slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
+    members = NameListField(default=list)
+    managers = NameListField(default=list)
+    tasks = TaskSerializer(many=True, default=list)
+
+
+class NewProjectSerializer(ProjectFieldsSerializer):
+    """A new project and why there is one."""
+
+    reason = ReasonField()
+
+
+class ProjectChangeSerializer(ProjectFieldsSerializer):
+    """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
+
+    version = serializers.IntegerField(**VERSION)
+    reason = ReasonField()
+
+
+class ProjectPatchSerializer(serializers.Serializer):
+    """The keys that are to change; a list given replaces the whole list."""
+
+    code = serializers.CharField(max_length=64, required=False)
+    name = serializers.CharField(max_length=200, required=False)
+    size = serializers.FloatField(required=False)
+    grade = serializers.FloatField(required=False)
+    urgency = serializers.FloatField(required=False)
+    slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
+    members = NameListField(required=False)
+    managers = NameListField(required=False)
+    tasks = TaskSerializer(many=True, required=False)
+    version = serializers.IntegerField(**VERSION)
+    reason = ReasonField()
+
+
+class ProjectDeletionSerializer(serializers.Serializer):
+    """The query parameters of a deletion: it has no body."""
+
+    version = serializers.IntegerField(**VERSION)
+    reason = ReasonField()
+
+
+def settings_from(values: dict[str, Any]) -> dict[str, Any]:
+    """What was sent, as the services take it; keys that were not sent stay out."""
+    settings = {key: values[key] for key in SETTABLE if key in values}
+    settings |= {key: tuple(values[key]) for key in ("members", "managers") if key in values}
+    if "tasks" in values:
+        settings["tasks"] = tuple(
+            TaskData(t["pattern"], t["importance"], t["level"] or "") for t in values["tasks"]
+        )
+    return settings
+
+
+class ProjectFilter(FilterSet):
+    """By account and by people."""
+
+    code = django_filters.CharFilter()
+    slurm_account = django_filters.CharFilter()
+    member = django_filters.CharFilter(method="of_person", label="A user of the cluster.")
+    manager = django_filters.CharFilter(method="of_person", label="An account of the console.")
+
+    def of_person(self, projects: QuerySet[Project], name: str, value: str) -> QuerySet[Project]:
+        """Projects that name this person in this role."""
+        return projects.filter(memberships__username=value, memberships__role=name)
+
+
+class Projects:
+    """What list and detail share."""
+
+    queryset = Project.objects.all()
+    serializer_class = ProjectSerializer
+    lookup_field = "code"
+    person: Any
+    cluster: Any
+
+    def get_queryset(self) -> QuerySet[Project]:
+        """The projects that this account may see."""
+        mine = visible_projects(self.person).filter(cluster=self.cluster)
+        return mine.order_by("code")
+
+
+class ProjectList(Projects, ApiList):
+    """Projects by code."""
+
+    filterset_class = ProjectFilter
+    further_errors: ClassVar = {}
+
+    permission = Permission.PROJECT_VIEW
+
+    @extend_schema(request=NewProjectSerializer, responses={201: ProjectSerializer})
+    def post(self, request: Request) -> Response:
+        """Create a project."""
+        require_write(request, Permission.PROJECT_CREATE)
+        sent = NewProjectSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        with changing():
+            project = create_project(
+                actor=self.person.username,
+                cluster=self.cluster,
+                data=ProjectData(**settings_from(sent.validated_data)),
+                reason=sent.validated_data["reason"],
+                request_id=self.request_id,
+            )
+        return Response(self.get_serializer(project).data, status=status.HTTP_201_CREATED)
+
+
+class ProjectDetail(Projects, ApiDetail):
+    """One project."""
+
+    further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}, "DELETE": {409}}
+
+    def known_parameters(self, request: Request) -> frozenset[str]:
+        """A deletion says its version and reason in the address."""
+        return frozenset({"version", "reason"}) if request.method == "DELETE" else frozenset()
+
+    @extend_schema(request=ProjectChangeSerializer)
+    def put(self, request: Request, code: str) -> Response:
+        """Set the whole of a project."""
+        return self._change(ProjectChangeSerializer)
+
+    @extend_schema(request=ProjectPatchSerializer)
+    def patch(self, request: Request, code: str) -> Response:
+        """Change some of a project."""
+        return self._change(ProjectPatchSerializer)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("version", int, required=True, description="The version that you have read."),
+            OpenApiParameter("reason", str, required=True, description="Why; it stands in the audit log."),
+        ],
+        responses={204: None},
+    )
+    def delete(self, request: Request, code: str) -> Response:
+        """Delete a project."""
+        project = self.get_object()
+        require_write(self.request, Permission.PROJECT_DELETE, project)
+        sent = ProjectDeletionSerializer(data=request.query_params)
+        sent.is_valid(raise_exception=True)
+        with changing():
+            delete_project(
+                actor=self.person.username, project=project, request_id=self.request_id, **sent.validated_data
+            )
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _change(self, form: type[serializers.Serializer]) -> Response:
+        """Lay what was sent over what is there; a change in between shows in the version."""
+        project = self.get_object()
+        require_write(self.request, Permission.PROJECT_CHANGE, project)
+        sent = form(data=self.request.data)
+        sent.is_valid(raise_exception=True)
+        with changing():
+            changed = change_project(
+                actor=self.person.username,
+                project=project,
+                data=replace(project_data(project), **settings_from(sent.validated_data)),
+                reason=sent.validated_data["reason"],
+                version=sent.validated_data["version"],
+                request_id=self.request_id,
+            )
+        return Response(self.get_serializer(changed).data)

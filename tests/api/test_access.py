@@ -1,0 +1,156 @@
+"""Who gets what from every address of the API: one table, and a walk that finds what the table forgot."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.urls import reverse
+from rest_framework.test import APIClient
+
+from console.api import urls
+from tests.api.conftest import ROLES, House
+
+Row = tuple[str, dict[str, Any], str, tuple[int, int, int, int, int, int]]
+
+EVERYBODY = (401, 200, 200, 200, 200, 200)
+SETS_POLICY = {"policy": {"mode": "task"}, "based_on": 1, "reason": "for the test"}
+NEW_PROJECT = {
+    "code": "gamma",
+    "name": "Gamma",
+    "size": 1,
+    "grade": 1,
+    "urgency": 1,
+    "reason": "for the test",
+}
+ALPHA = {**NEW_PROJECT, "code": "alpha", "name": "Alpha", "managers": ["pam"], "version": 1}
+FILE = {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": []}
+IMPORTS = {"config": FILE, "dry_run": True, "reason": "for the test"}
+
+# Address, its arguments, method; then what anonymous, viewer, alpha's manager, x's administrator, auditor and
+# administrator are answered. 404 = not there for you; 403 = you may read it but not do this.
+TABLE: list[Row] = [
+    ("api-account", {}, "get", EVERYBODY),
+    ("api-token", {}, "post", (400, 400, 400, 400, 400, 400)),
+    ("api-token", {}, "delete", (401, 204, 204, 204, 204, 204)),
+    ("api-cluster", {}, "get", EVERYBODY),
+    ("api-nodes", {}, "get", EVERYBODY),
+    ("api-node", {"name": "n1"}, "get", EVERYBODY),
+    ("api-jobs", {}, "get", EVERYBODY),
+    ("api-job", {"job_id": "101"}, "get", EVERYBODY),
+    ("api-plans", {}, "get", EVERYBODY),
+    ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
+    ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),
+    ("api-partitions", {}, "get", EVERYBODY),
+    ("api-partition", {"name": "x"}, "get", EVERYBODY),
+    ("api-policy", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-policy", {"name": "y"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-policy", {"name": "x"}, "put", (401, 404, 404, 200, 403, 200)),
+    ("api-policy", {"name": "y"}, "put", (401, 404, 404, 404, 403, 200)),
+    ("api-policy", {"name": "x"}, "patch", (401, 404, 404, 200, 403, 200)),
+    ("api-policy", {"name": "y"}, "patch", (401, 404, 404, 404, 403, 200)),
+    ("api-revisions", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-revisions", {"name": "y"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-revision", {"name": "x", "number": 1}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-revision", {"name": "y", "number": 1}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-projects", {}, "get", (401, 404, 200, 200, 200, 200)),
+    ("api-projects", {}, "post", (401, 404, 403, 403, 403, 201)),
+    ("api-project", {"code": "alpha"}, "get", (401, 404, 200, 200, 200, 200)),
+    ("api-project", {"code": "beta"}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-project", {"code": "alpha"}, "put", (401, 404, 200, 403, 403, 200)),
+    ("api-project", {"code": "beta"}, "put", (401, 404, 404, 403, 403, 200)),
+    ("api-project", {"code": "alpha"}, "patch", (401, 404, 200, 403, 403, 200)),
+    ("api-project", {"code": "beta"}, "patch", (401, 404, 404, 403, 403, 200)),
+    ("api-project", {"code": "alpha"}, "delete", (401, 404, 403, 403, 403, 204)),
+    ("api-project", {"code": "beta"}, "delete", (401, 404, 404, 403, 403, 204)),
+    ("api-audit", {}, "get", (401, 404, 200, 200, 200, 200)),
+    ("api-audit-entry", {"sequence": "x"}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-audit-entry", {"sequence": "y"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-audit-entry", {"sequence": "alpha"}, "get", (401, 404, 200, 404, 200, 200)),
+    ("api-audit-entry", {"sequence": "beta"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-audit-entry", {"sequence": "cluster"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-config", {}, "get", (401, 404, 404, 403, 200, 200)),
+    ("api-config", {}, "post", (401, 404, 404, 403, 403, 200)),
+    ("api-schema", {}, "get", EVERYBODY),
+    ("api-docs", {}, "get", (302, 200, 200, 200, 200, 200)),
+    ("api-no-such-address", {}, "get", (401, 404, 404, 404, 404, 404)),
+]
+BODIES: dict[tuple[str, str], dict[str, Any]] = {
+    ("api-policy", "put"): SETS_POLICY,
+    ("api-policy", "patch"): SETS_POLICY,
+    ("api-projects", "post"): NEW_PROJECT,
+    ("api-project", "put"): ALPHA,
+    ("api-project", "patch"): {"urgency": 9, "version": 1, "reason": "for the test"},
+    ("api-config", "post"): IMPORTS,
+}
+
+
+def address(house: House, name: str, arguments: dict[str, Any], method: str) -> str:
+    """The path, with the row of the house where an argument only hints at it."""
+    found = dict(arguments)
+    if "pk" in found:
+        found["pk"] = house.plan.pk
+    if "sequence" in found:
+        found["sequence"] = house.entries[found["sequence"]].sequence
+    query = "?version=1&reason=test" if (name, method) == ("api-project", "delete") else ""
+    return reverse(name, kwargs=found) + query
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "method", "role", "wanted"),
+    [
+        pytest.param(
+            name, arguments, method, role, status, id=f"{role}-{method}-{name}-{'-'.join(arguments.values())}"
+        )
+        for name, arguments, method, statuses in [
+            (name, {k: str(v) for k, v in arguments.items()}, method, statuses)
+            for name, arguments, method, statuses in TABLE
+        ]
+        for role, status in zip(ROLES, statuses, strict=True)
+    ],
+)
+def test_every_role_gets_what_the_table_says(
+    house: House,
+    as_person: Callable[[str], APIClient],
+    name: str,
+    arguments: dict[str, str],
+    method: str,
+    role: str,
+    wanted: int,
+) -> None:
+    client = as_person(role)
+    if name == "api-docs" and role != "anonymous":
+        client.force_login(house.people[role])
+    body = BODIES.get((name, method))
+    if body is ALPHA:
+        body = {**body, "code": arguments["code"]}
+    response = getattr(client, method)(address(house, name, arguments, method), body)
+    assert response.status_code == wanted, response.content
+    if wanted == 401:
+        assert response["WWW-Authenticate"] == "Token"
+    if wanted >= 400:
+        error = response.json()["error"]
+        assert set(error) == {"code", "message", "fields"} and error["message"]
+
+
+def test_the_table_knows_every_address_and_method() -> None:
+    """A new address, or a new method of an old one, must come with a row above."""
+    offered = {
+        (pattern.name, method)
+        for pattern in urls.urlpatterns
+        for method in ("get", "post", "put", "patch", "delete")
+        if hasattr(pattern.callback.view_class, method)
+        # The last one answers 404 to everything before it looks at the method.
+        or (pattern.name, method) == ("api-no-such-address", "get")
+    }
+    assert offered == {(name, method) for name, _, method, _ in TABLE}
+
+
+def test_no_method_writes_without_a_row_of_its_own(ada: APIClient, house: House) -> None:
+    """What is only read refuses writing, whoever asks."""
+    read_only = {name for name, *_ in TABLE} - {name for name, _, method, _ in TABLE if method != "get"}
+    for name, arguments, method, _ in TABLE:
+        if name in read_only - {"api-docs", "api-no-such-address"}:
+            path = address(house, name, arguments, method)
+            assert [getattr(ada, m)(path, {}).status_code for m in ("post", "put", "patch", "delete")] == [
+                405
+            ] * 4
