@@ -15,7 +15,7 @@ from typing import Self
 from deploy.private_slurm import config, host
 from deploy.private_slurm.client import Client
 from deploy.private_slurm.errors import PortsTakenError, PrivateSlurmError, with_logs
-from deploy.private_slurm.processes import MARK, ROOT_VARIABLE, Daemon, Keeper, end_orphans, locked
+from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, locked
 from deploy.private_slurm.users import ensure_users
 
 DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
@@ -108,7 +108,7 @@ class PrivateSlurm(Client):
             try:
                 keeper.close()
             finally:
-                end_orphans(self.root)
+                end_orphans(self.conf)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -155,7 +155,7 @@ class PrivateSlurm(Client):
         self.root.mkdir(parents=True, exist_ok=True)
         host.check_reachable(self.root)
         with locked(self.root / MARK):
-            end_orphans(self.root)
+            end_orphans(self.conf)
         alias = host.short_alias(self.root)
         self._layout = config.Layout(self.root, alias or self.root)
         for stale in ("state", "spool", "munge", "log"):
@@ -222,7 +222,7 @@ class PrivateSlurm(Client):
         key.write_bytes(secrets.token_bytes(128))
 
     def _daemon_env(self) -> dict[str, str]:
-        return {"PATH": host.search_path(), "LANG": "C.UTF-8", ROOT_VARIABLE: str(self.root), **self.env}
+        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env}
 
     def _daemons(self) -> dict[str, Daemon]:
         """All daemons by name, in the order of starting."""

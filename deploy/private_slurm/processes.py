@@ -21,8 +21,6 @@ from deploy.private_slurm.keeper import descendants, parents, send_signal
 ANSWER_S = 30.0
 ORPHANS_S = 5.0
 MARK = ".private-slurm"  # the file that says whose folder this is
-# In the environment of the daemons and, by inheritance, of slurmstepd; not of jobs.
-ROOT_VARIABLE = "PRIVATE_SLURM_ROOT"
 
 
 @dataclass(frozen=True)
@@ -148,26 +146,28 @@ def locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def end_orphans(root: Path) -> None:
-    """Ends what is left in `root` of a private Slurm whose keeper was killed: job steps and their jobs."""
+def end_orphans(conf: Path) -> None:
+    """Ends what is left of a private Slurm whose keeper was killed: job steps and their processes."""
     until = time.monotonic() + ORPHANS_S
-    while left := orphans(root):
+    while left := orphans(conf):
         if time.monotonic() > until:
-            raise PrivateSlurmError(f"processes {left} of the private Slurm in {root} could not be ended")
+            raise PrivateSlurmError(f"processes {left} of the private Slurm of {conf} could not be ended")
         for pid in left:
             send_signal(pid, signal.SIGKILL)
         time.sleep(0.02)
 
 
-def orphans(root: Path) -> list[int]:
-    """Living processes that carry the mark of `root`, and all their descendants."""
-    mark = f"{ROOT_VARIABLE}={root}".encode()
+def orphans(conf: Path) -> list[int]:
+    """Every slurmstepd of the Slurm of this slurm.conf, each with all its descendants."""
+    mark = f"SLURM_CONF={conf}\0".encode()
     found = []
     for pid in parents():
         try:
+            if Path(f"/proc/{pid}/comm").read_text(errors="replace") != "slurmstepd\n":
+                continue
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # ended while we were looking, or nothing of ours
-        if mark in environment.split(b"\0"):
+        if mark in environment:
             found += [pid, *descendants(pid)]
     return found
