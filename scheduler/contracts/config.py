@@ -1,5 +1,6 @@
 """The priority file (contract B): a cluster's projects and partitions in one JSON document, in and out."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +55,11 @@ class Config:
     partitions: tuple[ConfigPartition, ...] = ()
 
 
-def decode_config(obj: object) -> Config:
-    """The priority file in a JSON value. Raises `InputError` with the path of the first fault."""
+def decode_config(obj: object, known_levels: Collection[str] = ()) -> Config:
+    """The priority file in a JSON value. Raises `InputError` with the path of the first fault.
+
+    `known_levels` are names of levels that exist besides those of the file's own partitions.
+    """
     fields = Fields(obj, "$", ("schema", "cluster", "projects", "partitions"))
     schema(fields, SCHEMA)
     config = Config(
@@ -67,7 +71,7 @@ def decode_config(obj: object) -> Config:
     unique(codes, (f"$.projects[{i}].code" for i in range(len(codes))), "the project")
     titles = [entry.policy.name for entry in config.partitions]
     unique(titles, (f"$.partitions[{i}].name" for i in range(len(titles))), "the partition")
-    _check_pattern_levels(config)
+    _check_pattern_levels(config, known_levels)
     return config
 
 
@@ -150,9 +154,9 @@ def _encode_task(task: TaskPattern) -> dict[str, Any]:
     return result
 
 
-def _check_pattern_levels(config: Config) -> None:
+def _check_pattern_levels(config: Config, known_levels: Collection[str]) -> None:
     """A pattern's level must be one of some partition; elsewhere its importance counts."""
-    known = {rule.name for entry in config.partitions for rule in entry.policy.levels}
+    known = {rule.name for entry in config.partitions for rule in entry.policy.levels} | set(known_levels)
     for i, entry in enumerate(config.projects):
         for j, task in enumerate(entry.project.tasks):
             if task.level is not None and task.level not in known:

@@ -31,6 +31,8 @@ from scheduler.model.plan import How
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 
+__all__ = ["SCHEMA", "decode_request", "decode_snapshot", "encode_request", "encode_snapshot", "schema"]
+
 SCHEMA = "giveway.snapshot/1"
 
 _NODE_KEYS = (

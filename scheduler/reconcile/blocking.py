@@ -1,0 +1,92 @@
+"""Why a pending job cannot start whatever room there is, and why a running one may not be stopped: in
+words."""
+
+from scheduler.model.jobs import ObservedJob
+from scheduler.model.policy import PartitionPolicy
+
+_WAITS_FOR_ROOM = frozenset({"", "none", "resources", "priority"})
+_NODES_BUSY = "nodes required for job"
+"""Slurm's longest reason: nodes are down, drained or kept for others. Which ones, the planner sees for
+itself."""
+_NOT_STARTING = frozenset({"DOWN", "INACTIVE"})
+"""States of a partition in which queued jobs do not start (in DRAIN they do)."""
+
+_REASONS = {
+    "jobhelduser": "it is held by its user",
+    "jobheldadmin": "it is held by an administrator",
+    "dependency": "it waits for another job",
+    "dependencyneversatisfied": "the job that it depends on did not end as it wants",
+    "begintime": "its begin time has not come",
+    "jobarraytasklimit": "its array runs as many tasks at a time as it may",
+    "reservation": "its reservation has not begun or is full",
+    "licenses": "it waits for licences",
+    "invalidaccount": "its account is not valid",
+    "invalidqos": "its QOS is not valid",
+    "badconstraints": "no node can ever meet its constraints",
+    "partitiondown": "the partition is down",
+    "partitioninactive": "the partition is inactive",
+    "partitionnodelimit": "it asks for more nodes than the partition allows",
+    "partitiontimelimit": "it asks for more time than the partition allows",
+    "reqnodenotavail": "a node that it names is down, drained or reserved",
+    "cleaning": "its last run is still being cleaned up",
+}
+
+
+def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
+    """What a pending job waits for other than room; empty when room is all that it lacks.
+
+    Slurm's own reason is believed unless it says "no room" or "others first": a reason that is not known
+    here blocks too, since nobody must be stopped for a job that would not start.
+    """
+    if job.held:
+        return _REASONS.get(_word(job.slurm_reason), "it is held") if _is_hold(job) else "it is held"
+    if partition_state.upper() in _NOT_STARTING:
+        return f"the partition is {partition_state.upper()}"
+    if job.dependency:
+        return f"it waits for another job ({job.dependency[:80]})"
+    if job.eligible is not None and job.eligible > now:
+        return _REASONS["begintime"]
+    if job.unplannable:
+        return f"no room can be made for it, because {job.unplannable[:120]}"
+    if job.request is None:
+        return "what it asks for is not known"
+    word = _word(job.slurm_reason)
+    if word in _WAITS_FOR_ROOM or job.slurm_reason.replace("_", " ").lower().startswith(_NODES_BUSY):
+        return ""
+    return _REASONS.get(word, f"Slurm says {job.slurm_reason[:80]}")
+
+
+def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:
+    """Why a running job may not be stopped; empty when it may."""
+    if job.slurm_state.upper().startswith("SUSPENDED"):
+        return "it is suspended"
+    if job.het_job_id:
+        return "it is part of a heterogeneous job"
+    if job.reservation:
+        return f"it runs in the reservation {job.reservation[:60]}"
+    if preemptions >= policy.max_preemptions_per_job:
+        return _often(preemptions)
+    if not must_be_cancelled(job) or policy.cancel_if_not_requeueable:
+        return ""
+    return "it was submitted with --no-requeue" if job.batch else "it is interactive and cannot be requeued"
+
+
+def must_be_cancelled(job: ObservedJob) -> bool:
+    """Whether stopping the job means ending it, because Slurm does not requeue it."""
+    return not (job.batch and job.requeue)
+
+
+def _is_hold(job: ObservedJob) -> bool:
+    return _word(job.slurm_reason).startswith("jobheld")
+
+
+def _word(reason: str) -> str:
+    """Slurm's reason without what may follow it: `ReqNodeNotAvail, UnavailableNodes:n1`."""
+    word = reason.strip().strip("()").partition(",")[0].lower()
+    return "" if word == "null" else word
+
+
+def _often(times: int) -> str:
+    if not times:
+        return "the partition allows no job to be stopped"
+    return f"it was stopped {'once' if times == 1 else f'{times} times'} already, as often as the partition allows"

@@ -1,0 +1,131 @@
+"""From what was observed and what is configured to the planner's input for one partition."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scheduler.model.jobs import Job, JobState, ObservedJob
+from scheduler.model.nodes import Node
+from scheduler.model.observation import Observation, ObservedPartition
+from scheduler.model.plan import How
+from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.model.resources import Amounts, add
+from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.priority.derive import Deriver, Standing
+from scheduler.reconcile.blocking import must_be_cancelled, why_blocked, why_protected
+
+
+class PartitionNotObservedError(LookupError):
+    """A partition that has a policy is not on the cluster (any more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A partition's snapshot, and of each of its jobs where it stands and why."""
+
+    snapshot: Snapshot
+    standings: Mapping[str, Standing]
+
+
+def snapshot_for(
+    observation: Observation,
+    policy: PartitionPolicy,
+    projects: Sequence[Project],
+    *,
+    preemptions: Mapping[str, int],
+) -> Built:
+    """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
+
+    A pending job that may go to several partitions counts in each of them. What jobs of other partitions
+    hold on shared nodes is `held_elsewhere`. `preemptions`: how often each job was stopped by us so far.
+    Raises `PartitionNotObservedError`.
+    """
+    partition = _partition(observation, policy.name)
+    names = frozenset(partition.nodes)
+    nodes = [node for node in observation.nodes if node.name in names]
+    deriver = Deriver(policy, projects)
+    jobs: list[Job] = []
+    standings: dict[str, Standing] = {}
+    elsewhere: dict[str, dict[str, int]] = {}
+    for observed in observation.jobs:
+        if policy.name not in observed.partitions:
+            if observed.state is not JobState.PENDING:
+                _hold(elsewhere, observed.alloc, names)
+            continue
+        standing = standings[observed.id] = deriver.derive(observed)
+        job = _job(observed, standing, names)
+        if job.state is JobState.PENDING:
+            job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
+        elif job.state is JobState.RUNNING:
+            job = _as_victim(job, observed, policy, preemptions.get(observed.id, 0))
+        jobs.append(job)
+    return Built(
+        Snapshot(
+            now=observation.taken_at,
+            partition=rules_of(policy),
+            nodes=tuple(_node(node, elsewhere.get(node.name, {})) for node in nodes),
+            jobs=tuple(jobs),
+        ),
+        standings,
+    )
+
+
+def rules_of(policy: PartitionPolicy) -> PartitionRules:
+    """The part of a policy that the planner needs; quotas by level index."""
+    ranks = {rule.name: rank for rank, rule in enumerate(policy.levels)}
+    return PartitionRules(
+        name=policy.name,
+        mode=policy.mode,
+        victim_order=policy.victim_order,
+        bands=policy.bands,
+        exempt_s=policy.exempt_s,
+        quotas={ranks[level]: count for level, count in policy.quotas.items()},
+        over_quota=policy.over_quota,
+        level_names=tuple(rule.name for rule in policy.levels),
+    )
+
+
+def _partition(observation: Observation, name: str) -> ObservedPartition:
+    for partition in observation.partitions:
+        if partition.name == name:
+            return partition
+    raise PartitionNotObservedError(f"the cluster has no partition {name}")
+
+
+def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Job:
+    pending = observed.state is JobState.PENDING
+    return Job(
+        id=observed.id,
+        name=observed.name,
+        state=observed.state,
+        user=observed.user,
+        user_level=standing.user_level,
+        task_level=standing.task_level,
+        submit=observed.submit,
+        start=None if pending else observed.start,
+        # A node may have left the partition while the job runs on it: what is held there is no longer ours to plan.
+        alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
+        request=observed.request if pending else None,
+        restarts=observed.restarts,
+    )
+
+
+def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, preemptions: int) -> Job:
+    """A running job with what may be done to it."""
+    protected = why_protected(observed, policy, preemptions)
+    if protected:
+        return replace(job, preemptable=False, protected=protected)
+    return replace(job, how=How.CANCEL) if must_be_cancelled(observed) else job
+
+
+def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts], nodes: frozenset[str]) -> None:
+    for name, part in alloc.items():
+        if name in nodes:
+            add(elsewhere.setdefault(name, {}), part)
+
+
+def _node(node: Node, held: Mapping[str, int]) -> Node:
+    if not held:
+        return node
+    together = dict(node.held_elsewhere)
+    add(together, held)
+    return replace(node, held_elsewhere=together)

@@ -1,0 +1,90 @@
+"""The only door to the planner: what is under way already is taken into account, then a plan is made."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from scheduler.model.jobs import Job, JobState, RunKey
+from scheduler.model.nodes import Node
+from scheduler.model.plan import Plan
+from scheduler.model.resources import Amounts, add
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.planner import plan
+
+Room = Mapping[str, Amounts]
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """What was issued and is not yet seen to have worked, over all partitions of a cluster.
+
+    `beneficiaries`: room that is being made, per pending job. `victims`: runs that are being stopped for it.
+    `yielded`: jobs that we stopped and hold, each with the job that it gave way to.
+    """
+
+    beneficiaries: Mapping[str, Room] = field(default_factory=dict)
+    victims: frozenset[RunKey] = frozenset()
+    yielded: Mapping[str, str] = field(default_factory=dict)
+
+    def plus(self, made: Plan, snapshot: Snapshot) -> "Outstanding":
+        """This and what a plan of the same cycle takes: the partitions decided after it see it as under
+        way."""
+        runs = {job.id: job.run for job in snapshot.jobs if job.state is JobState.RUNNING}
+        rooms = {decision.job: decision.placement for decision in made.decisions if decision.placement}
+        stopped = {runs[victim.job] for decision in made.decisions for victim in decision.victims}
+        return replace(
+            self, beneficiaries={**self.beneficiaries, **rooms}, victims=self.victims | frozenset(stopped)
+        )
+
+
+NOTHING = Outstanding()
+
+
+def decide(snapshot: Snapshot, outstanding: Outstanding = NOTHING) -> Plan:
+    """The plan for a partition, given what is under way."""
+    return plan(overlay(snapshot, outstanding))
+
+
+def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
+    """The snapshot with what is under way in it, so that it alone explains the plan.
+
+    1. Runs that are being stopped count as ending: their room is coming, and they are no victims again.
+    2. Pending jobs for whom room is being made keep that room and are not planned for again. Such jobs of
+       other partitions have theirs on shared nodes.
+    3. Jobs that gave way wait for the one they gave way to.
+    """
+    if outstanding == NOTHING:
+        return snapshot
+    jobs = tuple(_under_way(job, outstanding, snapshot) for job in snapshot.jobs)
+    here = {job.id for job in snapshot.jobs}
+    elsewhere: dict[str, dict[str, int]] = {}
+    for beneficiary, room in outstanding.beneficiaries.items():
+        if beneficiary not in here:
+            for node, part in room.items():
+                add(elsewhere.setdefault(node, {}), part)
+    nodes = tuple(_shared(node, elsewhere.get(node.name)) for node in snapshot.nodes)
+    return replace(snapshot, jobs=jobs, nodes=nodes)
+
+
+def _under_way(job: Job, outstanding: Outstanding, snapshot: Snapshot) -> Job:
+    if job.state is JobState.RUNNING and job.run in outstanding.victims:
+        return replace(job, state=JobState.COMPLETING, preemptable=True, protected="")
+    if job.state is not JobState.PENDING:
+        return job
+    if job.id in outstanding.yielded:
+        return replace(job, blocked=f"stopped for {outstanding.yielded[job.id]}, comes back when it runs")
+    room = outstanding.beneficiaries.get(job.id)
+    if room:
+        known = {node.name for node in snapshot.nodes}
+        promised = {node: part for node, part in room.items() if node in known}
+        if not promised:
+            return replace(job, blocked="room is being made for it in another partition")
+        return replace(job, promised=promised)
+    return job
+
+
+def _shared(node: Node, held: Mapping[str, int] | None) -> Node:
+    if not held:
+        return node
+    together = dict(node.held_elsewhere)
+    add(together, held)
+    return replace(node, held_elsewhere=together)
