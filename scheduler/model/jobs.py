@@ -94,6 +94,8 @@ class ObservedJob:
     `slurm_state`/`slurm_reason`: Slurm's own words. `held`: priority 0, by the user, an administrator or us.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
+    `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
+    ever made for such a job, because it might not start in it.
     """
 
     id: str
@@ -123,6 +125,7 @@ class ObservedJob:
     dependency: str = ""
     alloc: Mapping[str, Amounts] = field(default_factory=dict)
     request: Request | None = None
+    unplannable: str = ""
 
     @property
     def run(self) -> RunKey:

@@ -1,1 +1,5 @@
-"""A real Slurm (22.05 and later), by its commands."""
+"""The adapter for real Slurm clusters; everything outside uses `SlurmCluster` only."""
+
+from scheduler.adapters.slurm.cluster import SlurmCluster
+
+__all__ = ["SlurmCluster"]

@@ -1,0 +1,50 @@
+"""The `Cluster` port over a real Slurm, by its commands: Slurm 22.05 and later."""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.read import Reader
+from scheduler.adapters.slurm.write import Writer
+from scheduler.model.actions import Action, Outcome
+from scheduler.model.observation import ClusterInfo, Observation
+
+TIMEOUT_S = 20.0
+
+
+class SlurmCluster:
+    """The Slurm that the commands on PATH talk to, as `SLURM_CONF` in `env` says (default: the process's own).
+
+    `name`: what Giveway calls this cluster; None: as it calls itself. `timeout_s`: for each command.
+    It remembers the last observation to read the next one cheaply, so it belongs to one thread at a time; several
+    of them, for several clusters or processes, do not disturb one another.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        env: Mapping[str, str] | None = None,
+        timeout_s: float = TIMEOUT_S,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        runner = Runner(dict(os.environ if env is None else env), timeout_s)
+        self._name = name
+        self._reader = Reader(runner, clock)
+        self._writer = Writer(runner)
+
+    def describe(self) -> ClusterInfo:
+        """Name, version and the settings that matter for making room. Raises `ClusterUnavailableError`."""
+        config = self._reader.fresh_config()
+        facts = dict(config.facts or {})
+        if config.skew_s:
+            facts["ClockDifference"] = f"{config.skew_s} s"
+        return ClusterInfo(self._name or config.cluster, "slurm", config.version, facts)
+
+    def observe(self) -> Observation:
+        """The whole cluster at one moment. Raises `ClusterUnavailableError`."""
+        return self._reader.observe(self._name)
+
+    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+        """Carry out actions, those of one kind and value together; see `Cluster.apply`."""
+        return self._writer.apply(actions)

@@ -1,0 +1,181 @@
+"""The only place that runs Slurm's programs: argument lists, an allow-list, a time limit, bounded output.
+
+Nothing here is ever given to a shell. Programs are looked up once, on the PATH given, and run with an environment
+made from scratch, because a caller's SQUEUE_FORMAT, SLURM_CLUSTERS or SLURM_TIME_FORMAT would change what comes back.
+"""
+
+import os
+import re
+import selectors
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scheduler.adapters.slurm.errors import (
+    CommandNotAllowedError,
+    SlurmOutputError,
+    SlurmTimeoutError,
+    SlurmUnavailableError,
+)
+
+JOB_ID = r"[1-9]\d{0,9}(?:_\d{1,10})?"
+_ID_LIST = rf"{JOB_ID}(?:,{JOB_ID})*"
+_JOB_ID = re.compile(JOB_ID)
+_SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
+
+# What may be run: per program and verb, each argument must match one of these patterns as a whole.
+ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
+    ("squeue", ""): ("--noheader", "--array", "--all", "--local", r"--Format=.+", rf"--jobs={_ID_LIST}"),
+    ("squeue", "--version"): ("--version",),
+    ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
+    ("scontrol", "show nodes"): ("--oneliner", "--all", "show", "nodes"),
+    ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
+    ("scontrol", "show config"): ("--all", "show", "config"),
+    ("scontrol", "ping"): ("ping",),
+    ("scontrol", "update"): (
+        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", "StartTime=now", r"Comment=[^\x00-\x1f\x7f]{0,250}",
+    ),
+    ("scontrol", "hold"): ("hold", _ID_LIST),
+    ("scontrol", "release"): ("release", _ID_LIST),
+    ("scontrol", "requeuehold"): ("requeuehold", _ID_LIST),
+    ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
+}  # fmt: skip
+
+_KEPT_VARIABLES = ("PATH", "HOME", "SLURM_CONF", "SLURM_JWT", "LD_LIBRARY_PATH")
+_FIXED_VARIABLES = {
+    "LC_ALL": "C.UTF-8",
+    # Times in UTC need no daylight-saving rules, neither in Slurm nor here.
+    "TZ": "UTC",
+    "SLURM_TIME_FORMAT": "%FT%T",
+}
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program answered."""
+
+    out: str
+    err: str
+    code: int
+
+
+def is_job_id(text: str) -> bool:
+    """Whether `text` is a job id as commands take it (`1234` or `1234_7`)."""
+    return _JOB_ID.fullmatch(text) is not None
+
+
+def is_signal(text: str) -> bool:
+    """Whether `text` is a signal's name or number as scancel takes it (`USR1`, `10`)."""
+    return _SIGNAL.fullmatch(text) is not None
+
+
+def _verb(program: str, arguments: Sequence[str]) -> str:
+    words = [argument for argument in arguments if not argument.startswith("--")]
+    if program == "scontrol":
+        return " ".join(words[:2]) if words[:1] == ["show"] else "".join(words[:1])
+    return "--version" if "--version" in arguments else ""
+
+
+def check(program: str, arguments: Sequence[str]) -> None:
+    """Raise `CommandNotAllowedError` unless the command and each argument is on the allow-list."""
+    patterns = ALLOWED.get((program, _verb(program, arguments)))
+    if patterns is None:
+        raise CommandNotAllowedError(f"{program} {_verb(program, arguments)!r} is not on the allow-list")
+    for argument in arguments:
+        if "\x00" in argument or not any(re.fullmatch(p, argument, re.DOTALL) for p in patterns):
+            raise CommandNotAllowedError(f"{program}: the argument {argument!r} is not on the allow-list")
+
+
+def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for Slurm's programs: what they need from `env`, and what makes their texts predictable."""
+    kept = {name: env[name] for name in _KEPT_VARIABLES if env.get(name)}
+    return {"PATH": _DEFAULT_PATH, **kept, **_FIXED_VARIABLES}
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs Slurm's programs. `timeout_s` per call; `max_bytes` of output at most."""
+
+    env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    timeout_s: float = 20.0
+    max_bytes: int = 512 * 1024 * 1024
+    _programs: dict[str, str] = field(default_factory=dict, init=False)
+    _environment: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._environment = clean_environment(self.env)
+
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+        """Run one command to its end and give back its output, decoded leniently.
+
+        Raises `CommandNotAllowedError` (nothing was run), `SlurmUnavailableError` (no such program),
+        `SlurmTimeoutError`, `SlurmOutputError` (more than `max_bytes`). A bad exit code is not an error here.
+        """
+        check(program, arguments)
+        command = [self._absolute(program), *arguments]
+        limit = self.timeout_s if timeout_s is None else timeout_s
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=self._environment,
+                close_fds=True,
+            )
+        except OSError as error:
+            raise SlurmUnavailableError(f"{program} cannot be run: {error.strerror}") from error
+        with process:
+            try:
+                out, err = self._read(process, program, limit)
+                code = process.wait(timeout=limit)
+            except subprocess.TimeoutExpired as error:
+                process.kill()
+                raise SlurmTimeoutError(f"{program} did not answer within {limit:g} s") from error
+            except BaseException:
+                process.kill()
+                raise
+        return Answer(out.decode("utf-8", errors="replace"), err.decode("utf-8", errors="replace"), code)
+
+    def _absolute(self, program: str) -> str:
+        if program not in self._programs:
+            found = shutil.which(program, path=self._environment["PATH"])
+            if found is None:
+                raise SlurmUnavailableError(f"{program} is not on the PATH of this process")
+            self._programs[program] = found
+        return self._programs[program]
+
+    def _read(self, process: subprocess.Popen[bytes], program: str, limit: float) -> tuple[bytes, bytes]:
+        """Both outputs to their ends, watching the clock and the size."""
+        deadline = time.monotonic() + limit
+        parts: dict[int, list[bytes]] = {}
+        size = 0
+        with selectors.DefaultSelector() as selector:
+            streams = [s for s in (process.stdout, process.stderr) if s is not None]
+            for stream in streams:
+                parts[stream.fileno()] = []
+                selector.register(stream, selectors.EVENT_READ)
+            order = [stream.fileno() for stream in streams]
+            while selector.get_map():
+                left = deadline - time.monotonic()
+                ready = selector.select(left) if left > 0 else []
+                if not ready:
+                    raise SlurmTimeoutError(f"{program} did not answer within {limit:g} s")
+                size += sum(_take(key.fd, parts, selector) for key, _ in ready)
+                if size > self.max_bytes:
+                    raise SlurmOutputError(f"{program} answered with more than {self.max_bytes} bytes")
+        return b"".join(parts[order[0]]), b"".join(parts[order[1]])
+
+
+def _take(fd: int, parts: dict[int, list[bytes]], selector: selectors.BaseSelector) -> int:
+    """Read what is there; stop watching the stream at its end. The number of bytes read."""
+    data = os.read(fd, _CHUNK)
+    if data:
+        parts[fd].append(data)
+    else:
+        selector.unregister(fd)
+    return len(data)

@@ -1,0 +1,60 @@
+"""`scontrol show config` decoded: what the reading depends on, and facts for people."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_LINE = re.compile(r"^([A-Za-z_][\w]*)\s*= ?(.*)$", re.MULTILINE)
+_TAKEN = re.compile(r"^Configuration data as of (\S+)", re.MULTILINE)
+
+FACTS = (
+    "SelectType", "SelectTypeParameters", "PriorityType", "PreemptType", "PreemptMode", "JobRequeue", "KillWait",
+    "SchedulerType", "SchedulerParameters", "AccountingStorageType", "AccountingStorageTRES", "GresTypes",
+    "MinJobAge", "PrivateData", "SlurmctldHost[0]",
+)  # fmt: skip
+"""The settings that matter for making room, told by `describe()`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the reading needs to know. `skew_s`: slurmctld's clock minus ours, in whole seconds.
+
+    `memory_counts`: memory is given out by Slurm, so jobs hold shares of it; otherwise it is no resource at all.
+    `whole_nodes`: every job gets its nodes as a whole. `by_core`: CPUs are given out in whole cores.
+    """
+
+    cluster: str
+    version: str = ""
+    memory_counts: bool = True
+    whole_nodes: bool = False
+    by_core: bool = True
+    skew_s: int = 0
+    facts: Mapping[str, str] | None = None
+
+
+def decode(out: str, now: float, taken: int | None) -> Config:
+    """The configuration in an answer of scontrol. `now`: our clock while asking; `taken`: slurmctld's, if told.
+
+    Raises ValueError when it is not one.
+    """
+    words = {match[1]: match[2].strip() for match in _LINE.finditer(out)}
+    if "ClusterName" not in words or "SelectType" not in words:
+        raise ValueError("scontrol's configuration does not name the cluster")
+    kind, parameters = words["SelectType"], words.get("SelectTypeParameters", "").upper()
+    skew = 0 if taken is None else round(taken - now)
+    return Config(
+        cluster=words["ClusterName"],
+        version=words.get("SLURM_VERSION", ""),
+        memory_counts="MEMORY" in parameters,
+        whole_nodes=kind.endswith("/linear"),
+        by_core="CORE" in parameters or "SOCKET" in parameters,
+        # One second is the resolution of the answer, not a difference of clocks.
+        skew_s=skew if abs(skew) > 1 else 0,
+        facts={name: words[name] for name in FACTS if words.get(name) not in {None, "(null)"}},
+    )
+
+
+def taken_word(out: str) -> str:
+    """The word that says when slurmctld answered."""
+    match = _TAKEN.search(out)
+    return match[1] if match else ""

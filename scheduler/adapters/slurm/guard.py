@@ -1,0 +1,118 @@
+"""What may become of an action, given the job as it is right now: the table that keeps later runs safe. Pure.
+
+An action names one run of a job (id, start, restarts). A requeued job has the same id: before anything is
+done the job is looked at again, and what is aimed at a run that is over is answered, not carried out.
+"""
+
+from scheduler.adapters.slurm.jobs import state_of
+from scheduler.adapters.slurm.rows import Row
+from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.jobs import JobState
+
+HIGHEST_PRIORITY = 2**32 - 3
+"""Slurm keeps the two numbers above for itself."""
+
+_GONE = Outcome(OutcomeKind.GONE, "Invalid job id specified")
+_STILL_COMPLETING = Outcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
+
+
+def verdict(action: Action, row: Row | None) -> Outcome | None:
+    """The outcome of an action that need not or must not be carried out; None when it is to be carried out."""
+    try:
+        state = None if row is None else state_of(row)
+    except ValueError as error:
+        return Outcome(OutcomeKind.UNKNOWN, str(error))
+    if row is None or state is None:
+        return _GONE
+    match action.kind:
+        case ActionKind.SIGNAL:
+            return _signal(action, row, state)
+        case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL:
+            return _stop(action, row, state)
+        case ActionKind.RELEASE:
+            return _release(row, state)
+        case ActionKind.HOLD:
+            return _hold(row, state)
+        case ActionKind.PRIORITISE | ActionKind.RESTORE_PRIORITY:
+            return _priority(action, row, state)
+
+
+def _same_run(action: Action, row: Row) -> bool:
+    return (action.run.start, action.run.restarts) == (row.start or 0, row.restarts)
+
+
+def _over(row: Row) -> Outcome:
+    return Outcome(
+        OutcomeKind.GONE, f"that run is over; the job is now {row.state}, restarted {row.restarts} times"
+    )
+
+
+def _signal(action: Action, row: Row, state: JobState) -> Outcome | None:
+    if state is not JobState.RUNNING or not _same_run(action, row):
+        return _over(row)
+    if not row.batch:
+        return Outcome(OutcomeKind.REFUSED, "the job has no batch script that could be signalled")
+    return None
+
+
+def _stop(action: Action, row: Row, state: JobState) -> Outcome | None:
+    # A requeue counts the restart at once, and sets a new start time while the job is still completing.
+    requeued_since = row.restarts == action.run.restarts + 1
+    if state is JobState.RUNNING:
+        return None if _same_run(action, row) else _over(row)
+    if state is JobState.COMPLETING and (requeued_since or _same_run(action, row)):
+        return Outcome(OutcomeKind.ALREADY, "Job/step already completing or completed")
+    if action.kind is ActionKind.REQUEUE_HOLD and requeued_since and row.priority == 0:
+        return Outcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+    return _over(row)
+
+
+def _release(row: Row, state: JobState) -> Outcome | None:
+    if state is JobState.RUNNING:
+        return Outcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        # The new begin time would silently be lost, and the job would wait out Slurm's two minutes.
+        return _STILL_COMPLETING
+    if row.priority != 0 and not waits_for_its_turn(row):
+        return Outcome(OutcomeKind.ALREADY, "it is not held")
+    return None
+
+
+def waits_for_its_turn(row: Row) -> bool:
+    """Whether the job waits out the delay that Slurm puts between two runs (a user's own begin time is not it)."""
+    return row.restarts > 0 and row.reason == "BeginTime"
+
+
+def _hold(row: Row, state: JobState) -> Outcome | None:
+    if state is JobState.RUNNING:
+        # Slurm would accept it and hold a later requeue of the running job.
+        return Outcome(OutcomeKind.GONE, "Job is no longer pending execution")
+    if row.priority == 0:
+        return Outcome(OutcomeKind.ALREADY, "it is held already")
+    return _STILL_COMPLETING if state is JobState.COMPLETING else None
+
+
+def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
+    if state is JobState.RUNNING:
+        return Outcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if action.kind is ActionKind.RESTORE_PRIORITY:
+        # Recalculating is done by a release, which must not undo somebody's hold.
+        return (
+            Outcome(OutcomeKind.ALREADY, "it is held; a release computes its priority")
+            if row.priority == 0
+            else None
+        )
+    if row.priority == 0:
+        return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
+    return Outcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
+
+
+def malformed(action: Action) -> Outcome | None:
+    """The outcome of an action whose value no cluster could carry out, None for a good one."""
+    if action.kind is ActionKind.PRIORITISE:
+        value = action.value
+        if not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY:
+            return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
+    return None

@@ -1,0 +1,155 @@
+"""Rows of squeue and details of scontrol made into `ObservedJob`s."""
+
+from collections.abc import Mapping
+
+from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.details import Detail
+from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.shapes import Room, request_of
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.resources import Amounts
+
+_STATES = {
+    **dict.fromkeys(
+        ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"), JobState.PENDING
+    ),
+    **dict.fromkeys(
+        ("RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING"), JobState.RUNNING
+    ),
+    **dict.fromkeys(("COMPLETING", "STAGE_OUT"), JobState.COMPLETING),
+}  # fmt: skip
+_ENDED = frozenset({
+    "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "PREEMPTED",
+    "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL", "POWER_UP_NODE", "EXPEDITING",
+})  # fmt: skip
+
+
+def state_of(row: Row) -> JobState | None:
+    """Where the job is; None when it has ended. Raises ValueError for a word that is not known."""
+    word = row.state.partition("+")[0]
+    if word in _ENDED:
+        return None
+    if word not in _STATES:
+        raise ValueError(f"its state {row.state[:40]!r} is not known")
+    return _STATES[word]
+
+
+def plain_alloc(row: Row, room: Room) -> dict[str, Amounts] | None:
+    """The exact share of a job on one node as far as squeue tells it; None when scontrol has to be asked."""
+    names = values.nodes(row.node_list)
+    if len(names) != 1 or names[0] not in room.totals:
+        return None
+    amounts, total = values.tres(row.tres), room.totals[names[0]]
+    held = _gres_told(row, amounts, total, everything=room.whole_nodes(row))
+    mem = values.memory(amounts.get("mem", "0"))
+    if held is None or mem is None or "cpu" not in amounts:
+        return None
+    share = {"cpu": values.number(amounts["cpu"])}
+    if room.config.memory_counts:
+        share["mem"] = mem
+    return {names[0]: {name: amount for name, amount in {**share, **held}.items() if amount}}
+
+
+def _gres_told(
+    row: Row, amounts: Mapping[str, str], total: Amounts, *, everything: bool
+) -> dict[str, int] | None:
+    """The generic resources of a one-node job, None when the allocated TRES do not tell them all with their types.
+
+    Which of them are in the TRES at all depends on the site's AccountingStorageTRES. `everything`: the job has
+    whole nodes, so it holds what it has not asked for.
+    """
+    told = values.gres_of_tres(amounts)
+    asked = {
+        name.partition(":")[0]
+        for text in (row.per_node, row.per_job, row.per_task, row.per_socket)
+        for name in values.gres(text)
+    }
+    on_node = {name.partition(":")[0] for name in total if name not in {"cpu", "mem"}}
+    if not (asked | (on_node if everything else set())) <= told.keys():
+        return None
+    held = dict(told)
+    for base in {name.partition(":")[0] for name in told}:
+        types = [name for name in total if name.startswith(f"{base}:")]
+        typed = sum(amount for name, amount in told.items() if name.startswith(f"{base}:"))
+        if typed == told.get(base) or not types:
+            continue
+        if len(types) > 1 or base not in told:
+            return None
+        held[types[0]] = told[base]
+    return held
+
+
+def granted_alloc(row: Row, detail: Detail, room: Room) -> dict[str, Amounts]:
+    """The exact share of each of a job's present nodes. Raises ValueError when a node's share is not told."""
+    shares: dict[str, Amounts] = {}
+    for grant in detail.grants:
+        share = {"cpu": grant.cpus, "mem": grant.mem if room.config.memory_counts else 0, **dict(grant.gres)}
+        held = {name: amount for name, amount in share.items() if amount}
+        shares.update(dict.fromkeys(grant.nodes, held))
+    names = values.nodes(row.node_list)
+    missing = [name for name in names if name not in shares]
+    if missing:
+        raise ValueError(f"its share of {missing[0]} is not told")
+    return {name: shares[name] for name in names}
+
+
+def remembered_alloc(row: Row, before: ObservedJob | None) -> dict[str, Amounts] | None:
+    """The share that was seen before, while nothing has changed or a part of the nodes has come free already."""
+    if before is None or not before.alloc:
+        return None
+    names = values.nodes(row.node_list)
+    if not names or any(name not in before.alloc for name in names):
+        return None
+    if state_of(row) is not JobState.COMPLETING:
+        cpus = sum(share.get("cpu", 0) for share in before.alloc.values())
+        same_run = (before.start, before.restarts) == (row.start, row.restarts)
+        if not same_run or len(names) != len(before.alloc) or cpus != row.cpus:
+            return None
+    return {name: before.alloc[name] for name in names}
+
+
+def running(row: Row, state: JobState, alloc: Mapping[str, Amounts]) -> ObservedJob:
+    """A job that holds resources. Raises ValueError when it has no start."""
+    if row.start is None and state is JobState.RUNNING:
+        raise ValueError("it runs but has no start time")
+    if row.state.startswith("SUSPENDED"):
+        # Slurm gives the CPUs of a suspended job to others, but neither its memory nor its GPUs.
+        alloc = {node: {k: v for k, v in share.items() if k != "cpu"} for node, share in alloc.items()}
+    return _job(row, state, alloc=alloc, start=row.start)
+
+
+def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
+    """A job that waits. Raises ValueError when its wishes do not decode."""
+    request, unplannable = request_of(row, detail, room)
+    return _job(row, JobState.PENDING, request=request, unplannable=unplannable, held=row.priority == 0)
+
+
+def _job(row: Row, state: JobState, **more: object) -> ObservedJob:
+    waits = state is JobState.PENDING
+    return ObservedJob(
+        id=row.id,
+        name=row.name,
+        user=row.user,
+        state=state,
+        partitions=row.partitions,
+        submit=row.submit,
+        account=row.account,
+        wckey=row.wckey,
+        comment=row.comment,
+        qos=row.qos,
+        slurm_state=row.state,
+        slurm_reason=row.reason,
+        priority=row.priority,
+        restarts=row.restarts,
+        batch=row.batch,
+        # A heterogeneous job is requeued by its leader, which takes all parts with it.
+        requeue=row.requeue and row.het_id in {"", row.raw_id},
+        time_limit_s=row.limit_s,
+        estimated_start=row.start if waits else None,
+        eligible=row.eligible,
+        array_job_id=row.array_id,
+        het_job_id=row.het_id,
+        reservation=row.reservation,
+        dependency=row.dependency,
+        **more,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,80 @@
+"""`scontrol -o show nodes` and `show partitions` decoded."""
+
+import re
+
+from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.config import Config
+from scheduler.model.nodes import Node
+from scheduler.model.observation import ObservedPartition
+
+_UP = frozenset({"IDLE", "MIXED", "ALLOCATED"})
+_NOT_FOR_NEW_JOBS = frozenset({
+    "DOWN", "ERROR", "FUTURE", "UNKNOWN", "INVALID", "INVALID_REG", "DRAIN", "DRAINED", "DRAINING", "FAIL", "FAILING",
+    "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING", "NO_RESPOND", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN",
+    "POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED",
+})  # fmt: skip
+_WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
+_REASON = re.compile(r" Reason=(.*)", re.DOTALL)
+# The free texts of a node; what follows them is not Slurm's own.
+_FREE = re.compile(r" (?:Comment|Extra|Reason)=", re.DOTALL)
+
+
+def records(out: str, key: str) -> list[str]:
+    """The records of a one-line-each answer; a line that does not begin with `key` belongs to the one before.
+
+    Raises ValueError when the answer does not begin with one or is cut off.
+    """
+    if not out.strip() or out.startswith("No "):
+        return []
+    if not out.startswith(f"{key}=") or not out.endswith("\n"):
+        raise ValueError(f"the table of {key} is cut off")
+    return re.split(rf"\n(?={key}=)", out[:-1])
+
+
+def name_of(record: str) -> str:
+    """What to call a record that does not decode, in a fault."""
+    word = record.partition("=")[2][:40].split(" ", 1)[0]
+    return word if word.isprintable() else "?"
+
+
+def up(state: str) -> bool:
+    """Whether new jobs may start on a node in this state (`MIXED+PLANNED` yes, `IDLE+DRAIN`, `IDLE*` no)."""
+    if "*" in state:
+        return False
+    base, *flags = re.sub(r"[~#!%$@^+-]", "+", state).split("+")
+    return base in _UP and not _NOT_FOR_NEW_JOBS.intersection(flags)
+
+
+def decode_node(record: str, config: Config) -> tuple[Node, int]:
+    """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
+    free = _FREE.search(record)
+    words: dict[str, str] = dict(_WORD.findall(record[: free.start()] if free else record))
+    reason = _REASON.search(record)
+    total = {"cpu": int(words.get("CPUEfctv") or words["CPUTot"])}
+    if config.memory_counts:
+        total["mem"] = max(0, int(words["RealMemory"]) - int(values.text(words.get("MemSpecLimit", "")) or 0))
+    total.update(values.gres(words.get("Gres", "")))
+    partitions = tuple(filter(None, values.text(words.get("Partitions", "")).split(",")))
+    node = Node(
+        name=words["NodeName"],
+        up=up(words["State"]),
+        total=total,
+        features=frozenset(filter(None, values.text(words.get("ActiveFeatures", "")).split(","))),
+        state=words["State"],
+        state_reason=" ".join(reason[1].split()) if reason else "",
+        partitions=partitions,
+    )
+    return node, int(words.get("ThreadsPerCore", 1))
+
+
+def decode_partition(record: str) -> tuple[ObservedPartition, bool]:
+    """A partition, and whether its jobs get whole nodes. Raises ValueError, KeyError when it does not decode."""
+    words: dict[str, str] = dict(_WORD.findall(record))
+    partition = ObservedPartition(words["PartitionName"], words["State"], values.nodes(words["Nodes"]))
+    return partition, words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
+
+
+def fault(kind: str, record: str, error: Exception) -> str:
+    """The fault for a record that does not decode."""
+    what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return f"{kind} {name_of(record)} does not decode: {what}"

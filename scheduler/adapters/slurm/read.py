@@ -1,0 +1,133 @@
+"""`observe()`: three cheap calls, and further ones only for jobs that those do not tell exactly.
+
+`scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock. Then each time
+`scontrol show nodes`, `scontrol show partitions` and squeue, in this order: a job that starts in between is then seen
+on its nodes rather than missed. What does not decode is named in the observation's faults.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from scheduler.adapters.slurm import config as configs
+from scheduler.adapters.slurm import nodes, values
+from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.config import Config
+from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
+from scheduler.adapters.slurm.queue import Queue
+from scheduler.adapters.slurm.shapes import Room
+from scheduler.model.nodes import Node
+from scheduler.model.observation import Observation, ObservedPartition
+
+CONFIG_S = 300
+"""How long the configuration is believed."""
+
+
+@dataclass(slots=True)
+class _Machines:
+    """Nodes and partitions as far as they decode."""
+
+    nodes: list[Node] = field(default_factory=list)
+    threads: set[int] = field(default_factory=set)
+    partitions: list[ObservedPartition] = field(default_factory=list)
+    exclusive: set[str] = field(default_factory=set)
+    faults: list[str] = field(default_factory=list)
+
+    def room(self, config: Config) -> Room:
+        """What jobs' shapes depend on. The difference of the clocks and the facts for people are not part of it."""
+        return Room(
+            config=replace(config, skew_s=0, facts=None),
+            totals={node.name: node.total for node in self.nodes},
+            of_partition={partition.name: partition.nodes for partition in self.partitions},
+            exclusive=frozenset(self.exclusive),
+            # Cores of different kinds: the smallest rounding is right everywhere.
+            threads=min(self.threads, default=1) if config.by_core else 1,
+        )
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads a cluster. One thread at a time."""
+
+    runner: Runner
+    clock: Callable[[], float] = time.time
+    _queue: Queue = field(init=False)
+    _config: Config | None = field(default=None, init=False)
+    _config_at: float = field(default=0.0, init=False)
+    _room: Room | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._queue = Queue(self.runner, self.clock)
+
+    def config(self) -> Config:
+        """The configuration, at most `CONFIG_S` old. Raises `SlurmUnavailableError`."""
+        now = self.clock()
+        if self._config is None or not 0 <= now - self._config_at < CONFIG_S:
+            self._config = self.fresh_config()
+            self._config_at = now
+        return self._config
+
+    def fresh_config(self) -> Config:
+        """The configuration as it is now. Raises `SlurmUnavailableError`."""
+        before = self.clock()
+        out = self._ask("scontrol", "--all", "show", "config")
+        try:
+            taken = values.moment(configs.taken_word(out))
+            return configs.decode(out, (before + self.clock()) / 2, taken)
+        except ValueError as error:
+            raise SlurmOutputError(f"scontrol: {error}") from error
+
+    def observe(self, name: str | None = None) -> Observation:
+        """The whole cluster, under its own name if no other is given.
+
+        Raises `SlurmUnavailableError` when it cannot be read at all.
+        """
+        config = self.config()
+        machines = self._machines(config)
+        room = machines.room(config)
+        if room != self._room:
+            self._queue.forget()
+            self._room = room
+        taken_at = int(self.clock()) + config.skew_s
+        jobs, faults = self._queue.read(room)
+        return Observation(
+            cluster=name or config.cluster,
+            taken_at=taken_at,
+            nodes=tuple(machines.nodes),
+            partitions=tuple(machines.partitions),
+            jobs=tuple(jobs),
+            faults=(*machines.faults, *faults),
+        )
+
+    def _machines(self, config: Config) -> _Machines:
+        machines = _Machines()
+        for record in self._records("nodes", "NodeName"):
+            try:
+                node, threads = nodes.decode_node(record, config)
+            except (ValueError, KeyError) as error:
+                machines.faults.append(nodes.fault("node", record, error))
+                continue
+            machines.nodes.append(node)
+            machines.threads.add(threads)
+        for record in self._records("partitions", "PartitionName"):
+            try:
+                partition, exclusive = nodes.decode_partition(record)
+            except (ValueError, KeyError) as error:
+                machines.faults.append(nodes.fault("partition", record, error))
+                continue
+            machines.partitions.append(partition)
+            machines.exclusive.update({partition.name} if exclusive else ())
+        return machines
+
+    def _records(self, what: str, key: str) -> list[str]:
+        out = self._ask("scontrol", "--oneliner", "--all", "show", what)
+        try:
+            return nodes.records(out, key)
+        except ValueError as error:
+            raise SlurmOutputError(f"scontrol: {error}") from error
+
+    def _ask(self, program: str, *arguments: str) -> str:
+        answer = self.runner.run(program, *arguments)
+        if answer.code != 0:
+            raise unavailable(program, answer.err)
+        return answer.out

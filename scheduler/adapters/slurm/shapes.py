@@ -1,0 +1,193 @@
+"""What a pending job asks for, as a `Request`: exact where Slurm's rules allow it, else stricter, never looser.
+
+A plan stops jobs, so a request must describe room in which the job surely starts:
+
+1. As many nodes as the job says (`-N`, `-w`, `--ntasks-per-node`): each gives the largest share of the tasks.
+2. No number of nodes, every task one CPU, memory counted per CPU: the tasks may go anywhere: a spread.
+   GPUs of the whole job (`--gpus`) go with it.
+3. No number of nodes, but tasks of several CPUs, memory per node, GPUs per node or whole nodes: Slurm would
+   take any nodes on which the pieces fit. That cannot be said as a spread (half a task is no use), so the fewest
+   nodes that can hold it are asked for, with equal shares.
+4. What cannot be said at all (`--constraint` with "or", switches, sockets, …) makes the job unplannable.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.config import Config
+from scheduler.adapters.slurm.details import Detail
+from scheduler.adapters.slurm.rows import Row
+from scheduler.model.jobs import Request
+from scheduler.model.resources import Amounts, add
+
+_AND_ONLY = re.compile(r"[\w.:=+-]+(?:[&,][\w.:=+-]+)*")
+_NOT_SHARED = frozenset({"NO", "USER", "MCS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What the cluster is made of, as far as jobs' shapes depend on it.
+
+    `totals` and `of_partition` (names of nodes) tell how large nodes are; jobs of `exclusive` partitions get whole
+    nodes; `threads` is how many CPUs are given out together (those of one core).
+    """
+
+    config: Config
+    totals: Mapping[str, Amounts] = field(default_factory=dict)
+    of_partition: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exclusive: frozenset[str] = frozenset()
+    threads: int = 1
+
+    def largest(self, resource: str, partitions: tuple[str, ...]) -> int:
+        """The most of a resource that one node of these partitions has."""
+        names = {name for partition in partitions for name in self.of_partition.get(partition, ())}
+        return values.largest(self.totals[name].get(resource, 0) for name in names if name in self.totals)
+
+    def whole_nodes(self, row: Row) -> bool:
+        """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
+        exclusive = self.exclusive.intersection(row.partitions)
+        return self.config.whole_nodes or row.sharing in _NOT_SHARED or bool(exclusive)
+
+    def cpus(self, count: int) -> int:
+        """So many CPUs, rounded up to what is given out together."""
+        return values.ceil_share(count, self.threads) * self.threads
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A pending job's wishes, decoded. Memory in MB; `mem_per_node` 0 is all that the node has."""
+
+    row: Row
+    detail: Detail
+    room: Room
+    tasks: int
+    per_task: int
+    per_node_gres: Mapping[str, int]
+    per_job_gres: Mapping[str, int]
+    per_task_gres: Mapping[str, int]
+    cpus_per_gres: Mapping[str, int]
+    mem_per_gres: Mapping[str, int]
+    whole: bool
+
+    @property
+    def anywhere(self) -> bool:
+        """Whether its pieces are so small that any nodes will do."""
+        memory = self.room.config.memory_counts and not self.detail.mem_per_cpu
+        clumsy = self.per_task > 1 or memory or self.whole or self.per_node_gres or self.per_task_gres
+        return not clumsy and (self.tasks > 1 or bool(self.per_job_gres))
+
+
+def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
+    """The request of a pending job, and why it cannot be planned for (empty: it can). Raises ValueError."""
+    wish = _wish(row, detail, room)
+    nodes = _nodes_asked(wish)
+    problems = list(_problems(row, detail, nodes))
+    features = frozenset() if _odd_constraint(row) else frozenset(filter(None, re.split("[&,]", row.feature)))
+    spread = nodes is None and wish.anywhere
+    count = 0 if spread else (nodes or _fewest_nodes(wish))
+    request = Request(
+        nodes=count,
+        per_node={} if spread else _share(wish, count),
+        spread=_sum(wish) if spread else {},
+        features=features,
+        only_nodes=frozenset(detail.req_nodes),
+        not_nodes=frozenset(detail.exc_nodes),
+        exclusive=wish.whole,
+    )
+    return request, "; ".join(problems)
+
+
+def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
+    all_memory = room.config.memory_counts and not detail.mem_per_cpu and detail.mem == 0
+    return _Wish(
+        row,
+        detail,
+        room,
+        tasks=max(1, detail.tasks),
+        per_task=max(1, detail.cpus_per_task),
+        per_node_gres=values.gres(row.per_node),
+        per_job_gres=values.gres(row.per_job),
+        per_task_gres=values.gres(row.per_task),
+        cpus_per_gres=values.gres(row.cpus_per_tres),
+        mem_per_gres=values.gres(row.mem_per_tres),
+        # --mem=0: nobody else can be on a node of which one job has all the memory.
+        whole=room.whole_nodes(row) or all_memory,
+    )
+
+
+def _nodes_asked(wish: _Wish) -> int | None:
+    """The number of nodes that follows from the job's own words; None when it leaves that to Slurm."""
+    detail = wish.detail
+    if detail.max_nodes is not None:
+        if detail.min_nodes > 1 or detail.max_nodes == 1:
+            return detail.min_nodes
+        return min(detail.max_nodes, wish.tasks)
+    if detail.tasks_per_node:
+        return max(values.ceil_share(wish.tasks, detail.tasks_per_node), len(detail.req_nodes))
+    # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
+    least = values.number(values.tres(wish.row.tres).get("node", "1"))
+    known = max(len(detail.req_nodes), least if least > 1 else 0)
+    if known:
+        return known
+    return 1 if wish.tasks == 1 and not wish.per_job_gres else None
+
+
+def _fewest_nodes(wish: _Wish) -> int:
+    """Rule 3: as few nodes as can hold the tasks and the GPUs of the whole job, given the largest node."""
+    partitions = wish.row.partitions
+    tasks_on_one = max(1, wish.room.largest("cpu", partitions) // wish.per_task)
+    counts = [values.ceil_share(wish.tasks, tasks_on_one)]
+    amounts = {**wish.per_job_gres, **{n: a * wish.tasks for n, a in wish.per_task_gres.items()}}
+    for name, amount in amounts.items():
+        counts.append(values.ceil_share(amount, wish.room.largest(name, partitions) or amount))
+    return max(counts)
+
+
+def _share(wish: _Wish, nodes: int) -> dict[str, int]:
+    """What each of so many nodes has to give: the largest share."""
+    tasks = values.ceil_share(wish.tasks, nodes)
+    gres: dict[str, int] = {}
+    add(gres, wish.per_node_gres)
+    add(gres, {name: values.ceil_share(amount, nodes) for name, amount in wish.per_job_gres.items()})
+    add(gres, {name: tasks * amount for name, amount in wish.per_task_gres.items()})
+    return _amounts(wish, max(tasks * wish.per_task, wish.detail.min_cpus), gres)
+
+
+def _sum(wish: _Wish) -> dict[str, int]:
+    """What the nodes have to give together."""
+    return _amounts(wish, wish.tasks * wish.per_task, wish.per_job_gres)
+
+
+def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:
+    by_gres = [each * gres.get(name, 0) for name, each in wish.cpus_per_gres.items()]
+    amounts = {"cpu": wish.room.cpus(max(cpus, *by_gres, 1))}
+    if wish.room.config.memory_counts:
+        per = wish.detail.mem or 0
+        mem = per * amounts["cpu"] if wish.detail.mem_per_cpu else per
+        by_gres = [each * gres.get(name, 0) for name, each in wish.mem_per_gres.items()]
+        # --mem-per-gpu stands in place of the partition's default, which is told beside it.
+        amounts["mem"] = max(by_gres, default=mem)
+    amounts.update(gres)
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _odd_constraint(row: Row) -> bool:
+    return bool(row.feature) and not _AND_ONLY.fullmatch(row.feature)
+
+
+def _problems(row: Row, detail: Detail, nodes: int | None) -> Iterator[str]:
+    """The wishes that a request cannot say, in words for people."""
+    if row.het_id:
+        yield "it is a part of a heterogeneous job"
+    if _odd_constraint(row):
+        yield f"it has the constraint {row.feature[:60]}"
+    if row.per_socket:
+        yield "it asks for GPUs per socket"
+    if detail.req_nodes and (nodes or 0) > len(detail.req_nodes):
+        yield "it wants further nodes besides those it names"
+    if detail.mem is None:
+        yield "its memory is not told exactly"
+    for wish in detail.special:
+        yield f"it asks for {wish}"

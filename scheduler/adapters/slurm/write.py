@@ -1,0 +1,182 @@
+"""`apply()`: one look at the jobs, then one call for as many of them as possible, and an outcome for each.
+
+1. Actions are grouped by kind (and value), in the order given.
+2. All jobs of the group are looked at in one squeue; `guard.verdict` answers those that must not be touched.
+3. The rest goes to Slurm in one command. A bad job in a list does not hinder the others; scontrol and scancel
+   name it in their messages, and each message is given to its job.
+4. Whatever goes wrong with the connection is "unknown": nobody knows what was done, the caller has to look.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scheduler.adapters.slurm import guard, rows
+from scheduler.adapters.slurm.commands import Runner, is_job_id, is_signal
+from scheduler.adapters.slurm.errors import (
+    SlurmUnavailableError,
+    complaints,
+    outcome_of,
+    shortened,
+)
+from scheduler.adapters.slurm.queue import squeue
+from scheduler.adapters.slurm.rows import Row
+from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+
+AT_ONCE = 500
+"""Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
+MAX_COMMENT = 200
+
+DONE = Outcome(OutcomeKind.DONE)
+
+
+@dataclass(slots=True)
+class Writer:
+    """Carries out actions. `extra_s`: how much longer than a read a call may take, per job in it."""
+
+    runner: Runner
+    extra_s: float = 0.1
+
+    def apply(self, actions: Sequence[Action]) -> list[Outcome]:
+        """One outcome per action, in order. Never raises for what Slurm answers or fails to answer."""
+        outcomes: dict[int, Outcome] = {}
+        for numbers in _groups(actions):
+            group = {number: actions[number] for number in numbers}
+            try:
+                outcomes.update(self._group(group))
+            except SlurmUnavailableError as error:
+                # Raised only before the first change of the group: later failures are outcomes.
+                outcomes.update(dict.fromkeys(group, Outcome(OutcomeKind.UNKNOWN, shortened(str(error)))))
+        return [outcomes[number] for number in range(len(actions))]
+
+    def _group(self, group: dict[int, Action]) -> dict[int, Outcome]:
+        outcomes = {number: bad for number, action in group.items() if (bad := _malformed(action))}
+        asked = {number: action for number, action in group.items() if number not in outcomes}
+        seen = self._look(action.run.job_id for action in asked.values())
+        due: dict[int, Action] = {}
+        for number, action in asked.items():
+            answer = guard.verdict(action, seen.get(action.run.job_id))
+            if answer is None:
+                due[number] = action
+            else:
+                outcomes[number] = answer
+        if due:
+            first = next(iter(due.values()))
+            done = self._carry_out(first, list(dict.fromkeys(a.run.job_id for a in due.values())), seen)
+            self._comment(due.values(), done)
+            outcomes.update({number: done[action.run.job_id] for number, action in due.items()})
+        return outcomes
+
+    def _look(self, job_ids: Iterable[str]) -> dict[str, Row]:
+        """The jobs as they are now, by id; those that are not there are left out."""
+        wanted = set(job_ids)
+        if not wanted:
+            return {}
+        found: dict[str, Row] = {}
+        for record in squeue(self.runner, f"--jobs={','.join(sorted(wanted))}"):
+            try:
+                row = rows.decode(record)
+            except ValueError as error:
+                raise SlurmUnavailableError(f"{rows.name_of(record)} does not decode: {error}") from error
+            if row.id in wanted:
+                found[row.id] = row
+        return found
+
+    # --- the kinds ---
+
+    def _carry_out(self, action: Action, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
+        match action.kind:
+            case ActionKind.PRIORITISE:
+                return self._many(
+                    "scontrol", ids, "update", each="JobId=", more=(f"Priority={action.value}",)
+                )
+            case ActionKind.RESTORE_PRIORITY:
+                # A release sets "no priority", which makes slurmctld compute it anew, of a job not held too.
+                return self._many("scontrol", ids, "release")
+            case ActionKind.HOLD:
+                return self._many("scontrol", ids, "hold")
+            case ActionKind.RELEASE:
+                return self._release(ids, seen)
+            case ActionKind.REQUEUE_HOLD:
+                return self._many("scontrol", ids, "requeuehold")
+            case ActionKind.CANCEL:
+                return self._scancel(ids)
+            case ActionKind.SIGNAL:
+                return self._scancel(ids, "--batch", f"--signal={action.value}")
+
+    def _release(self, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
+        """First clear Slurm's own delay after a requeue, then release: the other way round it would be waited out."""
+        delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
+        begun = self._many("scontrol", delayed, "update", each="JobId=", more=("StartTime=now",))
+        ready = [job_id for job_id in ids if begun.get(job_id, DONE).ok]
+        held = [job_id for job_id in ready if seen[job_id].priority == 0]
+        released = self._many("scontrol", held, "release")
+        return {job_id: released.get(job_id, begun.get(job_id, DONE)) for job_id in ids}
+
+    def _comment(self, actions: Iterable[Action], done: dict[str, Outcome]) -> None:
+        """Leave the actions' comments with their jobs. A comment is a courtesy: its failure changes no outcome."""
+        by_text: dict[str, list[str]] = {}
+        for action in actions:
+            if action.comment and done[action.run.job_id].ok:
+                text = "".join(c if c.isprintable() else " " for c in action.comment)[:MAX_COMMENT]
+                by_text.setdefault(text, []).append(action.run.job_id)
+        for text, ids in by_text.items():
+            self._many("scontrol", ids, "update", each="JobId=", more=(f"Comment={text}",))
+
+    # --- calls ---
+
+    def _many(
+        self, program: str, ids: Sequence[str], verb: str, *, each: str = "", more: Sequence[str] = ()
+    ) -> dict[str, Outcome]:
+        """`scontrol VERB 1,2,3` or `scontrol update JobId=1,2,3 …`."""
+        outcomes: dict[str, Outcome] = {}
+        for part in _parts(ids):
+            outcomes.update(self._call(program, part, verb, f"{each}{','.join(part)}", *more))
+        return outcomes
+
+    def _scancel(self, ids: Sequence[str], *options: str) -> dict[str, Outcome]:
+        outcomes: dict[str, Outcome] = {}
+        for part in _parts(ids):
+            outcomes.update(self._call("scancel", part, *options, *part))
+        return outcomes
+
+    def _call(self, program: str, ids: Sequence[str], *arguments: str) -> dict[str, Outcome]:
+        """Run one command on several jobs and give each its outcome."""
+        limit = self.runner.timeout_s + self.extra_s * len(ids)
+        try:
+            answer = self.runner.run(program, *arguments, timeout_s=limit)
+        except SlurmUnavailableError as error:
+            return dict.fromkeys(ids, Outcome(OutcomeKind.UNKNOWN, shortened(str(error))))
+        if answer.code == 0:
+            return dict.fromkeys(ids, DONE)
+        said = complaints(answer.err)
+        # A message that names no job is about the call; alone with named ones it is their repetition.
+        general = outcome_of(said.general[0]) if said.general else None
+        if not said.named and general is None:
+            general = Outcome(
+                OutcomeKind.UNKNOWN, f"{program} failed with status {answer.code} and said nothing"
+            )
+        whole = (
+            DONE if said.named and (general is None or general.kind is not OutcomeKind.UNKNOWN) else general
+        )
+        return {i: outcome_of(said.named[i]) if i in said.named else whole or DONE for i in ids}
+
+
+def _malformed(action: Action) -> Outcome | None:
+    if not is_job_id(action.run.job_id):
+        return Outcome(OutcomeKind.REFUSED, "that is no job id")
+    if action.kind is ActionKind.SIGNAL and not is_signal(action.value):
+        return Outcome(OutcomeKind.REFUSED, "that is no name of a signal")
+    return guard.malformed(action)
+
+
+def _groups(actions: Sequence[Action]) -> Iterator[list[int]]:
+    """The numbers of the actions that go together, in the order of their first ones."""
+    groups: dict[tuple[ActionKind, str], list[int]] = {}
+    for number, action in enumerate(actions):
+        groups.setdefault((action.kind, action.value), []).append(number)
+    yield from groups.values()
+
+
+def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(ids), AT_ONCE):
+        yield ids[start : start + AT_ONCE]
