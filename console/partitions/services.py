@@ -1,5 +1,6 @@
 """Partitions, their policies and their administrators: one transaction with the row in the audit log."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,14 +17,20 @@ from scheduler.contracts.config import decode_policy, encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
 
+LONGEST_S = 365 * 24 * 3600
+LONGEST_LEVEL = 40
+
 
 def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
-    """The partition called `name`; a new one starts with the default policy, in shadow, as revision 1."""
+    """The partition called `name`; a new one starts with the default policy, in shadow, as revision 1.
+
+    Raises `ValidationError` for a name that no partition can have.
+    """
     found = Partition.objects.select_related("cluster", "revision").filter(cluster=cluster, name=name).first()
     if found is not None and found.revision is not None:
         return found
     with transaction.atomic():
-        Partition.objects.get_or_create(cluster=cluster, name=name)
+        make_partition(cluster, name)
         partition = _locked(cluster, name)
         if partition.revision is None:
             policy = PartitionPolicy(name=name)
@@ -36,6 +43,14 @@ def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
                 context=Context(policy_revision=revision.number),
             )
     return partition
+
+
+def make_partition(cluster: Cluster, name: str) -> None:
+    """The bare row, if there is none yet, without a policy: for `ensure_partition` and for who must lock it first."""
+    if not name.isprintable():
+        raise ValidationError({"name": _("Must not hold invisible characters.")})
+    Partition(cluster=cluster, name=name).clean_fields(exclude=["cluster", "revision"])
+    Partition.objects.get_or_create(cluster=cluster, name=name)
 
 
 def activate_policy(
@@ -116,6 +131,7 @@ def _policy(document: dict[str, Any] | PartitionPolicy, partition: Partition) ->
         field = path.replace("[", ".").split(".")[0] or "__all__"
         message = error.message if path == field else str(InputError(path, error.message))
         raise ValidationError({field: message}) from None
+    _check_limits(policy)
     if policy.name != partition.name:
         raise ValidationError(
             {
@@ -124,6 +140,22 @@ def _policy(document: dict[str, Any] | PartitionPolicy, partition: Partition) ->
             }
         )
     return policy
+
+
+def _check_limits(policy: PartitionPolicy) -> None:
+    """What the database and the clock can hold; a document that passes is stored and carried out as it is."""
+    for field in ("exempt_s", "grace_s", "start_deadline_s"):
+        if getattr(policy, field) > LONGEST_S:
+            raise ValidationError(
+                {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
+            )
+    for rule in policy.levels:
+        if len(rule.name) > LONGEST_LEVEL:
+            raise ValidationError(
+                {"levels": _("“%(name)s…” is too long a name.") % {"name": rule.name[:LONGEST_LEVEL]}}
+            )
+    if "\\u0000" in json.dumps(encode_policy(policy)):
+        raise ValidationError({"__all__": _("A name in it holds a NUL character; remove it.")})
 
 
 def _locked(cluster: Cluster, name: str) -> Partition:

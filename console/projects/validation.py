@@ -48,6 +48,9 @@ def validate(project: Project, lists: Lists) -> None:
     for field in ("size", "grade", "urgency"):
         if field not in errors and not _is_usable(getattr(project, field)):
             errors[field] = [_("Must be a number up to %(largest)g.") % {"largest": LARGEST}]
+    for field in ("name", "slurm_account"):
+        if field not in errors and not getattr(project, field).isprintable():
+            errors[field] = [_("Must not hold line breaks or other invisible characters.")]
     for field, names in (("members", lists.members), ("managers", lists.managers)):
         _add(errors, field, _wrong_names(names))
     _add(errors, "tasks", _wrong_tasks(lists.tasks))
@@ -89,6 +92,8 @@ def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
                 "pattern": task.pattern,
                 "largest": LARGEST,
             }
+        if not task.pattern.isprintable() or not task.level.isprintable():
+            yield _("A pattern and its level must not hold invisible characters.")
         if task.pattern in seen:
             yield _("%(pattern)s stands twice; keep one.") % {"pattern": task.pattern}
         seen.add(task.pattern)
