@@ -1,5 +1,15 @@
-"""Addresses of this app."""
+"""Signing in and out, one's own account."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from console.accounts import views
+
+urlpatterns: list[URLPattern] = [
+    path("sign-in/", views.sign_in, name="login"),
+    path("sign-out/", views.sign_out, name="logout"),
+    path("theme/", views.theme, name="theme"),
+    path("account/", views.account, name="account"),
+    path("account/token/", views.renew_token, name="account-token"),
+    path("account/token/revoke/", views.revoke_token, name="account-token-revoke"),
+    path("account/password/", views.change_password, name="account-password"),
+]

@@ -1,5 +1,11 @@
-"""Addresses of this app."""
+"""Plans."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from console.steering import views
+
+urlpatterns: list[URLPattern] = [
+    path("plans/", views.plans, name="plans"),
+    path("plans/<int:pk>/", views.plan, name="plan"),
+    path("plans/<int:pk>/snapshot.json", views.snapshot, name="plan-snapshot"),
+]

@@ -1,0 +1,79 @@
+"""The only place that knows what a partial request is, and which parts of which page may be asked for.
+
+A page and its parts have the same address, view and context. A part is a `{% partialdef %}` of the page's template;
+its name is the id of the element that it replaces, which htmx sends as HX-Target. The client never names a part
+freely: what is not in `PARTS` gets the whole page.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django_htmx.middleware import HtmxDetails
+
+PARTS: dict[str, frozenset[str]] = {
+    "overview/overview.html": frozenset({"partition-cards"}),
+    "overview/partition.html": frozenset({"partition-now"}),
+    "overview/jobs.html": frozenset({"job-list"}),
+    "overview/job.html": frozenset({"job-story"}),
+    "overview/levels_preview.html": frozenset({"levels-preview"}),
+    "steering/plans.html": frozenset({"plan-list"}),
+    "steering/plan.html": frozenset({"plan-progress"}),
+    "partitions/policy.html": frozenset({"policy-form"}),
+    "projects/project_list.html": frozenset({"project-list"}),
+    "projects/project_form.html": frozenset({"project-form"}),
+    "audit/log.html": frozenset({"audit-rows"}),
+}
+"""The allow-list: template -> parts of it that may be asked for by HX-Target."""
+
+NO_CONTENT = 204
+UNPROCESSABLE = 422
+STOP_POLLING = 286
+"""htmx swaps the answer in and polls no more."""
+
+
+def details(request: HttpRequest) -> HtmxDetails:
+    """What htmx says of itself in this request."""
+    found: HtmxDetails = request.htmx  # type: ignore[attr-defined]
+    return found
+
+
+def wants_part(request: HttpRequest) -> bool:
+    """Whether htmx asked for a part: not for a boosted page, and not to restore a page of the history."""
+    htmx = details(request)
+    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+
+
+def part_name(request: HttpRequest, template: str) -> str | None:
+    """The part of `template` that this request asks for and may have."""
+    target = details(request).target if wants_part(request) else None
+    return target if target in PARTS.get(template, frozenset()) else None
+
+
+def render_page(
+    request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """The page, or only the part of it that htmx asked for."""
+    part = part_name(request, template)
+    name = f"{template}#{part}" if part else template
+    return render(request, name, {**context, "is_part": part is not None}, status=status)
+
+
+def invalid_form_status(request: HttpRequest) -> int:
+    """422 for htmx (allowed to swap in `responseHandling`), 200 for a plain form."""
+    return UNPROCESSABLE if wants_part(request) else 200
+
+
+def unchanged(request: HttpRequest, version: int, observed: Mapping[str, Any]) -> HttpResponse | None:
+    """The answer to a poll (`?since=<version>`) when nothing shown has changed: 204, which swaps nothing.
+
+    `observed` (when and in which cycle the cluster was last seen) goes along as an event, so that the page can tell
+    a calm cluster from a dead one.
+    """
+    if not wants_part(request) or request.GET.get("since") != str(version):
+        return None
+    response = HttpResponse(status=NO_CONTENT)
+    response["HX-Trigger"] = json.dumps({"giveway:observed": dict(observed)})
+    return response

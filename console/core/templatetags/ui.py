@@ -1,0 +1,271 @@
+"""How things look everywhere: icons, levels, states, times, amounts. State is always an icon and a word."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.templatetags.static import static
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from console.core import clock
+from scheduler.model import words
+
+register = template.Library()
+
+STEPS = 8
+"""Steps of the level scale in static/css/levels.css; lower levels share the last one."""
+
+STATES: dict[str, tuple[str, str]] = {
+    # word -> (icon, tone); the tone only repeats what icon and word say.
+    "shadow": ("eye", "calm"),
+    "approve": ("user-circle", "warn"),
+    "enforce": ("bolt", "strong"),
+    "proposed": ("circle-dashed", "calm"),
+    "approved": ("check", "calm"),
+    "executing": ("player-play", "strong"),
+    "verified": ("circle-check", "good"),
+    "rejected": ("circle-x", "calm"),
+    "expired": ("hourglass", "calm"),
+    "undone": ("arrow-back-up", "warn"),
+    "failed": ("alert-circle", "bad"),
+    "superseded": ("arrow-right", "calm"),
+    "planned": ("circle-dashed", "calm"),
+    "issued": ("hourglass", "strong"),
+    "pending": ("hourglass", "calm"),
+    "running": ("player-play", "good"),
+    "completing": ("player-stop", "warn"),
+    "ended": ("check", "calm"),
+    "ok": ("circle-check", "good"),
+    "degraded": ("alert-triangle", "warn"),
+    "down": ("alert-triangle", "bad"),
+}
+
+WORDS: dict[str, Any] = {
+    "user": gettext_lazy("user"),
+    "user_then_task": gettext_lazy("user, then task"),
+    "task": gettext_lazy("task"),
+    "task_then_user": gettext_lazy("task, then user"),
+    "shadow": gettext_lazy("Shadow"),
+    "approve": gettext_lazy("Approve"),
+    "enforce": gettext_lazy("Enforce"),
+    "prioritise": gettext_lazy("Put first in line"),
+    "restore_priority": gettext_lazy("Give back its place in line"),
+    "signal": gettext_lazy("Send checkpoint signal"),
+    "requeue_hold": gettext_lazy("Stop and requeue, held"),
+    "cancel": gettext_lazy("Cancel"),
+    "hold": gettext_lazy("Hold"),
+    "release": gettext_lazy("Release"),
+    "start": gettext_lazy("starts"),
+    "preempt": gettext_lazy("makes room"),
+    "wait": gettext_lazy("waits"),
+    "queue": gettext_lazy("queued"),
+    "requeue": gettext_lazy("requeued"),
+}
+"""Words for values that the database keeps in short form."""
+
+
+@register.simple_tag
+def icon(name: str, label: str = "") -> SafeString:
+    """An icon of the sprite; decorative unless it has a label."""
+    href = f"{static('vendor/icons/sprite.svg')}#{name}"
+    if label:
+        return format_html(
+            '<svg class="icon" role="img" aria-label="{}"><use href="{}"></use></svg>', label, href
+        )
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', href)
+
+
+@register.filter
+def level_class(index: int | None) -> str:
+    """The class of a level's colour: `lv-0` the strongest, `lv-none` (hatched) for nothing configured."""
+    return "lv-none" if index is None else f"lv-{min(index, STEPS - 1)}"
+
+
+@register.simple_tag
+def level(index: int | None, name: str = "", origin: str = "") -> SafeString:
+    """A level as a badge; where it came from is told on hover (and in full on the job's page)."""
+    if index is None:
+        return format_html(
+            '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
+            '<span class="visually-hidden">{}</span></span>',
+            origin or _("nothing configured"),
+            _("unconfigured"),
+        )
+    return format_html(
+        '<span class="level {}" title="{}">{}</span>', level_class(index), origin, name or f"P{index}"
+    )
+
+
+@register.simple_tag
+def level_named(name: str, ranks: Mapping[str, int]) -> SafeString:
+    """A level of which only the name was kept; without a colour when the policy has no such level any more."""
+    if not name or name == "unconfigured":
+        return level(None)
+    if name in ranks:
+        return level(ranks[name], name)
+    return format_html('<span class="chip">{}</span>', name)
+
+
+@register.filter
+def word(value: str) -> str:
+    """A short stored value as people read it."""
+    return str(WORDS.get(value, value.replace("_", " ")))
+
+
+@register.simple_tag
+def state(value: str, label: str = "") -> SafeString:
+    """A state: icon and word."""
+    name, tone = STATES.get(value, ("info-circle", "calm"))
+    return format_html('<span class="state state-{}">{} {}</span>', tone, icon(name), label or word(value))
+
+
+def ago_words(seconds: float) -> str:
+    """`2 s ago`, `in 3 min`; live.js says it the same way while the page is open."""
+    whole = int(seconds)
+    if whole < 0:
+        return _("in %(time)s") % {"time": words.duration(-whole)}
+    return _("%(time)s ago") % {"time": words.duration(whole)}
+
+
+def _moment(value: datetime | int | None) -> datetime | None:
+    if not value:
+        return None
+    return clock.from_epoch(value) if isinstance(value, int) else value
+
+
+def _time_element(value: datetime | int | None, style: str, text: str) -> SafeString:
+    moment = _moment(value)
+    assert moment is not None
+    exact = timezone.localtime(moment)
+    return format_html(
+        '<time datetime="{}" data-age="{}" title="{}">{}</time>',
+        moment.isoformat(timespec="seconds"),
+        style,
+        f"{exact:%Y-%m-%d %H:%M:%S %Z}",
+        text,
+    )
+
+
+@register.simple_tag
+def ago(value: datetime | int | None, never: str = "–") -> SafeString | str:
+    """A moment (aware, or epoch seconds) as its age, the exact time on hover; kept current by live.js."""
+    moment = _moment(value)
+    if moment is None:
+        return never
+    return _time_element(moment, "ago", ago_words((clock.now() - moment).total_seconds()))
+
+
+@register.simple_tag
+def since(value: datetime | int | None, never: str = "–") -> SafeString | str:
+    """How long something has lasted (`2 h 14 min`), the exact start on hover."""
+    moment = _moment(value)
+    if moment is None:
+        return never
+    return _time_element(moment, "since", words.duration((clock.now() - moment).total_seconds()))
+
+
+@register.simple_tag
+def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
+    """The exact local time, to the second."""
+    moment = _moment(value)
+    if moment is None:
+        return never
+    local = timezone.localtime(moment)
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S}")
+
+
+@register.filter
+def duration(seconds: float | None) -> str:
+    """`2 h 14 min`."""
+    return "–" if seconds is None else words.duration(seconds)
+
+
+@register.filter
+def amounts(value: Mapping[str, int] | None) -> str:
+    """`4 × a100, 16 cpu, 32 GB`."""
+    return words.amounts(value or {})
+
+
+@register.filter
+def number(value: float | None) -> str:
+    """A number without needless digits: 120, 0.5."""
+    return "–" if value is None else f"{value:.6g}"
+
+
+@register.simple_tag
+def sort_link(table: str, key: str, current: str) -> dict[str, str]:
+    """Where a click on a column's head leads, and how the column is sorted now (for aria-sort and the arrow)."""
+    if current == key:
+        return {"param": f"{table}_sort", "value": f"-{key}", "aria": "ascending", "icon": "arrow-up"}
+    aria = "descending" if current == f"-{key}" else ""
+    return {"param": f"{table}_sort", "value": key, "aria": aria, "icon": "arrow-down" if aria else ""}
+
+
+_LIVE_ONLY = ("since",)
+
+
+def _query(context: Mapping[str, Any], changes: Mapping[str, str]) -> str:
+    query = context["request"].GET.copy()
+    for key in _LIVE_ONLY:
+        query.pop(key, None)
+    for key, value in changes.items():
+        query[key] = value
+    return f"?{query.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
+def sort_query(context: Mapping[str, Any], link: Mapping[str, str]) -> str:
+    """The present address ordered as `link` (of `sort_link`) says, from the first page on."""
+    table = link["param"].partition("_")[0]
+    return _query(context, {link["param"]: link["value"], f"{table}_page": "1"})
+
+
+@register.simple_tag(takes_context=True)
+def page_query(context: Mapping[str, Any], param: str, number: int) -> str:
+    """The present address at another page."""
+    return _query(context, {param: str(number)})
+
+
+@register.filter
+def attribute(value: object, name: str) -> Any:
+    """A named attribute."""
+    return getattr(value, name)
+
+
+@register.filter
+def age(value: datetime) -> str:
+    """`2 s ago`, as plain text."""
+    return ago_words((clock.now() - value).total_seconds())
+
+
+@register.simple_tag
+def names(items: list[str]) -> SafeString:
+    """Names as small labels."""
+    return format_html_join(" ", '<span class="chip">{}</span>', ((item,) for item in items))
+
+
+THEMES = ("light", "dark")
+
+
+def _theme(context: Mapping[str, Any]) -> str:
+    request = context.get("request")
+    chosen = request.COOKIES.get("theme", "") if request else ""
+    return chosen if chosen in THEMES else ""
+
+
+@register.simple_tag(takes_context=True)
+def current_theme(context: Mapping[str, Any]) -> str:
+    """`light` or `dark` if the person chose one; empty: as the system."""
+    return _theme(context)
+
+
+@register.simple_tag(takes_context=True)
+def theme_attribute(context: Mapping[str, Any]) -> SafeString:
+    """The attribute of `<html>` that fixes light or dark; none when it follows the system."""
+    chosen = _theme(context)
+    return format_html(' data-theme="{}"', chosen) if chosen else SafeString("")

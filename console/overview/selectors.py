@@ -1,0 +1,194 @@
+"""What the overview and the partition page show, gathered from the apps below in a fixed number of queries."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Count, QuerySet
+from django.utils import timezone
+
+from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
+from console.core import clock
+from console.overview.nodemap import share
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from console.steering.models import OPEN_STATES, ActionState, Plan, PlannedAction
+from scheduler.model.actions import ActionKind
+from scheduler.model.policy import Mode, PartitionPolicy
+
+STALE_S = 30
+"""An observation older than this is called old."""
+STOP_KINDS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
+HELD_PHASES = (JobPhase.RUNNING, JobPhase.COMPLETING)
+SHOWN_RESOURCES = ("gpu", "npu", "cpu", "mem")
+MB_PER_GB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """One resource over a partition's nodes. `away`: on nodes that take no jobs. Memory in MB."""
+
+    name: str
+    total: int
+    used: int
+    away: int = 0
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return {"gpu": "GPUs", "cpu": "CPUs", "mem": "memory", "npu": "NPUs"}.get(self.name, self.name)
+
+    @property
+    def used_share(self) -> str:
+        """`87.5%`, for a bar."""
+        return share(self.used, self.total)
+
+    @property
+    def away_share(self) -> str:
+        """The part that is on nodes which take no jobs, for a bar."""
+        return share(self.away, self.total)
+
+    @property
+    def text(self) -> str:
+        """`28 / 32`; memory in GB."""
+        if self.name == "mem":
+            return f"{self.used / MB_PER_GB:.0f} / {self.total / MB_PER_GB:.0f} GB"
+        return f"{self.used} / {self.total}"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelCount:
+    """How many jobs wait at a level; `index` None is unconfigured."""
+
+    index: int | None
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """All that a card of the overview says about a partition."""
+
+    partition: Partition
+    policy: PartitionPolicy
+    slurm_state: str
+    capacities: list[Capacity]
+    nodes: list[Node]
+    waiting: list[LevelCount]
+    running: int
+    plans: list[Plan] = field(default_factory=list)
+    stops_today: int = 0
+
+    @property
+    def waiting_total(self) -> int:
+        """How many jobs wait."""
+        return sum(level.count for level in self.waiting)
+
+    @property
+    def nodes_off(self) -> int:
+        """How many nodes take no jobs."""
+        return sum(not node.up for node in self.nodes)
+
+
+def day_start() -> datetime:
+    """Midnight, where this installation is."""
+    return timezone.localtime(clock.now()).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def is_stale(cluster: Cluster) -> bool:
+    """Whether the last look at the cluster is too old to be called live."""
+    return cluster.observed_at is None or (clock.now() - cluster.observed_at).total_seconds() > STALE_S
+
+
+def level_field(mode: Mode) -> str:
+    """The job's column of the priority that a mode looks at first."""
+    return "user_level" if mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
+
+
+def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[PartitionState]:
+    """A state per partition: six queries, whatever their number."""
+    chosen = [partition for partition in partitions if partition.revision_id]
+    names = [partition.name for partition in chosen]
+    seen = dict(ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state"))
+    nodes = list(Node.objects.filter(cluster=cluster))
+    jobs = _job_counts(cluster, names)
+    plans = list(
+        Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES).defer("explain")
+    )
+    stops = stops_since(cluster, day_start())
+    return [_state(partition, seen, nodes, jobs, plans, stops) for partition in chosen]
+
+
+def _state(  # noqa: PLR0917, PLR0913 - the six results above
+    partition: Partition,
+    seen: Mapping[str, str],
+    nodes: Iterable[Node],
+    jobs: Iterable[Mapping[str, object]],
+    plans: Iterable[Plan],
+    stops: Mapping[str, int],
+) -> PartitionState:
+    policy = policy_of(partition)
+    theirs = [node for node in nodes if partition.name in node.partitions]
+    rows = [row for row in jobs if row["partition"] == partition.name]
+    return PartitionState(
+        partition=partition,
+        policy=policy,
+        slurm_state=seen.get(partition.name, ""),
+        capacities=capacities(theirs),
+        nodes=theirs,
+        waiting=_waiting(policy, rows),
+        running=sum(int(str(row["count"])) for row in rows if row["phase"] in HELD_PHASES),
+        plans=[plan for plan in plans if plan.partition == partition.name],
+        stops_today=stops.get(partition.name, 0),
+    )
+
+
+def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, object]]:
+    rows = Job.objects.filter(cluster=cluster, partition__in=names).exclude(phase=JobPhase.ENDED)
+    return list(
+        rows.order_by().values("partition", "phase", "user_level", "task_level").annotate(count=Count("id"))
+    )
+
+
+def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, object]]) -> list[LevelCount]:
+    axis = level_field(policy.mode)
+    counts: dict[int | None, int] = {}
+    for row in rows:
+        if row["phase"] == JobPhase.PENDING:
+            index = row[axis]
+            assert index is None or isinstance(index, int)
+            counts[index] = counts.get(index, 0) + int(str(row["count"]))
+    ordered = sorted(counts, key=lambda index: (index is None, index or 0))
+    return [LevelCount(index, policy.level_name(index), counts[index]) for index in ordered]
+
+
+def capacities(nodes: Iterable[Node]) -> list[Capacity]:
+    """The main resources over some nodes, GPUs first."""
+    total: dict[str, int] = {}
+    used: dict[str, int] = {}
+    away: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in node.total.items():
+            held = min(node.used.get(name, 0), amount)
+            total[name] = total.get(name, 0) + amount
+            used[name] = used.get(name, 0) + held
+            away[name] = away.get(name, 0) + (0 if node.up else amount - held)
+    return [
+        Capacity(name, total[name], used[name], away[name]) for name in SHOWN_RESOURCES if total.get(name)
+    ]
+
+
+def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:
+    """How many jobs were stopped since then, by partition."""
+    rows = done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))
+    return dict(rows)
+
+
+def done_stops(cluster: Cluster, moment: datetime) -> QuerySet[PlannedAction]:
+    """Stops that were issued since then, and not refused."""
+    return PlannedAction.objects.filter(
+        cluster=cluster,
+        kind__in=STOP_KINDS,
+        state__in=(ActionState.ISSUED, ActionState.VERIFIED),
+        issued_at__gte=moment,
+    )

@@ -1,0 +1,123 @@
+"""A job's story: what happened to it, in order, from the mirror, the plans and their actions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from console.cluster.models import Cluster, Job, JobPhase
+from console.core import clock
+from console.steering.models import ActionState, Plan, PlannedAction
+from scheduler.model import words
+from scheduler.model.actions import ActionKind
+
+MOST_PLANS = 100
+
+ACTION_SENTENCES: dict[str, Promise] = {
+    ActionKind.PRIORITISE: gettext_lazy("Giveway put it first in line"),
+    ActionKind.RESTORE_PRIORITY: gettext_lazy("Giveway gave it back its own place in line"),
+    ActionKind.SIGNAL: gettext_lazy("Giveway sent it the checkpoint signal"),
+    ActionKind.REQUEUE_HOLD: gettext_lazy("Giveway stopped it and put it back into the queue, held"),
+    ActionKind.CANCEL: gettext_lazy("Giveway cancelled it"),
+    ActionKind.HOLD: gettext_lazy("Giveway held it"),
+    ActionKind.RELEASE: gettext_lazy("Giveway released it"),
+}
+ACTION_ICONS: dict[str, str] = {
+    ActionKind.PRIORITISE: "arrow-up",
+    ActionKind.RESTORE_PRIORITY: "arrow-down",
+    ActionKind.SIGNAL: "device-floppy",
+    ActionKind.REQUEUE_HOLD: "player-stop",
+    ActionKind.CANCEL: "circle-x",
+    ActionKind.HOLD: "lock",
+    ActionKind.RELEASE: "lock-open",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the story. `plan` is the plan it belongs to."""
+
+    at: datetime
+    icon: str
+    text: str
+    detail: str = ""
+    plan: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """All that is known of a job, oldest first."""
+
+    events: list[Event]
+    made_room_for_it: list[Plan]
+    stopped_by: list[PlannedAction]
+
+
+def tell(cluster: Cluster, job_id: str, rows: Iterable[Job]) -> Story:
+    """The story of a job; two queries."""
+    own = list(Plan.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")[:MOST_PLANS])
+    actions = list(
+        PlannedAction.objects.filter(cluster=cluster, job_id=job_id)
+        .select_related("plan")
+        .order_by("-id")[: MOST_PLANS * 4]
+    )
+    events = [event for row in rows for event in _seen(row)]
+    events += [event for plan in own for event in _planned(plan)]
+    events += [event for action in actions for event in _acted(action)]
+    return Story(
+        events=sorted(events, key=lambda event: event.at),
+        made_room_for_it=own,
+        stopped_by=[a for a in actions if a.plan.job_id != job_id],
+    )
+
+
+def _seen(row: Job) -> list[Event]:
+    where = _("partition %s") % row.partition
+    events = [
+        Event(
+            clock.from_epoch(row.submit),
+            "upload",
+            _("%(user)s submitted it to %(where)s") % {"user": row.user, "where": where},
+            row.resources and _("asks for %s") % row.resources if row.phase == JobPhase.PENDING else "",
+        )
+    ]
+    if row.start:
+        nodes = words.names(sorted(row.alloc)) if row.alloc else where
+        text = _("Started on %s") % nodes if not row.restarts else _("Started again on %s") % nodes
+        events.append(Event(clock.from_epoch(row.start), "player-play", text, row.resources))
+    if row.ended_at:
+        events.append(
+            Event(row.ended_at, "check", _("No longer on the cluster (ended)"), row.slurm_state.lower())
+        )
+    return events
+
+
+def _planned(plan: Plan) -> list[Event]:
+    shadow = _(" (shadow: nothing was touched)") if plan.enforcement == "shadow" else ""
+    events = [
+        Event(plan.created_at, "arrows-exchange", _("Plan made for it") + shadow, plan.explain, plan.pk)
+    ]
+    if plan.started_at:
+        events.append(Event(plan.started_at, "player-play", _("Seen running: the plan worked"), "", plan.pk))
+    if plan.ended_at and plan.outcome:
+        events.append(Event(plan.ended_at, "flag", plan.get_state_display(), plan.outcome, plan.pk))
+    return events
+
+
+def _acted(action: PlannedAction) -> list[Event]:
+    moment = action.issued_at or action.verified_at
+    if moment is None or action.state in {ActionState.PLANNED, ActionState.EXPIRED}:
+        return []
+    text = str(ACTION_SENTENCES.get(action.kind, action.kind))
+    if action.plan.job_id != action.job_id:
+        text = _("%(what)s to make room for %(job)s (%(user)s)") % {
+            "what": text,
+            "job": action.plan.job_id,
+            "user": action.plan.user,
+        }
+    if action.state == ActionState.FAILED:
+        text = _("%s – this failed") % text
+    return [Event(moment, ACTION_ICONS.get(action.kind, "bolt"), text, action.detail, action.plan_id)]

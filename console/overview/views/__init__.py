@@ -1,0 +1,1 @@
+"""Pages that bring several apps together: the overview, a partition now, jobs, the priority file, help."""

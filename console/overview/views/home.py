@@ -1,0 +1,44 @@
+"""The overview of all partitions, and the help."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.models import Cluster
+from console.cluster.selectors import shown_cluster
+from console.core.htmx import render_page, unchanged
+from console.overview.selectors import STALE_S, is_stale, partition_states
+from console.partitions.selectors import visible_partitions
+
+
+def observed(cluster: Cluster) -> dict[str, Any]:
+    """When and in which cycle the cluster was last seen, for the page's script."""
+    return {"at": cluster.observed_at.isoformat() if cluster.observed_at else None, "cycle": cluster.cycle}
+
+
+def live_context(cluster: Cluster) -> dict[str, Any]:
+    """What every live page says about the age of what it shows."""
+    return {"cluster": cluster, "stale": is_stale(cluster), "stale_s": STALE_S}
+
+
+@require_safe
+def overview(request: HttpRequest) -> HttpResponse:
+    """Each partition as a card."""
+    require_read(request, Permission.PARTITION_VIEW)
+    cluster = shown_cluster()
+    nothing_new = unchanged(request, cluster.version, observed(cluster))
+    if nothing_new:
+        return nothing_new
+    partitions = visible_partitions(person(request)).filter(cluster=cluster).select_related("revision")
+    context = live_context(cluster) | {"states": partition_states(cluster, partitions)}
+    return render_page(request, "overview/overview.html", context)
+
+
+@require_safe
+def help_page(request: HttpRequest) -> HttpResponse:
+    """The words of the console, briefly, and the keyboard."""
+    return render(request, "overview/help.html")

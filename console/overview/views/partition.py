@@ -1,0 +1,85 @@
+"""A partition now: capacity by node, who runs, who waits and why, the latest plans."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.models import Cluster, Job, JobPhase
+from console.core.htmx import render_page, unchanged
+from console.overview import joblists
+from console.overview.nodemap import DENSE_ABOVE, node_map
+from console.overview.selectors import HELD_PHASES, PartitionState, level_field, partition_states
+from console.overview.views.home import live_context, observed
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+from console.steering.models import Plan
+
+LATEST_PLANS = 8
+MAP_FIELDS = (
+    "job_id",
+    "name",
+    "user",
+    "alloc",
+    "user_level",
+    "task_level",
+    "user_level_name",
+    "task_level_name",
+)
+KEPT_PARAMETERS = ("q", "level", "w_sort", "w_page", "r_sort", "r_page")
+
+
+@require_safe
+def partition_now(request: HttpRequest, name: str) -> HttpResponse:
+    """The page, live: `?since=<version>` answers 204 while nothing has changed."""
+    partition = get_object_or_404(
+        visible_partitions(person(request)).select_related("cluster", "revision"),
+        name=name,
+        revision__isnull=False,
+    )
+    require_read(request, Permission.PARTITION_VIEW, partition)
+    cluster: Cluster = partition.cluster
+    nothing_new = unchanged(request, cluster.version, observed(cluster))
+    if nothing_new:
+        return nothing_new
+    [state] = partition_states(cluster, [partition])
+    context = live_context(cluster) | _page(request, partition, state)
+    return render_page(request, "overview/partition.html", context)
+
+
+def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
+    axis = level_field(state.policy.mode)
+    jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name)
+    wanted = joblists.JobFilter.read(request.GET)
+    held = jobs.filter(phase__in=HELD_PHASES)
+    waiting = jobs.filter(phase=JobPhase.PENDING)
+    plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
+    return {
+        "partition": partition,
+        "policy": state.policy,
+        "state": state,
+        "tab": "now",
+        "bars": node_map(state.nodes, held.only(*MAP_FIELDS), axis),
+        "dense": len(state.nodes) > DENSE_ABOVE,
+        "target": "partition-now",
+        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
+        "axis": axis,
+        "filter": wanted,
+        "waiting": joblists.read_list(
+            request.GET,
+            joblists.WAITING,
+            wanted.apply(waiting, axis),
+            total=None if wanted.active else state.waiting_total,
+        ),
+        "running": joblists.read_list(
+            request.GET,
+            joblists.RUNNING,
+            wanted.apply(held, axis),
+            total=None if wanted.active else state.running,
+        ),
+        "latest": plans.prefetch_related("actions")[:LATEST_PLANS],
+        "kept": [(key, request.GET[key]) for key in KEPT_PARAMETERS if request.GET.get(key)],
+    }

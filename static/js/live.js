@@ -1,0 +1,162 @@
+/* What htmx does not do by itself: ages that count, polling that rests while nobody looks, a page that holds still
+   under the pointer, and a clear word when the console or the cluster no longer answers. */
+(function () {
+  "use strict";
+
+  const HOLD_MS = 4000; // a swap waits this long after the last touch of the part
+  const IDLE_MS = 120000; // after this, only one poll in five is made
+  const doc = document;
+  const started = Date.now();
+  const skew = serverClock() - started; // the server's clock minus ours
+  let paused = false;
+  let polls = 0;
+  let lastActive = started;
+  let lastTouch = 0;
+  let opened = new Set();
+
+  function serverClock() {
+    const stamp = doc.documentElement.dataset.now;
+    return stamp ? Date.parse(stamp) : Date.now();
+  }
+
+  // --- Ages: the same words as scheduler/model/words.py ------------------------------------------------------
+  function duration(seconds) {
+    const s = Math.max(0, Math.floor(seconds));
+    const two = (long, unit, rest, part) => (rest ? `${long} ${unit} ${rest} ${part}` : `${long} ${unit}`);
+    if (s >= 86400) return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
+    if (s >= 3600) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
+    return s >= 60 ? `${Math.floor(s / 60)} min` : `${s} s`;
+  }
+
+  function ageOf(element) {
+    return (Date.now() + skew - Date.parse(element.getAttribute("datetime"))) / 1000;
+  }
+
+  function say(template, time) {
+    return template.replace("{time}", time);
+  }
+
+  function tellAges() {
+    const words = doc.documentElement.dataset;
+    doc.querySelectorAll("time[data-age]").forEach((element) => {
+      const age = ageOf(element);
+      let text = duration(Math.abs(age));
+      if (element.dataset.age === "ago") text = say(age < 0 ? words.wordIn : words.wordAgo, text);
+      if (element.textContent !== text) element.textContent = text;
+    });
+    const observed = doc.getElementById("observed-at");
+    const banner = doc.getElementById("stale");
+    if (observed && banner) banner.hidden = ageOf(observed) < Number(banner.dataset.after);
+  }
+
+  // --- Polling ---------------------------------------------------------------------------------------------
+  function isPoll(event) {
+    return event.detail.elt && event.detail.elt.hasAttribute && event.detail.elt.hasAttribute("data-poll")
+      && (!event.detail.requestConfig || event.detail.requestConfig.verb === "get");
+  }
+
+  function resting() {
+    if (paused || doc.hidden) return true;
+    polls += 1;
+    return Date.now() - lastActive > IDLE_MS && polls % 5 !== 0;
+  }
+
+  /* A part is held while it is touched: its rows must not move under the pointer or lose the reader's selection. */
+  function held(part) {
+    const selection = doc.getSelection();
+    if (selection && !selection.isCollapsed && part.contains(selection.anchorNode)) return true;
+    return Date.now() - lastTouch < HOLD_MS && (part.matches(":hover") || part.contains(doc.activeElement));
+  }
+
+  function hold(on) {
+    const note = doc.getElementById("hold-note");
+    if (note) note.hidden = !on;
+  }
+
+  doc.addEventListener("htmx:beforeRequest", (event) => {
+    if (isPoll(event) && resting()) event.preventDefault();
+  });
+
+  doc.addEventListener("htmx:beforeSwap", (event) => {
+    const part = event.detail.target;
+    if (isPoll(event) && event.detail.shouldSwap && held(part)) {
+      event.detail.shouldSwap = false;
+      hold(true);
+      return;
+    }
+    if (!event.detail.shouldSwap) return;
+    hold(false);
+    opened = new Set([...part.querySelectorAll("details[open][id]")].map((element) => element.id));
+  });
+
+  doc.addEventListener("htmx:afterSwap", (event) => {
+    opened.forEach((id) => {
+      const element = doc.getElementById(id);
+      if (element) element.open = true;
+    });
+    announce(event.detail.target);
+    tellAges();
+  });
+
+  let lastSummary = null;
+  function announce(part) {
+    const source = part && part.querySelector ? part.querySelector("[data-summary]") : null;
+    if (!source || source.dataset.summary === lastSummary) return;
+    if (lastSummary !== null) doc.getElementById("announce").textContent = source.dataset.summary;
+    lastSummary = source.dataset.summary;
+  }
+
+  doc.addEventListener("giveway:observed", (event) => {
+    const observed = doc.getElementById("observed-at");
+    const cycle = doc.getElementById("observed-cycle");
+    if (observed && event.detail.at) observed.setAttribute("datetime", event.detail.at);
+    if (cycle && event.detail.cycle !== undefined) cycle.textContent = event.detail.cycle;
+    tellAges();
+  });
+
+  ["pointermove", "pointerdown", "keydown", "wheel"].forEach((name) =>
+    doc.addEventListener(name, (event) => {
+      lastActive = Date.now();
+      if (event.target.closest && event.target.closest("[data-part]")) lastTouch = lastActive;
+    }, { passive: true })
+  );
+  doc.addEventListener("visibilitychange", () => { if (!doc.hidden) refresh(); });
+
+  function refresh() {
+    lastTouch = 0;
+    const poller = doc.querySelector("[data-poll]");
+    if (poller && window.htmx) window.htmx.trigger(poller, "giveway:refresh");
+  }
+
+  doc.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-pause]");
+    if (button) {
+      paused = !paused;
+      button.setAttribute("aria-pressed", String(paused));
+      button.querySelector("[data-label]").textContent = paused ? button.dataset.resume : button.dataset.label;
+      if (!paused) refresh();
+    }
+    if (event.target.closest("[data-refresh]")) {
+      hold(false);
+      refresh();
+    }
+  });
+
+  // --- Not live --------------------------------------------------------------------------------------------
+  function offline(on) {
+    const banner = doc.getElementById("offline");
+    if (!banner || banner.hidden === !on) return;
+    banner.hidden = !on;
+    if (on) banner.querySelector("[data-clock]").textContent = new Date().toLocaleTimeString();
+  }
+  ["htmx:sendError", "htmx:timeout"].forEach((name) => doc.addEventListener(name, () => offline(true)));
+  doc.addEventListener("htmx:responseError", (event) => offline(event.detail.xhr.status >= 500 || isPoll(event)));
+  doc.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) offline(false); });
+
+  doc.addEventListener("DOMContentLoaded", () => {
+    doc.querySelectorAll("[data-needs-script]").forEach((element) => { element.hidden = false; });
+    announce(doc);
+    tellAges();
+    window.setInterval(tellAges, 1000);
+  });
+})();
