@@ -5,18 +5,13 @@ from typing import ClassVar
 import django_filters
 from django.db.models import QuerySet
 from django_filters.rest_framework import FilterSet
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
+from console.api.fields import AnyJsonField
 from console.audit.models import AuditEntry
 from console.audit.selectors import visible_entries
-
-
-@extend_schema_field({"description": "Any JSON value; null when there was, or is, nothing."})
-class AnyJsonField(serializers.JSONField):
-    """A state before or after, in the terms of the priority file where it is about what that holds."""
 
 
 class AuditSerializer(serializers.ModelSerializer):

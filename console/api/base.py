@@ -65,9 +65,8 @@ class ApiView(generics.GenericAPIView):
         unknown = sorted(set(request.query_params) - self.known_parameters(request))
         if unknown:
             known = ", ".join(sorted(self.known_parameters(request))) or "none"
-            raise ValidationError(
-                dict.fromkeys(unknown, [f"No such query parameter here; there are: {known}."])
-            )
+            fault = f"No such query parameter here; there are: {known}."
+            raise ValidationError({name: [fault] for name in unknown})
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """All query parameters that mean something to this request."""

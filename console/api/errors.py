@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.signals import got_request_exception
 from django.http import Http404
@@ -77,13 +79,13 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
 
 def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
     """The exception as DRF knows it, or None when it is a defect of ours."""
-    from django.core.exceptions import PermissionDenied
-
     match exc:
         case exceptions.APIException():
             return exc
         case DjangoValidationError():
             return exceptions.ValidationError(serializers.as_serializer_error(exc))
+        case RequestDataTooBig():
+            return TooLargeError(f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes are read.")
         case Http404():
             return exceptions.NotFound(*exc.args)
         case PermissionDenied():

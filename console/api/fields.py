@@ -33,6 +33,11 @@ class ObjectField(serializers.DictField):
     """A JSON object of any content."""
 
 
+@extend_schema_field({"description": "Any JSON value; null when there is nothing."})
+class AnyJsonField(serializers.JSONField):
+    """A state before or after, in the terms of the priority file where it is about what that holds."""
+
+
 class EpochField(serializers.DateTimeField):
     """Epoch seconds of the mirror as a moment; 0 and NULL mean "not yet"."""
 

@@ -4,15 +4,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
+from django.conf import settings
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
 from console.api.errors import TooLargeError
 from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.jsontext import Doubled, parse
-
-MAX_BYTES = 10 * 1024 * 1024
-"""A priority file of ten thousand projects is about 3 MB."""
 
 
 class BoundedJSONParser(JSONParser):
@@ -24,8 +22,8 @@ class BoundedJSONParser(JSONParser):
         """The decoded body."""
         request = (parser_context or {}).get("request")
         length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
-        if length > MAX_BYTES:
-            raise TooLargeError(f"The body has {length} bytes; at most {MAX_BYTES} are read.")
+        if length > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
+            raise TooLargeError(f"The body has {length} bytes; at most {most} are read.")
         try:
             body = parse(stream.read())
             found = dict(faults(body, "$"))

@@ -4,12 +4,15 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.decorators import login_required
 from django.utils.decorators import method_decorator
+from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2, OpenApiYamlRenderer2
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import IsAuthenticated
 
 
 class SchemaView(SpectacularAPIView):
-    """The OpenAPI document, for signed-in people."""
+    """The OpenAPI document, for signed-in people: JSON, or YAML by `?format=yaml`."""
+
+    renderer_classes: ClassVar[Any] = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2]
 
     permission_classes: ClassVar[Any] = [IsAuthenticated]
 

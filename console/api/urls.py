@@ -2,7 +2,19 @@
 
 from django.urls import URLPattern, path, re_path
 
-from console.api import account, audit, cluster, jobs, nodes, partitions, plans, policies, projects, schema
+from console.api import (
+    account,
+    audit,
+    cluster,
+    config,
+    jobs,
+    nodes,
+    partitions,
+    plans,
+    policies,
+    projects,
+    schema,
+)
 from console.api.base import NoSuchAddress
 from console.api.converters import register
 
@@ -32,6 +44,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/<name:code>/", projects.ProjectDetail.as_view(), name="api-project"),
     path("audit/", audit.AuditList.as_view(), name="api-audit"),
     path("audit/<int:sequence>/", audit.AuditDetail.as_view(), name="api-audit-entry"),
+    path("config/", config.ConfigView.as_view(), name="api-config"),
     path("schema/", schema.SchemaView.as_view(), name="api-schema"),
     path("docs/", schema.DocsView.as_view(), name="api-docs"),
     re_path("", NoSuchAddress.as_view(), name="api-no-such-address"),

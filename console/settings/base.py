@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "console.overview",
     "console.api",
     "console.launch",
+    "django.forms",  # widgets of the form renderer; our own templates come first
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -144,6 +145,8 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 
 # --- API ----------------------------------------------------------------------------------------------------------
+# A priority file of ten thousand projects is about 3 MB.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 REST_FRAMEWORK = {
     # The token first: who is not signed in is told 401 with WWW-Authenticate: Token. CSRF is checked for sessions.
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -155,7 +158,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["console.api.parsers.BoundedJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_PAGINATION_CLASS": "console.api.pagination.Pages",
-    "DEFAULT_SCHEMA_CLASS": "console.api.schema.ApiSchema",
+    "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min"},
     "EXCEPTION_HANDLER": "console.api.errors.exception_handler",
@@ -212,7 +215,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": max(2.0, 2 * GIVEWAY_CYCLE_S)},
     },
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
-    "anchor": {"task": "audit.anchor", "schedule": 3600.0},
+    "anchor": {"task": "console.audit.tasks.anchor", "schedule": 3600.0},
 }
 LOGGING_CONFIG = None
 configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))
