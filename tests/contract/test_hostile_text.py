@@ -27,7 +27,9 @@ def test_a_hostile_name_and_comment_come_back_unchanged(harness: Harness, text: 
     assert seen.faults == ()
     assert {job.id for job in seen.jobs} == {plain, hostile}
     job = find(seen, hostile)
-    assert (job.name, job.comment, job.user) == (text, text, "ann")
+    assert (job.name, job.user) == (text, "ann")
+    # Slurm writes "(null)" for no comment: the two cannot be told apart.
+    assert job.comment == text or (job.comment, text) == ("", "(null)")
     assert sum(part["gpu"] for part in job.alloc.values()) == 2
     other = find(seen, plain)
     assert (other.name, other.comment, other.user) == ("plain", "plain", "bob")

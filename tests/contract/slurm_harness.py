@@ -1,0 +1,127 @@
+"""A private, real Slurm as the contract suite drives it: users submit with `sbatch` and `salloc`, time is real."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from deploy.private_slurm import PrivateSlurm
+from scheduler.adapters.slurm import SlurmCluster
+from scheduler.model.observation import Observation
+from tests.contract.harness import PATIENCE_S, Work
+
+POLL_S = 0.1
+
+CHECKPOINTING = """#!/bin/bash
+save() { scontrol update job "${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_}${SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}" \\
+    comment="ckpt:$SECONDS"; }
+trap save USR1
+end=$((SECONDS + {seconds}))
+while [ $SECONDS -lt $end ]; do sleep 1000 & wait $!; done
+"""
+# The shell goes on waiting in short steps, so that it survives SIGTERM until Slurm kills it.
+STUBBORN = """#!/bin/bash
+trap '' TERM
+end=$((SECONDS + {seconds}))
+while [ $SECONDS -lt $end ]; do sleep 1; done
+"""
+SLEEPING = """#!/bin/sh
+exec sleep {seconds}
+"""
+
+
+class SlurmHarness:
+    """Use as a context manager: the cluster is emptied before and after."""
+
+    def __init__(self, slurm: PrivateSlurm) -> None:
+        self._slurm = slurm
+        self.cluster = SlurmCluster(env={**os.environ, **slurm.env})
+
+    def __enter__(self) -> Self:
+        self._slurm.clear()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._slurm.clear()
+
+    def submit(self, work: Work) -> str:
+        template = STUBBORN if work.ends_slowly else CHECKPOINTING if work.checkpoints else SLEEPING
+        script = template.replace("{seconds}", str(work.seconds))
+        return str(self._slurm.submit(work.user, *_batch_options(work), *_options(work), script=script))
+
+    def submit_interactive(self, work: Work) -> str:
+        return str(self._slurm.allocate(work.user, *_options(work)))
+
+    def cancel(self, job_id: str) -> None:
+        self._slurm.run(["scancel", job_id])
+
+    def drain(self, node: str) -> None:
+        self._slurm.run(["scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=maintenance"])
+
+    def resume(self, node: str) -> None:
+        self._slurm.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"])
+
+    @contextmanager
+    def down(self) -> Iterator[None]:
+        self._slurm.stop_daemon("slurmctld", signal.SIGTERM)
+        try:
+            yield
+        finally:
+            self._slurm.start_daemon("slurmctld")
+
+    def wait_until(
+        self, holds: Callable[[Observation], bool], what: str, seconds: int = PATIENCE_S
+    ) -> Observation:
+        until = time.monotonic() + seconds
+        while True:
+            seen = self.cluster.observe()
+            # A job that changes while it is read is a fault of one observation; the next one has it right.
+            if not seen.degraded and holds(seen):
+                return seen
+            if time.monotonic() > until:
+                raise AssertionError(f"waited {seconds} s in vain for {what}; last seen {seen}")
+            time.sleep(POLL_S)
+
+    def pass_time(self, seconds: int) -> None:
+        time.sleep(seconds)
+
+
+def _options(work: Work) -> list[str]:
+    """The options that sbatch and salloc have in common."""
+    options = [f"--job-name={work.name}", f"--partition={','.join(work.partitions)}", *_size(work)]
+    values = {
+        "--constraint": "&".join(work.features),
+        "--nodelist": ",".join(work.only_nodes),
+        "--exclude": ",".join(work.not_nodes),
+        "--account": work.account,
+        "--comment": work.comment,
+        "--time": "" if work.time_limit_min is None else str(work.time_limit_min),
+        "--begin": f"now+{work.begin_in_s}" if work.begin_in_s else "",
+        "--dependency": f"afterany:{work.after}" if work.after else "",
+    }
+    options += [f"{name}={value}" for name, value in values.items() if value]
+    return options + ["--exclusive"] * work.exclusive + ["--hold"] * work.held
+
+
+def _size(work: Work) -> list[str]:
+    if work.tasks:
+        return [f"--ntasks={work.tasks}"]
+    size = [
+        f"--nodes={work.nodes}",
+        "--ntasks-per-node=1",
+        f"--cpus-per-task={work.cpus}",
+        f"--mem={work.mem_mb}",
+    ]
+    return size + [f"--gres={','.join(f'{name}:{count}' for name, count in work.gpus.items())}"] * bool(
+        work.gpus
+    )
+
+
+def _batch_options(work: Work) -> list[str]:
+    options = ["--output=/dev/null", "--requeue" if work.requeue else "--no-requeue"]
+    return options + [f"--array=0-{work.array_tasks - 1}"] * bool(work.array_tasks)
