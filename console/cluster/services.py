@@ -16,8 +16,16 @@ BATCH = 300
 """Rows per statement: SQLite takes about 32,000 values in one."""
 
 _KEYS = ("cluster", "job_id", "partition")
-_JOB_FIELDS = [f.name for f in Job._meta.concrete_fields if f.name not in {"id", *_KEYS}]
-_NODE_FIELDS = [f.name for f in Node._meta.concrete_fields if f.name not in {"id", "cluster", "name"}]
+_JOB_FIELDS = [
+    f.name
+    for f in Job._meta.concrete_fields  # noqa: SLF001 - Django's documented name for it
+    if f.name not in {"id", *_KEYS}
+]
+_NODE_FIELDS = [
+    f.name
+    for f in Node._meta.concrete_fields  # noqa: SLF001 - as above
+    if f.name not in {"id", "cluster", "name"}
+]
 _SHOWN = [name for name in _JOB_FIELDS if name not in {"fingerprint", "ended_at", "explain"}]
 _DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
 
@@ -56,7 +64,14 @@ def write_jobs(cluster: Cluster, jobs: Sequence[Job]) -> bool:
 def _mark_ended(keys: Sequence[int]) -> None:
     for first in range(0, len(keys), BATCH):
         Job.objects.filter(pk__in=keys[first : first + BATCH]).update(
-            phase=JobPhase.ENDED, ended_at=clock.now(), place=0, verdict="", reason="", explain="", plan=None, held=False
+            phase=JobPhase.ENDED,
+            ended_at=clock.now(),
+            place=0,
+            verdict="",
+            reason="",
+            explain="",
+            plan=None,
+            held=False,
         )
 
 

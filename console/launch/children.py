@@ -35,7 +35,10 @@ class Children:
     def start(self, name: str, *argv: str) -> None:
         """Start a Python module or script with this interpreter."""
         self.running[name] = subprocess.Popen(
-            [sys.executable, *argv], env=dict(self.env), preexec_fn=_end_with_parent, stdin=subprocess.DEVNULL
+            [sys.executable, *argv],
+            env=dict(self.env),
+            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
+            stdin=subprocess.DEVNULL,
         )
 
     def check(self) -> None:
@@ -43,7 +46,9 @@ class Children:
         for name, process in self.running.items():
             status = process.poll()
             if status is not None:
-                raise ChildEndedError(f"The {name} ended by itself with status {status}; see its messages above.")
+                raise ChildEndedError(
+                    f"The {name} ended by itself with status {status}; see its messages above."
+                )
 
     def wait_until_ready(self, url: str, seconds: float) -> None:
         """Wait for an answer of 200. Raises `ChildEndedError`, `TimeoutError`."""
@@ -52,7 +57,7 @@ class Children:
             self.check()
             try:
                 with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own http address
-                    if answer.status == 200:  # noqa: PLR2004
+                    if answer.status == 200:
                         return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.1)

@@ -50,7 +50,11 @@ def seed() -> bool:
         return False
     for name, role, _ in LOGINS:
         create_account(
-            actor=SYSTEM, username=name, data=AccountData(role=role), password=PASSWORD, reason="Demonstration."
+            actor=SYSTEM,
+            username=name,
+            data=AccountData(role=role),
+            password=PASSWORD,
+            reason="Demonstration.",
         )
     document = slurm_config() if settings.GIVEWAY_CLUSTER == "slurm" else demo_config()
     import_config(

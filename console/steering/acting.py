@@ -109,7 +109,9 @@ def _still_sensible(
         if action.plan_id not in sensible:
             plan = by_id[action.plan_id]
             runs = frozenset(
-                run_of(a) for a in plan.actions.all() if a.kind in {ActionKind.REQUEUE_HOLD, ActionKind.CANCEL}
+                run_of(a)
+                for a in plan.actions.all()
+                if a.kind in {ActionKind.REQUEUE_HOLD, ActionKind.CANCEL}
             )
             why_not = still_makes_room(observation, plan.placement, runs)
             sensible[action.plan_id] = not why_not
@@ -167,6 +169,12 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
     plan = action.plan
     if after == ActionState.FAILED and action.kind not in {ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY}:
-        request_undo(plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}")
-    elif after == ActionState.EXPIRED and action.kind == ActionKind.PRIORITISE and plan.kind == PlanKind.PREEMPT:
+        request_undo(
+            plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
+        )
+    elif (
+        after == ActionState.EXPIRED
+        and action.kind == ActionKind.PRIORITISE
+        and plan.kind == PlanKind.PREEMPT
+    ):
         request_undo(plan, f"{plan.job_id} is no longer in the queue.")

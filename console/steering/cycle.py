@@ -78,7 +78,9 @@ def _observe(cluster: Cluster, adapter: ClusterPort, report: Report) -> Observat
     try:
         if not cluster.software:
             info = adapter.describe()
-            describe_cluster(cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items())
+            describe_cluster(
+                cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
+            )
         observation = adapter.observe()
     except ClusterUnavailableError as error:
         _degrade(cluster, str(error), report)
@@ -132,7 +134,11 @@ def _record(
         )
     had_fault = cluster.fault
     jobs = rows(cluster, acting.observation, verdicts, open_plans(cluster), facts.preemptions)
-    changed = [write_nodes(cluster, acting.observation), write_jobs(cluster, jobs), bool(facts.plans or report.planned)]
+    changed = [
+        write_nodes(cluster, acting.observation),
+        write_jobs(cluster, jobs),
+        bool(facts.plans or report.planned),
+    ]
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
@@ -151,7 +157,9 @@ class KeptCycle:
     def row(self) -> Cycle:
         """The row, made at first use."""
         if self._row is None:
-            self._row = Cycle.objects.create(cluster=self._cluster, number=self._number, started_at=self._started_at)
+            self._row = Cycle.objects.create(
+                cluster=self._cluster, number=self._number, started_at=self._started_at
+            )
         return self._row
 
     def close(self, report: Report) -> None:

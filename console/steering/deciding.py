@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from scheduler.reconcile.build import snapshot_for
+from scheduler.reconcile.decide import decide, overlay
+
 from console.steering.facts import Facts, PartitionFacts
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision
 from scheduler.model.snapshot import Snapshot
 from scheduler.priority.derive import Standing
-from scheduler.reconcile.build import snapshot_for
-from scheduler.reconcile.decide import decide, overlay
 
 REFUSED = "Slurm refused to stop it"
 
@@ -36,9 +37,7 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
     outstanding = facts.outstanding
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
-        built = snapshot_for(
-            observation, partition.policy, facts.projects, preemptions=facts.preemptions
-        )
+        built = snapshot_for(observation, partition.policy, facts.projects, preemptions=facts.preemptions)
         snapshot = replace(built.snapshot, jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)))
         snapshot = overlay(snapshot, outstanding)
         plan = decide(snapshot)

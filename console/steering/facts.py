@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db.models import Count
+from scheduler.reconcile.decide import Outstanding
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -22,7 +23,6 @@ from console.steering.models import (
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project
-from scheduler.reconcile.decide import Outstanding
 
 STOPS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
@@ -74,7 +74,9 @@ def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
     """The policies in force, by the partition's name."""
     rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
     return {
-        row.name: PartitionFacts(row, policy_of(row), row.revision.number) for row in rows if row.revision is not None
+        row.name: PartitionFacts(row, policy_of(row), row.revision.number)
+        for row in rows
+        if row.revision is not None
     }
 
 

@@ -95,7 +95,13 @@ def _settle_preemption(
 
 def _close_proposal(plan: Plan, state: PlanState, why: str) -> None:
     if plan.state == PlanState.PROPOSED and move_plan(plan, state, ended_at=clock.now(), outcome=why):
-        tell_plan(plan, f"plan.{state.value}", before={"state": "proposed"}, after={"state": state.value}, reason=why)
+        tell_plan(
+            plan,
+            f"plan.{state.value}",
+            before={"state": "proposed"},
+            after={"state": state.value},
+            reason=why,
+        )
 
 
 def _runs(victims: Sequence[Mapping[str, object]]) -> set[tuple[object, object, object]]:

@@ -19,7 +19,9 @@ def plan_subject(plan: Plan) -> Subject:
     )
 
 
-def tell_plan(plan: Plan, action: str, *, before: Any = None, after: Any = None, reason: str = "", actor: str = SYSTEM) -> None:
+def tell_plan(
+    plan: Plan, action: str, *, before: Any = None, after: Any = None, reason: str = "", actor: str = SYSTEM
+) -> None:
     """Write down what became of a plan."""
     record(
         actor=actor,

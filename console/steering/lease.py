@@ -39,7 +39,9 @@ class Lease:
 
     def release(self) -> None:
         """Give the lease back, if it is still ours."""
-        CycleLease.objects.filter(cluster_id=self.cluster_id, epoch=self.epoch).update(holder="", expires_at=None)
+        CycleLease.objects.filter(cluster_id=self.cluster_id, epoch=self.epoch).update(
+            holder="", expires_at=None
+        )
 
 
 def take(cluster: Cluster) -> Lease | None:

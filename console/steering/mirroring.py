@@ -25,12 +25,12 @@ def rows(
 ) -> list[Job]:
     """A row for every job in every partition it is (or may come to be) in."""
     builders = {v.facts.row.name: _Builder(cluster, v, plans, preemptions) for v in verdicts}
-    result = []
-    for job in observation.jobs:
-        for partition in job.partitions:
-            if partition in builders:
-                result.append(builders[partition].row(job))
-    return result
+    return [
+        builders[partition].row(job)
+        for job in observation.jobs
+        for partition in job.partitions
+        if partition in builders
+    ]
 
 
 class _Builder:

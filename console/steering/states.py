@@ -15,7 +15,13 @@ PLAN_MOVES: dict[str, frozenset[str]] = {
 ACTION_MOVES: dict[str, frozenset[str]] = {
     ActionState.PLANNED: frozenset({ActionState.EXECUTING, ActionState.EXPIRED}),
     ActionState.EXECUTING: frozenset(
-        {ActionState.PLANNED, ActionState.ISSUED, ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED}
+        {
+            ActionState.PLANNED,
+            ActionState.ISSUED,
+            ActionState.VERIFIED,
+            ActionState.EXPIRED,
+            ActionState.FAILED,
+        }
     ),
     ActionState.ISSUED: frozenset(
         {ActionState.PLANNED, ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED}

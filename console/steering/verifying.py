@@ -74,7 +74,9 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
     if not orphan and not _is_overdue(action, now):
         return
     if action.attempts >= ATTEMPTS and action.kind not in PATIENT:
-        if move_action(action, ActionState.FAILED, detail=f"Not seen to work after {action.attempts} attempts."):
+        if move_action(
+            action, ActionState.FAILED, detail=f"Not seen to work after {action.attempts} attempts."
+        ):
             tell_action(action, "action.failed", reason=action.detail)
             request_undo(action.plan, f"{action.kind} of {action.job_id} did not work: {action.detail}")
     else:
@@ -131,7 +133,11 @@ def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction
 
 
 def _restore_priority(plan: Plan, actions: Sequence[PlannedAction]) -> None:
-    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in (ActionState.ISSUED, ActionState.VERIFIED)]
+    raised = [
+        a
+        for a in actions
+        if a.kind == ActionKind.PRIORITISE and a.state in (ActionState.ISSUED, ActionState.VERIFIED)
+    ]
     if raised and not any(a.kind == ActionKind.RESTORE_PRIORITY for a in actions):
         first = raised[0]
         PlannedAction.objects.create(
@@ -159,4 +165,10 @@ def _finish(plan: Plan) -> None:
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     outcome = plan.undo_reason or f"{plan.job_id} runs."
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
-        tell_plan(plan, f"plan.{state.value}", before={"state": "executing"}, after={"state": state.value}, reason=outcome)
+        tell_plan(
+            plan,
+            f"plan.{state.value}",
+            before={"state": "executing"},
+            after={"state": state.value},
+            reason=outcome,
+        )

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from console.partitions.services import activate_policy, ensure_partition
+
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster
-from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan
 from deploy.private_slurm import PrivateSlurm
@@ -29,7 +30,9 @@ class Driver:
         """Put a policy in force, as a partition administrator would."""
         row = ensure_partition(cluster=self.cluster, name=partition)
         document = {"name": partition, "enforcement": "enforce", "grace_s": 0, **keys}
-        activate_policy(actor="dave", partition=row, document=document, reason="For this test.", based_on=None)
+        activate_policy(
+            actor="dave", partition=row, document=document, reason="For this test.", based_on=None
+        )
 
     def submit(self, user: str, name: str, *args: str, script: str = SLEEP) -> str:
         """`sbatch` as `user`; the job is known by its name from then on."""

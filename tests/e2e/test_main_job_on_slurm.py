@@ -133,7 +133,9 @@ def test_nobody_is_touched_when_room_is_free(driver: Driver) -> None:
 
 
 def test_shadow_plans_and_touches_nobody(driver: Driver) -> None:
-    driver.policy("x", mode="user", enforcement="shadow", levels=LEVELS, user_overrides={"ann": "P3", "cy": "P0"})
+    driver.policy(
+        "x", mode="user", enforcement="shadow", levels=LEVELS, user_overrides={"ann": "P3", "cy": "P0"}
+    )
     driver.running("ann", "low", *ONE_NODE, "-c", "8")
     driver.submit("cy", "urgent", *ONE_NODE, "-c", "4")
 
@@ -147,9 +149,7 @@ def test_shadow_plans_and_touches_nobody(driver: Driver) -> None:
 
 def test_a_beneficiary_that_leaves_has_its_plan_undone_and_the_victim_back(driver: Driver) -> None:
     """The urgent job is cancelled during the grace time: its victim is not stopped at all."""
-    driver.policy(
-        "x", mode="user", levels=LEVELS, grace_s=20, user_overrides={"ann": "P3", "cy": "P0"}
-    )
+    driver.policy("x", mode="user", levels=LEVELS, grace_s=20, user_overrides={"ann": "P3", "cy": "P0"})
     driver.running("ann", "low", *ONE_NODE, "-c", "8")
     driver.submit("cy", "urgent", *ONE_NODE, "-c", "4")
     driver.steer_until(lambda: bool(driver.open_plans()), "a plan is made")
@@ -178,7 +178,6 @@ def test_the_checkpoint_signal_comes_a_grace_time_before_the_stop(driver: Driver
     driver.cancel("urgent")
     driver.steer_until_running("low")
 
-    resumed = [path for path in driver.slurm.work.rglob(f"epoch.{low}.resumed")]
     driver.slurm.wait_until(lambda: any(driver.slurm.work.rglob(f"epoch.{low}.resumed")), "the job resumes")
     resumed = list(driver.slurm.work.rglob(f"epoch.{low}.resumed"))
     assert resumed[0].read_text().strip() == "resumed from 41"
@@ -215,7 +214,11 @@ def _assert_victims_return(driver: Driver, ended: list[str], victims: set[str]) 
 
 def _assert_audited(driver: Driver, plan: Plan, victims: set[str]) -> None:
     of_plan = AuditEntry.objects.filter(plan=plan.pk)
-    assert {"plan.proposed", "plan.executing", "plan.verified"} <= set(of_plan.values_list("action", flat=True))
+    assert {"plan.proposed", "plan.executing", "plan.verified"} <= set(
+        of_plan.values_list("action", flat=True)
+    )
     for name in victims:
-        told = of_plan.filter(job_id=driver.ids[name], action="action.verified").values_list("after__kind", flat=True)
+        told = of_plan.filter(job_id=driver.ids[name], action="action.verified").values_list(
+            "after__kind", flat=True
+        )
         assert {"requeue_hold", "release"} <= set(told)

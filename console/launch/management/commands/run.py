@@ -29,7 +29,9 @@ def _on_signal(number: int, frame: object) -> None:
 class Command(BaseCommand):
     """Migrate, set up the demonstration at the first start, start web server and worker, wait for Ctrl-C."""
 
-    help = "Start the console and its worker on this machine (simulated cluster; --slurm: a private real Slurm)."
+    help = (
+        "Start the console and its worker on this machine (simulated cluster; --slurm: a private real Slurm)."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--port", type=int, default=None, help="default: $PORT, else 8000")
@@ -57,8 +59,12 @@ class Command(BaseCommand):
         signal.signal(signal.SIGTERM, _on_signal)
         try:
             with ExitStack() as stack:
-                private = stack.enter_context(PrivateSlurm(home / "cluster", name=settings.GIVEWAY_CLUSTER_NAME))
-                self.stdout.write(f"A private Slurm runs. In another terminal: export SLURM_CONF={private.conf}")
+                private = stack.enter_context(
+                    PrivateSlurm(home / "cluster", name=settings.GIVEWAY_CLUSTER_NAME)
+                )
+                self.stdout.write(
+                    f"A private Slurm runs. In another terminal: export SLURM_CONF={private.conf}"
+                )
                 self.stdout.flush()
                 env = {"GIVEWAY_CLUSTER": "slurm", "GIVEWAY_HOME": str(home), "PORT": str(port)}
                 children = Children({**environment(**env), **private.env})
@@ -119,7 +125,7 @@ def _gunicorn(port: int) -> list[str]:
 
 def _port(given: int | None) -> int:
     text = str(given) if given is not None else os.environ.get("PORT", "8000")
-    if not text.isdigit() or not 0 < int(text) < 65536:  # noqa: PLR2004 - TCP's ports
+    if not text.isdigit() or not 0 < int(text) < 65536:
         raise CommandError(f"PORT is '{text}'; it must be a number from 1 to 65535.")
     return int(text)
 

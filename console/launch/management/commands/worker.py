@@ -25,7 +25,9 @@ class Command(BaseCommand):
             without_mingle=True,
             without_heartbeat=True,
         )
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; `run` ends us in order.
+        signal.signal(
+            signal.SIGINT, signal.SIG_IGN
+        )  # Ctrl-C goes to the whole group; `run` ends us in order.
         timer.start()
         worker.start()
         timer.stop()

@@ -1,0 +1,56 @@
+"""The same code on PostgreSQL and Redis, with Celery's own worker and beat as processes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import clean_environment, manage, process, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(240)]
+
+
+def test_beat_and_worker_steer_over_postgresql_and_redis(
+    postgres_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    env = clean_environment(
+        DATABASE_URL=postgres_url, REDIS_URL=redis_url, GIVEWAY_HOME=str(tmp_path / "home")
+    )
+    assert manage("migrate", "-v0", env=env).returncode == 0
+    seeded = manage("shell", "-v0", "-c", "from console.launch.demo import seed; print(seed())", env=env)
+    assert "True" in seeded.stdout, seeded.stderr
+    worker_log, beat_log = tmp_path / "worker.log", tmp_path / "beat.log"
+    celery = ("-m", "celery", "-A", "console")
+    with (
+        process(*celery, "worker", "--queues=celery,steer", "--concurrency=1", env=env, log=worker_log),
+        process(*celery, "beat", env=env, log=beat_log),
+    ):
+        wait_until(lambda: _verified_plans(env) > 0, "a plan is carried out", 90, worker_log)
+    assert "Traceback" not in worker_log.read_text()
+    verify = manage("audit", "verify", env=env)
+    assert verify.returncode == 0, verify.stderr
+
+
+def test_the_production_settings_pass_djangos_own_check(postgres_url: str, tmp_path: Path) -> None:
+    env = clean_environment(
+        DJANGO_SETTINGS_MODULE="console.settings.production",
+        SECRET_KEY="k8s-" + "x7Qz-" * 12,
+        ALLOWED_HOSTS="giveway.example.org",
+        DATABASE_URL=postgres_url,
+        REDIS_URL="redis://127.0.0.1:1/0",
+        GIVEWAY_HOME=str(tmp_path),
+    )
+    result = manage("check", "--deploy", "--fail-level", "WARNING", env=env)
+    assert result.returncode == 0, result.stderr
+    assert "no issues" in result.stdout + result.stderr
+
+
+def test_the_production_settings_have_no_insecure_defaults(tmp_path: Path) -> None:
+    env = clean_environment(DJANGO_SETTINGS_MODULE="console.settings.production", GIVEWAY_HOME=str(tmp_path))
+    result = manage("check", env=env)
+    assert result.returncode != 0
+    assert "SECRET_KEY" in result.stderr
+
+
+def _verified_plans(env: dict[str, str]) -> int:
+    query = "from console.steering.models import Plan; print(Plan.objects.filter(state='verified').count())"
+    return int(manage("shell", "-v0", "-c", query, env=env).stdout.strip() or 0)

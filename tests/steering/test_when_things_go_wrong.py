@@ -1,0 +1,260 @@
+"""Lost answers, refusals, deaths, degraded looks: nobody is stopped twice, nobody stays held, nothing is lost."""
+
+import pytest
+from django.db import transaction
+
+from console.audit.models import AuditEntry
+from console.core import clock
+from console.steering import acting, lease
+from console.steering.cycle import run_cycle
+from console.steering.models import CycleLease, Plan, PlannedAction
+from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.state import NodeState
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState
+from tests.steering.conftest import Sim
+
+
+def test_a_lost_answer_does_not_stop_a_job_twice(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.port.faults.actions.append(ActionFault(Effect.LOSE_ANSWER, kind=ActionKind.REQUEUE_HOLD, times=1))
+
+    sim.cycles(6)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    assert sim.plan().state == "verified"
+
+
+def test_a_lost_request_is_sent_again(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.port.faults.actions.append(ActionFault(Effect.LOSE_REQUEST, kind=ActionKind.REQUEUE_HOLD, times=1))
+
+    sim.cycles(20)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    assert sim.actions(ActionKind.REQUEUE_HOLD)[0].attempts == 2
+
+
+def test_a_refused_stop_undoes_the_plan_and_that_run_is_left_alone(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 4)
+    stubborn = sim.running("ann", 4)
+    urgent = sim.submit("cy", 8)
+    sim.port.faults.actions.append(
+        ActionFault(Effect.REFUSE, words="no", kind=ActionKind.REQUEUE_HOLD, job=stubborn)
+    )
+
+    sim.cycles(6)
+
+    plan = sim.plan()
+    assert plan.state == "undone"
+    assert "refused" in plan.outcome
+    assert sim.state(urgent) is JobState.PENDING
+    assert sim.row(stubborn).protected == "Slurm refused to stop it"
+    assert not any(job.held for job in sim.port.observe().jobs)
+    assert sim.port.job(urgent).priority < 4_000_000_000
+
+
+def test_after_an_undone_plan_there_is_no_second_one_at_once(sim: Sim) -> None:
+    sim.policy(start_deadline_s=10)
+    sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.cycle()
+    sim.port.hold_by_user(urgent)
+    sim.cycles(20)
+    assert [plan.state for plan in Plan.objects.all()] == ["undone"]
+    sim.port.release_by_user(urgent)
+
+    sim.cycles(20)
+
+    assert Plan.objects.count() == 1
+    assert "not tried again" in sim.row(urgent).explain
+
+
+def test_a_beneficiary_that_does_not_start_by_the_deadline_has_its_plan_undone(sim: Sim) -> None:
+    sim.policy(start_deadline_s=10)
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.cycle()
+    sim.port.hold_by_user(urgent)
+
+    sim.cycles(20)
+
+    assert "deadline" in sim.plan().outcome
+    assert sim.state(low) is JobState.RUNNING
+
+
+def test_a_cancelled_beneficiary_ends_the_plan_before_its_victims_are_stopped(sim: Sim) -> None:
+    sim.policy(grace_s=10)
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.cycles(2)
+    sim.port.cancel(urgent)
+
+    sim.cycles(15)
+
+    assert sim.plan().state == "undone"
+    assert sim.port.job(low).restarts == 0
+
+
+def test_a_victim_that_ends_by_itself_in_its_grace_time_needs_no_stop(sim: Sim) -> None:
+    sim.policy(grace_s=10)
+    low = sim.running("ann", 8, run_time_s=7)
+    urgent = sim.submit("cy", 6)
+
+    sim.cycles(15)
+
+    assert sim.state(low) is None
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.plan().state == "verified"
+    assert sim.actions(ActionKind.REQUEUE_HOLD)[0].state in {"expired", "verified"}
+
+
+def test_a_node_that_drains_in_the_grace_time_saves_the_victim(sim: Sim) -> None:
+    sim.policy(grace_s=5)
+    low = sim.running("ann", 8)
+    sim.submit("cy", 6)
+    sim.cycles(2)
+    sim.port.set_node_state("n1", NodeState.DRAIN, "fan")
+
+    sim.cycles(8)
+
+    assert sim.state(low) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 0
+    assert "n1" in sim.plan().outcome
+
+
+def test_leaving_enforce_in_the_grace_time_saves_the_victim(sim: Sim) -> None:
+    sim.policy(grace_s=5)
+    low = sim.running("ann", 8)
+    sim.submit("cy", 6)
+    sim.cycles(2)
+    sim.policy(enforcement="shadow")
+
+    sim.cycles(8)
+
+    assert sim.port.job(low).restarts == 0
+    assert Plan.objects.order_by("id")[0].state == "undone"
+
+
+@pytest.mark.parametrize("partial", [True, False])
+def test_while_the_cluster_cannot_be_observed_nobody_is_stopped_and_it_is_said(
+    sim: Sim, partial: bool
+) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    sim.cycle()
+    sim.submit("cy", 6)
+    if partial:
+        sim.port.faults.answer_partially("half a table", jobs=[low])
+    else:
+        sim.port.faults.break_down()
+
+    reports = [sim.cycle() for _ in range(3)]
+
+    sim.cluster.refresh_from_db()
+    assert all(report.fault for report in reports)
+    assert sim.cluster.fault == reports[0].fault
+    assert sim.row(low).phase == "running"
+    assert not PlannedAction.objects.exists()
+    assert AuditEntry.objects.filter(action="cluster.degraded").count() == 1
+
+
+def test_when_the_cluster_is_seen_again_the_work_goes_on(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.port.faults.break_down()
+    sim.cycle()
+    sim.port.faults.unavailable = ""
+
+    sim.cycles(4)
+
+    sim.cluster.refresh_from_db()
+    assert sim.cluster.fault == ""
+    assert sim.state(urgent) is JobState.RUNNING
+    assert AuditEntry.objects.filter(action="cluster.recovered").count() == 1
+
+
+def test_a_process_that_dies_between_claim_and_stop_is_made_good(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    honest = type(sim.port).apply
+
+    def dies(port: object, actions: list[object]) -> object:
+        if any(action.kind is ActionKind.REQUEUE_HOLD for action in actions):
+            raise KeyboardInterrupt
+        return honest(port, actions)
+
+    monkeypatch.setattr(type(sim.port), "apply", dies)
+    with pytest.raises(KeyboardInterrupt):
+        sim.cycle()
+    assert sim.actions(ActionKind.REQUEUE_HOLD)[0].state == "executing"
+    monkeypatch.setattr(type(sim.port), "apply", honest)
+
+    sim.cycles(4)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+
+
+def test_a_process_that_dies_between_stop_and_note_is_made_good(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    honest = acting._settle
+
+    def dies(action: PlannedAction, outcome: object) -> None:
+        if action.kind == ActionKind.REQUEUE_HOLD:
+            raise KeyboardInterrupt
+        honest(action, outcome)
+
+    monkeypatch.setattr(acting, "_settle", dies)
+    with pytest.raises(KeyboardInterrupt):
+        sim.cycle()
+    monkeypatch.setattr(acting, "_settle", honest)
+    sim.port.advance(1)
+
+    sim.cycles(4)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    assert sim.plan().state == "verified"
+
+
+def test_one_cycle_at_a_time(sim: Sim) -> None:
+    held = lease.take(sim.cluster)
+    assert held is not None
+
+    assert run_cycle(sim.cluster) is None
+
+    held.release()
+    assert run_cycle(sim.cluster) is not None
+
+
+def test_a_lease_of_a_process_that_is_gone_is_taken_over(sim: Sim) -> None:
+    first = lease.take(sim.cluster)
+    assert first is not None
+    row = CycleLease.objects.get()
+    host, _, rest = row.holder.split(":")
+    gone = f"{host}:{2**22 + 1}:{rest}"  # above Linux's largest pid
+    CycleLease.objects.update(holder=gone)
+
+    second = lease.take(sim.cluster)
+
+    assert second is not None
+    with pytest.raises(lease.LeaseLostError), transaction.atomic():
+        first.renew()
+    first.release()  # harmless: it is not ours any more
+    assert CycleLease.objects.get().expires_at > clock.now()
