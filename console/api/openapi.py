@@ -23,7 +23,7 @@ class ApiSchema(AutoSchema):
         errors = {400} | set(getattr(self.view, "further_errors", {}).get(self.method, ()))
         if getattr(self.view, "signed_in_only", True):
             errors |= {401, 403}
-        if "{" in self.path:
+        if "{" in self.path or getattr(self.view, "permission", None):
             errors.add(404)
         if self.method in WRITING:
             errors |= {413, 415}

@@ -42,7 +42,7 @@ class Pages(LimitOffsetPagination):
         return [limit, offset]
 
     def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """As DRF's, but saying that the links are always there (null at the ends)."""
-        paginated: dict[str, Any] = super().get_paginated_response_schema(schema)
-        paginated["required"] = ["count", "next", "previous", "results"]
-        return paginated
+        """A page; `next` and `previous` are always there, null at the ends."""
+        link = {"type": ["string", "null"], "format": "uri"}
+        properties = {"count": {"type": "integer"}, "next": link, "previous": link, "results": schema}
+        return {"type": "object", "required": list(properties), "properties": properties}

@@ -1,0 +1,132 @@
+"""Putting policies in force: whole or in part, based on what was read, with a reason; and looking back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from rest_framework.test import APIClient
+
+from console.audit.models import AuditEntry
+from console.partitions.models import PolicyRevision
+from tests.api.conftest import House
+
+POLICY = "/api/v1/partitions/x/policy/"
+
+
+def fields_of(response: Any) -> dict[str, list[str]]:
+    """The fields at fault of a refused request."""
+    assert response.status_code == 400, response.content
+    return dict(response.json()["error"]["fields"])
+
+
+def change(client: APIClient, keys: dict[str, Any], based_on: int = 1, reason: str = "for the test") -> Any:
+    return client.patch(POLICY, {"policy": keys, "based_on": based_on, "reason": reason})
+
+
+def test_a_patch_puts_the_changed_keys_in_force(house: House, as_person: Callable[[str], APIClient]) -> None:
+    dave = as_person("dave")
+    before = dave.get(POLICY).json()
+    response = change(dave, {"enforcement": "enforce", "exempt_s": 60}, reason="We trust it now")
+    after = response.json()
+    assert response.status_code == 200, response.content
+    assert after["policy"] == {**before["policy"], "enforcement": "enforce", "exempt_s": 60} | {
+        key: after["policy"][key] for key in after["policy"].keys() - before["policy"].keys()
+    }
+    assert (after["revision"], after["author"], after["reason"], after["enforcement"]) == (
+        2,
+        "dave",
+        "We trust it now",
+        "enforce",
+    )
+    assert dave.get(POLICY).json() == after
+    row = AuditEntry.objects.get(action="policy.activated", actor="dave")
+    assert (row.policy_revision, row.after["exempt_s"], row.request_id) == (2, 60, response["X-Request-ID"])
+
+
+def test_a_put_takes_defaults_for_what_it_leaves_out(house: House, ada: APIClient) -> None:
+    body = {
+        "policy": {"mode": "task", "levels": [{"name": "P0", "min_score": 1}]},
+        "based_on": 1,
+        "reason": "Anew",
+    }
+    policy = ada.put(POLICY, body).json()["policy"]
+    assert (policy["mode"], policy["user_overrides"], policy["quotas"]) == ("task", {}, {})
+    assert (policy["enforcement"], policy["grace_s"]) == ("shadow", 30)
+
+
+def test_what_was_read_can_be_written_back_and_makes_no_revision(house: House, ada: APIClient) -> None:
+    read = ada.get(POLICY).json()
+    response = ada.put(
+        POLICY, {"policy": read["policy"], "based_on": read["revision"], "reason": "Just looking"}
+    )
+    assert (response.status_code, response.json()) == (200, read)
+    assert PolicyRevision.objects.filter(partition=house.x).count() == 1
+
+
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_a_policy_based_on_an_old_revision_is_a_conflict(house: House, ada: APIClient, method: str) -> None:
+    assert change(ada, {"exempt_s": 60}).status_code == 200
+    response = getattr(ada, method)(POLICY, {"policy": {"mode": "user"}, "based_on": 1, "reason": "Late"})
+    assert (response.status_code, response.json()["error"]["code"]) == (409, "changed_since")
+    assert ada.get(POLICY).json()["revision"] == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "field"),
+    [
+        ({"mode": "loudest"}, "policy.mode"),
+        ({"mode": 3}, "policy.mode"),
+        ({"grace_s": -1}, "policy.grace_s"),
+        ({"exempt_s": 1.5}, "policy.exempt_s"),
+        ({"levels": [{"name": "P0"}, {"nam": "P1"}]}, "policy.levels[1].nam"),
+        ({"levels": {}}, "policy.levels"),
+        ({"user_overrides": {"carol": "P9"}}, "policy.user_overrides.carol"),
+        ({"quotas": {"P0": -1}}, "policy.quotas.P0"),
+        ({"bands": [[0], [0]]}, "policy.bands[1]"),
+        ({"colour": "red"}, "policy.colour"),
+        ({"name": "y"}, "policy.name"),
+        ({"user_overrides": {"a\0b": "P0"}}, 'policy.user_overrides["a\\u0000b"]'),
+    ],
+)
+def test_a_wrong_value_is_named_by_its_path_and_changes_nothing(
+    house: House, ada: APIClient, keys: dict[str, Any], field: str
+) -> None:
+    assert list(fields_of(change(ada, keys))) == [field]
+    assert PolicyRevision.objects.filter(partition=house.x).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"policy": {"mode": "task"}, "reason": "r"}, "based_on"),
+        ({"policy": {"mode": "task"}, "based_on": 1}, "reason"),
+        ({"policy": {"mode": "task"}, "based_on": 1, "reason": " "}, "reason"),
+        ({"policy": [], "based_on": 1, "reason": "r"}, "policy"),
+        ({"based_on": 1, "reason": "r"}, "policy"),
+    ],
+)
+@pytest.mark.parametrize("method", ["put", "patch"])
+def test_a_change_says_what_it_is_based_on_and_why(
+    house: House, ada: APIClient, method: str, body: dict[str, Any], field: str
+) -> None:
+    assert list(fields_of(getattr(ada, method)(POLICY, body))) == [field]
+
+
+def test_earlier_revisions_stay_to_be_read(house: House, ada: APIClient) -> None:
+    change(ada, {"exempt_s": 60})
+    change(ada, {"exempt_s": 90}, based_on=2)
+    revisions = ada.get("/api/v1/partitions/x/revisions/").json()["results"]
+    assert [(row["revision"], row["author"]) for row in revisions] == [(3, "ada"), (2, "ada"), (1, "ada")]
+    seen = [ada.get(f"/api/v1/partitions/x/revisions/{n}/").json()["policy"]["exempt_s"] for n in (1, 2, 3)]
+    assert seen == [0, 60, 90]
+    assert ada.get("/api/v1/partitions/x/revisions/4/").status_code == 404
+
+
+def test_an_administrator_of_one_partition_does_not_see_the_policy_of_another(
+    house: House, as_person: Callable[[str], APIClient]
+) -> None:
+    dave = as_person("dave")
+    assert dave.get("/api/v1/partitions/y/policy/").status_code == 404
+    body = {"policy": {"mode": "user"}, "based_on": 1, "reason": "Mine now"}
+    assert dave.put("/api/v1/partitions/y/policy/", body).status_code == 404
+    assert PolicyRevision.objects.filter(partition=house.y).count() == 1
