@@ -48,6 +48,10 @@ class Client(ABC):
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
         """Runs a command against this Slurm, really as `user` (else as we are), in the user's work folder."""
+        if (
+            not self.conf.exists()
+        ):  # a client without its slurm.conf would look for one in the network, for long
+            raise PrivateSlurmError(f"there is no {self.conf}: start the private Slurm first")
         done = subprocess.run(
             list(argv),
             input=stdin,

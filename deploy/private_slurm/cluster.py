@@ -21,6 +21,7 @@ from deploy.private_slurm.users import ensure_users
 DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
 START_S = 60.0
 START_TRIES = 4
+ANSWER_S = 3.0
 PORT_TAKEN = "Address already in use"
 
 
@@ -208,6 +209,8 @@ class PrivateSlurm(Client):
         self._wait(self._layout.munge_socket.exists, until, ["munged"])
         for name, daemon in daemons.items():
             keeper.start(name, daemon, env)
+        # Not sooner: a command that finds nobody listening tries again only after a second.
+        self._wait(lambda: host.listens(ports[0]), until, ["munged", *daemons])
         self._wait(self._ready, until, ["munged", *daemons])
 
     def _write_config(self, ports: Sequence[int]) -> None:
@@ -262,7 +265,7 @@ class PrivateSlurm(Client):
     def _answers(self, argv: Sequence[str], states: set[str] | None = None) -> bool:
         """Whether a command succeeds and, if given, says only these states, one line per node."""
         try:
-            done = self.run(argv, timeout_s=5.0, check=False)
+            done = self.run(argv, timeout_s=ANSWER_S, check=False)
         except subprocess.TimeoutExpired:
             return False
         if done.returncode != 0 or states is None:

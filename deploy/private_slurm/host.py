@@ -94,14 +94,21 @@ def short_alias(root: Path) -> Path | None:
 
 def free_ports(count: int, avoid: Iterable[int] = ()) -> list[int]:
     """Ports of loopback nobody listens on at this moment. Somebody may still be faster than our daemons."""
+    # Not the seeded generator: test runs side by side with one seed would all want the same ports.
     taken = set(avoid)
     found: list[int] = []
-    for port in random.sample(PORTS, len(PORTS)):
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
         if port not in taken and _is_free(port):
             found.append(port)
         if len(found) == count:
             return found
     raise PrivateSlurmError(f"{count} free ports are needed, but only {len(found)} are free in {PORTS}")
+
+
+def listens(port: int) -> bool:
+    """Whether somebody listens on this port of loopback."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def _is_free(port: int) -> bool:

@@ -20,6 +20,7 @@ from deploy.private_slurm.keeper import descendants, parents, send_signal
 
 ANSWER_S = 30.0
 ORPHANS_S = 5.0
+LOCK_S = 1.0
 MARK = ".private-slurm"  # the file that says whose folder this is
 
 
@@ -138,12 +139,22 @@ def read_line(fileno: int) -> bytes:
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[IO[bytes]]:
     """The file, locked until nobody has it open any more: this process or one that has inherited it."""
+    # Not at the first refusal: a process that another thread has just forked has our files open until its exec.
+    until = time.monotonic() + LOCK_S
     with path.open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise PrivateSlurmError(f"{path.parent} is used by another private Slurm") from None
+        while not _lock(file):
+            if time.monotonic() > until:
+                raise PrivateSlurmError(f"{path.parent} is used by another private Slurm")
+            time.sleep(0.02)
         yield file
+
+
+def _lock(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def end_orphans(conf: Path) -> None:

@@ -1,7 +1,6 @@
 """What runs and listens on this machine, to see that nothing of a private Slurm is left."""
 
 import re
-import socket
 import time
 from pathlib import Path
 
@@ -46,8 +45,3 @@ def gone_within(processes: dict[int, str], timeout_s: float) -> bool:
 def ports(conf: Path) -> list[int]:
     """The ports of slurm.conf: slurmctld's and one per node."""
     return [int(port) for port in re.findall(r"(?:SlurmctldPort|\bPort)=(\d+)", conf.read_text())]
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

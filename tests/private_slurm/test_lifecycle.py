@@ -5,8 +5,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -53,18 +53,20 @@ def line(process: subprocess.Popen[str]) -> str:
 
 def test_start_and_stop_leave_no_process_and_no_listening_socket(slurm_root: Path) -> None:
     slurm = small(slurm_root)
+    with pytest.raises(PrivateSlurmError, match="start the private Slurm first"):
+        slurm.states()
     slurm.start()
     running = processes.all_of(slurm)
     ports = processes.ports(slurm.conf)
 
     assert set(slurm.daemons()) == {"munged", "slurmctld", "slurmd-n1", "slurmd-n2"}
     assert len(ports) == 3
-    assert all(processes.listens(port) for port in ports)
+    assert all(host.listens(port) for port in ports)
 
     slurm.stop()
     slurm.stop()  # harmless
     assert processes.alive(running) == []
-    assert not any(processes.listens(port) for port in ports)
+    assert not any(host.listens(port) for port in ports)
     assert (slurm.logs / "slurmctld.log").exists()  # the folder stays unless asked otherwise
     with pytest.raises(PrivateSlurmError, match="is not running"):
         slurm.daemons()
@@ -102,12 +104,10 @@ def sleeps(slurm: PrivateSlurm) -> int:
 
 def test_two_at_once_know_nothing_of_each_other(slurm_root: Path) -> None:
     one, two = small(slurm_root / "one", name="one"), small(slurm_root / "two", name="two")
-    starts = [threading.Thread(target=slurm.start) for slurm in (one, two)]
-    for thread in starts:
-        thread.start()
-    for thread in starts:
-        thread.join(60)
+    with ThreadPoolExecutor() as pool:
+        starts = [pool.submit(slurm.start) for slurm in (one, two)]
     try:
+        assert [start.result() for start in starts] == [one, two]
         job = one.submit("ann", "-p", "x")
         one.wait_for_state(job, "RUNNING")
 
@@ -183,7 +183,7 @@ def test_a_configuration_that_cannot_work_is_an_error_that_shows_the_log(slurm_r
     with pytest.raises(PrivateSlurmError, match=r"(?s)slurmctld.* ended while starting.*select/nonsense"):
         slurm.start()
 
-    assert not any(processes.listens(port) for port in processes.ports(slurm.conf))
+    assert not any(host.listens(port) for port in processes.ports(slurm.conf))
 
 
 def test_a_start_that_takes_too_long_is_an_error_that_shows_the_logs(slurm_root: Path) -> None:
@@ -192,7 +192,7 @@ def test_a_start_that_takes_too_long_is_an_error_that_shows_the_logs(slurm_root:
     with pytest.raises(PrivateSlurmError, match="does not start: not ready within 0 s"):
         slurm.start()
 
-    assert not any(processes.listens(port) for port in processes.ports(slurm.conf))
+    assert not any(host.listens(port) for port in processes.ports(slurm.conf))
 
 
 def test_whoever_started_it_is_killed_and_everything_is_gone(slurm_root: Path) -> None:
@@ -213,7 +213,7 @@ def test_whoever_started_it_is_killed_and_everything_is_gone(slurm_root: Path) -
         parent.wait(END_S)
 
     assert processes.gone_within(running, END_S)
-    assert not any(processes.listens(port) for port in ports)
+    assert not any(host.listens(port) for port in ports)
     assert not (slurm_root / "root").exists()
 
 
@@ -254,12 +254,12 @@ def test_the_command_says_how_to_use_it_and_ends_on_a_signal(
     with up(slurm_root, root) as command:
         assert line(command) == f"export SLURM_CONF={root}/slurm.conf && cd {root}/work\n"
         ports = processes.ports(root / "slurm.conf")
-        assert all(processes.listens(port) for port in ports)
+        assert all(host.listens(port) for port in ports)
 
         command.send_signal(ending)
         assert command.wait(END_S) == 0
 
-    assert not any(processes.listens(port) for port in ports)
+    assert not any(host.listens(port) for port in ports)
     assert not root.exists()
 
 
