@@ -41,7 +41,7 @@ class _Anchors:
 
     def __init__(self, found: Verification, head: AuditHead | None, size: int | None) -> None:
         self.found = found
-        self.expected = head.anchored if head else 0
+        self.expected = head.anchored if head and size is not None else 0
         self.path = anchor_file()
         self.source = iter(()) if size is None else read_anchors(self.path, size)
         self.next = self._read()

@@ -1,0 +1,163 @@
+"""Appending to the log: complete rows only, inside the change's own transaction, numbered without gaps."""
+
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console.audit.canonical import GENESIS, row_hash, storable
+from console.audit.models import AuditEntry, AuditHead
+from console.audit.services import SYSTEM, AuditError, Context, Subject, reason_of, record
+from tests.audit.rows import PROJECT, append
+
+pytestmark = pytest.mark.django_db
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+def stored(sequence: int) -> dict[str, Any]:
+    return AuditEntry.objects.values().get(sequence=sequence)
+
+
+def test_a_row_keeps_every_fact() -> None:
+    context = Context(request_id="abc", cycle=7, plan=8, policy_revision=9)
+    subject = Subject("plan", "8", "plan 8", cluster="dev", partition="x", project="alpha", job_id="101")
+    append(
+        action="plan.approved",
+        subject=subject,
+        before={"a": 1},
+        after=["b"],
+        reason=" Because. ",
+        context=context,
+    )
+    row = stored(1)
+    told = {
+        key: row[key] for key in ("actor", "action", "object_type", "object_id", "object_label", "reason")
+    }
+    assert told == {
+        "actor": "ada",
+        "action": "plan.approved",
+        "object_type": "plan",
+        "object_id": "8",
+        "object_label": "plan 8",
+        "reason": "Because.",
+    }
+    assert (row["cluster"], row["partition"], row["project"], row["job_id"]) == ("dev", "x", "alpha", "101")
+    assert (row["before"], row["after"]) == ({"a": 1}, ["b"])
+    assert (row["request_id"], row["cycle"], row["plan"], row["policy_revision"]) == ("abc", 7, 8, 9)
+
+
+def test_rows_are_chained_from_the_genesis() -> None:
+    append(3)
+    rows = list(AuditEntry.objects.order_by("sequence").values())
+    assert [row["sequence"] for row in rows] == [row["id"] for row in rows] == [1, 2, 3]
+    assert [row["previous_hash"] for row in rows] == [GENESIS, rows[0]["hash"], rows[1]["hash"]]
+    assert all(row_hash(row) == row["hash"] for row in rows)
+    head = AuditHead.objects.get()
+    assert (head.sequence, head.hash) == (3, rows[2]["hash"])
+
+
+def test_a_change_that_is_taken_back_leaves_no_row_and_no_gap() -> None:
+    append()
+    with transaction.atomic():
+        append(2)
+        transaction.set_rollback(True)
+    append()
+    assert list(AuditEntry.objects.order_by("sequence").values_list("sequence", flat=True)) == [1, 2]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_outside_a_transaction_nothing_is_recorded() -> None:
+    with pytest.raises(transaction.TransactionManagementError, match="in the transaction of the change"):
+        record(actor="ada", action="project.created", subject=PROJECT, after={"code": "alpha"}, reason="New.")
+    assert not AuditEntry.objects.exists()
+
+
+def test_an_unknown_action_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"knows no action 'project\.painted'"):
+        append(action="project.painted")
+
+
+@pytest.mark.parametrize(
+    ("facts", "lacking"),
+    [
+        ({"reason": "  "}, "reason"),
+        ({"before": None}, "before"),
+        ({"actor": ""}, "actor"),
+        ({"subject": Subject("project", "alpha", "alpha", cluster="dev")}, "project"),
+        ({"subject": Subject("project", "alpha", "", cluster="dev", project="alpha")}, "object_label"),
+        ({"action": "plan.failed", "actor": SYSTEM, "reason": ""}, "partition, job_id, plan, reason"),
+    ],
+)
+def test_a_row_that_lacks_a_fact_is_refused(facts: dict[str, Any], lacking: str) -> None:
+    with pytest.raises(ValueError, match=f"must not be without: {lacking}\\.$"):
+        append(**facts)
+    assert not AuditEntry.objects.exists()
+
+
+def test_the_system_needs_no_reason_where_people_do() -> None:
+    assert append(actor=SYSTEM, reason="").reason == ""
+
+
+def test_a_long_label_is_shortened_and_a_long_name_refused() -> None:
+    long = Subject("project", "alpha", "a" * 400, cluster="dev", project="alpha")
+    assert append(subject=long).object_label == "a" * 299 + "…"
+    with pytest.raises(ValueError, match="job_id has at most 40 characters, not 41"):
+        append(subject=Subject("project", "alpha", "alpha", cluster="dev", project="alpha", job_id="1" * 41))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, object()])
+def test_what_is_not_json_is_refused(value: object) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        append(after={"x": value})
+
+
+def test_what_postgresql_cannot_store_is_replaced() -> None:
+    append(after={"na\x00me": "half \ud800", "colour": Colour.RED, "pair": (1, 2)}, reason="why\x00")
+    row = stored(1)
+    assert row["after"] == {"na\ufffdme": "half \ufffd", "colour": "red", "pair": [1, 2]}
+    assert row["reason"] == "why\ufffd"
+
+
+def test_a_log_whose_head_is_gone_is_not_appended_to() -> None:
+    append(2)
+    AuditHead.objects.all().delete()
+    with pytest.raises(AuditError, match="audit verify"):
+        append()
+
+
+def test_people_say_why_and_the_system_need_not() -> None:
+    assert reason_of("ada", " The date moved. ") == "The date moved."
+    assert reason_of(SYSTEM, "") == ""
+    with pytest.raises(ValidationError) as refused:
+        reason_of("ada", " \n")
+    assert list(refused.value.message_dict) == ["reason"]
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec=None)),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(codec=None)), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=json_values, label=st.text(st.characters(codec=None), min_size=1, max_size=40))
+def test_whatever_is_recorded_reads_back_with_the_same_hash(before: Any, label: str) -> None:
+    subject = Subject("account", "ada", label, cluster="dev")
+    entry = append(action="account.signed_in", subject=subject, before=before, after=None)
+    row = stored(entry.sequence)
+    assert row["before"] == storable(before)
+    assert row_hash(row) == row["hash"]
