@@ -12,8 +12,8 @@ import psycopg
 import pytest
 import redis
 
-from tests.plugins import servers
-from tests.plugins.servers import PostgresServer, RedisServer, Server, ServerError
+from tests.plugins.server_process import Server, ServerError, found
+from tests.plugins.servers import PostgresServer, RedisServer, missing
 
 CLIENT_ERRORS = (redis.RedisError, psycopg.Error)
 
@@ -144,9 +144,9 @@ def test_a_missing_package_is_a_skip_or_a_failure_that_names_it(
 ) -> None:
     monkeypatch.setenv("GIVEWAY_REQUIRE_SERVERS", required)
     with pytest.raises(ServerError) as reason:
-        servers.found("no-such-server", "no-such-package")
+        found("no-such-server", "no-such-package")
     with pytest.raises(outcome, match="no-such-server is not installed: apt-get install no-such-package"):
-        servers.missing(reason.value)
+        missing(reason.value)
 
 
 def listening_addresses(port: int) -> list[str]:
