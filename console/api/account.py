@@ -97,24 +97,25 @@ class TokenView(ApiView):
     serializer_class = TokenSerializer
     parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
     throttle_scope = "token"
+    open_methods: ClassVar = frozenset({"POST"})
     further_errors: ClassVar = {"POST": {429}}
 
-    @property
-    def signed_in_only(self) -> bool:
-        """Asking for a token is how scripts sign in."""
-        return self.request is None or self.request.method != "POST"
+    def _is_open(self) -> bool:
+        """Asking for a token is how scripts sign in. Without a request the OpenAPI document is being made."""
+        asked: Any = self.request
+        return asked is not None and asked.method in self.open_methods
 
-    def get_permissions(self) -> list[Any]:
+    def get_permissions(self) -> Any:
         """Anybody may try a password."""
-        return [AllowAny()] if self.request.method == "POST" else super().get_permissions()
+        return [AllowAny()] if self._is_open() else super().get_permissions()
 
     def get_authenticators(self) -> list[Any]:
         """Who asks for a token is known by the password alone, whatever session a browser may send along."""
-        return [] if self.request and self.request.method == "POST" else super().get_authenticators()
+        return [] if self._is_open() else super().get_authenticators()
 
     def get_throttles(self) -> list[Any]:
         """Guessing is slow: besides the lockout per name and address, so many tries per address."""
-        return [ScopedRateThrottle()] if self.request.method == "POST" else []
+        return [ScopedRateThrottle()] if self._is_open() else []
 
     @extend_schema(request=CredentialsSerializer, responses={200: TokenSerializer}, auth=[])
     def post(self, request: Request) -> Response:

@@ -22,6 +22,13 @@ class ReasonField(serializers.CharField):
         super().__init__(**{"max_length": 1000, "help_text": "Why; it stands in the audit log.", **kwargs})
 
 
+class VersionField(serializers.IntegerField):
+    """The version or revision that somebody has read, from 1."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"min_value": 1, "max_value": 2**31 - 1, **kwargs})
+
+
 @contextmanager
 def changing(inside: str = "") -> Iterator[None]:
     """Read contracts and call services in this: their errors become the API's, with fields named as in the body.
@@ -35,6 +42,6 @@ def changing(inside: str = "") -> Iterator[None]:
     except InputError as error:
         raise ValidationError({inside + error.path.removeprefix("$"): [error.message]}) from error
     except DjangoValidationError as error:
-        detail = serializers.as_serializer_error(error)
+        detail: dict[str, Any] = serializers.as_serializer_error(error)
         beside = {REASON: detail.pop(REASON)} if REASON in detail else {}
         raise ValidationError(({inside: detail} if inside and detail else detail) | beside) from error

@@ -21,7 +21,7 @@ class ApiSchema(AutoSchema):
     def _errors(self) -> set[int]:
         """400 everywhere: an unknown query parameter is refused. The rest follows from what the view says."""
         errors = {400} | set(getattr(self.view, "further_errors", {}).get(self.method, ()))
-        if getattr(self.view, "signed_in_only", True):
+        if self.method not in getattr(self.view, "open_methods", ()):
             errors |= {401, 403}
         if "{" in self.path or getattr(self.view, "permission", None):
             errors.add(404)

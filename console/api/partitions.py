@@ -92,7 +92,7 @@ class Partitions:
 
     def get_serializer_context(self) -> dict[str, Any]:
         """What is observed, asked once for all partitions."""
-        context: dict[str, Any] = super().get_serializer_context()  # type: ignore[misc]
+        context: dict[str, Any] = super().get_serializer_context()
         if getattr(self, "swagger_fake_view", False):
             return context
         jobs = Job.objects.filter(cluster=self.cluster, phase__in=SHOWN_PHASES)

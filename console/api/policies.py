@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.changes import ReasonField, changing
+from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
@@ -89,12 +89,17 @@ class PolicySerializer(RevisionSerializer):
         read_only_fields = fields
 
 
-class PolicyChangeSerializer(serializers.Serializer):
+class BasedOnSerializer(serializers.Serializer):
+    """`based_on` is the revision that you have read: a newer one is not overwritten."""
+
+    based_on = VersionField()
+    reason = ReasonField()
+
+
+class PolicyChangeSerializer(BasedOnSerializer):
     """A policy to put in force. `based_on` is the revision that you have read: a newer one is not overwritten."""
 
     policy = PolicyDocumentField()
-    based_on = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
-    reason = ReasonField()
 
 
 @extend_schema_field(OPEN_OBJECT)
@@ -102,7 +107,7 @@ class SomeKeysField(ObjectField):
     """Some keys of a policy."""
 
 
-class PolicyPatchSerializer(PolicyChangeSerializer):
+class PolicyPatchSerializer(BasedOnSerializer):
     """The same with only the keys that are to change; each key given replaces the whole of its value."""
 
     policy = SomeKeysField(help_text="Any keys of a policy (see `PolicyDocument`).")
@@ -144,7 +149,7 @@ class PolicyView(OfPartition):
         """Change some keys of the policy in force."""
         return self._activate(PolicyPatchSerializer, None)
 
-    def _activate(self, form: type[PolicyChangeSerializer], under: dict[str, Any] | None) -> Response:
+    def _activate(self, form: type[BasedOnSerializer], under: dict[str, Any] | None) -> Response:
         """Lay what was sent over `under` (None: over the policy in force) and put the result in force."""
         partition = self.partition
         require_write(self.request, Permission.POLICY_CHANGE, partition)

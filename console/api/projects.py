@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.changes import ReasonField, changing
+from console.api.changes import ReasonField, VersionField, changing
 from console.projects.models import MemberRole, Project
 from console.projects.selectors import people, visible_projects
 from console.projects.services import (
@@ -26,8 +26,6 @@ from console.projects.services import (
     delete_project,
     project_data,
 )
-
-VERSION = {"min_value": 1, "max_value": 2**31 - 1}
 
 
 class TaskSerializer(serializers.Serializer):
@@ -97,7 +95,7 @@ class NewProjectSerializer(ProjectFieldsSerializer):
 class ProjectChangeSerializer(ProjectFieldsSerializer):
     """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
 
-    version = serializers.IntegerField(**VERSION)
+    version = VersionField()
     reason = ReasonField()
 
 
@@ -113,14 +111,14 @@ class ProjectPatchSerializer(serializers.Serializer):
     members = NameListField(required=False)
     managers = NameListField(required=False)
     tasks = TaskSerializer(many=True, required=False)
-    version = serializers.IntegerField(**VERSION)
+    version = VersionField()
     reason = ReasonField()
 
 
 class ProjectDeletionSerializer(serializers.Serializer):
     """The query parameters of a deletion: it has no body."""
 
-    version = serializers.IntegerField(**VERSION)
+    version = VersionField()
     reason = ReasonField()
 
 
@@ -167,7 +165,6 @@ class ProjectList(Projects, ApiList):
     """Projects by code."""
 
     filterset_class = ProjectFilter
-    further_errors: ClassVar = {}
 
     permission = Permission.PROJECT_VIEW
 

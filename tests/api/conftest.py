@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.db import transaction
+from django.urls import URLPattern
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
@@ -29,6 +30,7 @@ from tests.factories import EPOCH, NOW
 
 ROLES = ("anonymous", "vera", "pam", "dave", "otto", "ada")
 """Nobody, a viewer, alpha's manager, x's administrator, the auditor, the administrator."""
+METHODS = ("get", "post", "put", "patch", "delete")
 SNAPSHOT = {
     "schema": "giveway.snapshot/1",
     "now": EPOCH,
@@ -134,6 +136,12 @@ def make_plan(cluster: Cluster) -> Plan:
     return plan
 
 
+def offered_methods(pattern: URLPattern) -> set[str]:
+    """The methods that the view behind an address of the API has."""
+    view: Any = pattern.callback
+    return {method for method in METHODS if hasattr(view.view_class, method)}
+
+
 def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
     """An audit row about each partition, each project and the cluster as a whole."""
 
@@ -143,7 +151,6 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
             type=next(iter(where), "cluster"), id=label, label=label, cluster=cluster.name, **where
         )
 
-    reason = {"reason": "for the test"}
     with transaction.atomic():
         return {
             **{
@@ -154,7 +161,7 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
                     before={"exempt_s": 0},
                     after={"exempt_s": 60},
                     context=Context(policy_revision=2, request_id="r" * 32),
-                    **reason,
+                    reason="for the test",
                 )
                 for name in ("x", "y")
             },
@@ -164,7 +171,7 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
                     action="project.created",
                     subject=about(project=code),
                     after={"code": code},
-                    **reason,
+                    reason="for the test",
                 )
                 for code in ("alpha", "beta")
             },
@@ -173,7 +180,7 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
                 action="cluster.degraded",
                 subject=about(),
                 context=Context(cycle=7, plan=plan.pk),
-                **reason,
+                reason="for the test",
             ),
         }
 

@@ -8,7 +8,7 @@ from django.urls import reverse
 from rest_framework.test import APIClient
 
 from console.api import urls
-from tests.api.conftest import ROLES, House
+from tests.api.conftest import ROLES, House, offered_methods
 
 Row = tuple[str, dict[str, Any], str, tuple[int, int, int, int, int, int]]
 
@@ -134,14 +134,9 @@ def test_every_role_gets_what_the_table_says(
 
 def test_the_table_knows_every_address_and_method() -> None:
     """A new address, or a new method of an old one, must come with a row above."""
-    offered = {
-        (pattern.name, method)
-        for pattern in urls.urlpatterns
-        for method in ("get", "post", "put", "patch", "delete")
-        if hasattr(pattern.callback.view_class, method)
-        # The last one answers 404 to everything before it looks at the method.
-        or (pattern.name, method) == ("api-no-such-address", "get")
-    }
+    offered = {(pattern.name, method) for pattern in urls.urlpatterns for method in offered_methods(pattern)}
+    # The last one answers 404 to everything before it looks at the method.
+    offered.add(("api-no-such-address", "get"))
     assert offered == {(name, method) for name, _, method, _ in TABLE}
 
 

@@ -40,6 +40,7 @@ def test_a_patch_puts_the_changed_keys_in_force(house: House, as_person: Callabl
     )
     assert dave.get(POLICY).json() == after
     row = AuditEntry.objects.get(action="policy.activated", actor="dave")
+    assert row.after is not None
     assert (row.policy_revision, row.after["exempt_s"], row.request_id) == (2, 60, response["X-Request-ID"])
 
 

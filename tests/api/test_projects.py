@@ -132,6 +132,7 @@ def test_a_patch_leaves_what_it_does_not_name(house: House, ada: APIClient) -> N
     same = {"code", "name", "size", "grade", "slurm_account", "members", "managers", "tasks"}
     assert {key: after[key] for key in same} == {key: before[key] for key in same}
     row = AuditEntry.objects.get(action="project.changed", project="alpha")
+    assert row.before is not None and row.after is not None
     assert (row.before["urgency"], row.after["urgency"], row.reason) == (3, 5, "Delivery on Friday")
 
 
@@ -178,6 +179,7 @@ def test_a_deleted_project_is_gone_and_remembered(house: House, ada: APIClient) 
     assert ada.delete(f"{ALPHA}?version=1&reason=Delivered").status_code == 204
     assert ada.get(ALPHA).status_code == 404
     row = AuditEntry.objects.get(action="project.deleted", project="alpha")
+    assert row.before is not None
     assert (row.before["size"], row.reason) == (40, "Delivered")
 
 

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from drf_spectacular.generators import SchemaGenerator
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rest_framework.test import APIClient
 
 from console.api import urls
-from tests.api.conftest import ROLES, House
+from tests.api.conftest import METHODS, ROLES, House, offered_methods
 from tests.api.test_access import BODIES, TABLE, address
 
 OWN_DESCRIPTION = {"api-docs", "api-schema", "api-no-such-address"}
-METHODS = ("get", "post", "put", "patch", "delete")
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +32,10 @@ def test_every_address_is_described(document: dict[str, Any]) -> None:
         (path, method) for path, item in document["paths"].items() for method in METHODS if method in item
     }
     offered = {
-        (template(pattern.name), method)
+        (template(str(pattern.name)), method)
         for pattern in urls.urlpatterns
         if pattern.name not in OWN_DESCRIPTION
-        for method in METHODS
-        if hasattr(pattern.callback.view_class, method)
+        for method in offered_methods(pattern)
     }
     assert described == offered
 
