@@ -22,6 +22,7 @@ DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
 START_S = 60.0
 START_TRIES = 4
 ANSWER_S = 3.0
+SHOWN = 3  # daemons in an error message
 PORT_TAKEN = "Address already in use"
 
 
@@ -254,7 +255,8 @@ class PrivateSlurm(Client):
         while not done():
             ended = [name for name in keeper.ended() if name in needed]
             if ended:
-                raise self._failure(f"{', '.join(ended)} ended while starting", ended)
+                more = f" and {len(ended) - SHOWN} more" if len(ended) > SHOWN else ""
+                raise self._failure(f"{', '.join(ended[:SHOWN])}{more} ended while starting", ended)
             if time.monotonic() > until:
                 raise self._failure(f"not ready within {self.start_s:.0f} s", needed)
             time.sleep(0.05)
@@ -277,7 +279,7 @@ class PrivateSlurm(Client):
         return len({number for partition in self.partitions for number in partition.nodes})
 
     def _failure(self, what: str, names: Sequence[str]) -> PrivateSlurmError:
-        daemons = [self._daemons()[name] for name in names]
+        daemons = [self._daemons()[name] for name in names[:SHOWN]]
         logs = [daemon.log if daemon.log.exists() else daemon.output for daemon in daemons]
         text = with_logs(f"the private Slurm in {self.root} does not start: {what}", logs)
         return PortsTakenError(text) if PORT_TAKEN in text else PrivateSlurmError(text)
