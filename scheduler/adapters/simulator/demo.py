@@ -89,7 +89,11 @@ def _urgent(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobSpec]
     """A short job of project alpha that finds no room; now and then on two nodes or with a type of GPU."""
     if sum(job.spec.account == "alpha" for job in _waiting(cluster, "demo")) >= URGENT_WAITING:
         return []
-    shape = rng.choice((_gpus(2), _gpus(4), _gpus(4), _gpus(8), _gpus(2, nodes=2), _gpus(4, kind="a100")))
+    shape = rng.choice((_gpus(2), _gpus(4), _gpus(4), _gpus(6), _gpus(2, nodes=2), _gpus(4, kind="a100")))
+    if count == 0:
+        shape = _gpus(4)  # one that surely finds no room and surely can be helped
+    if count % 10 == 9:
+        shape = _gpus(8)  # a whole node, where often something runs that cannot be requeued
     name = rng.choice(("p0_eval_{}", "alpha_eval_{}", "alpha_{}_release", "p1_check_{}")).format(count + 1)
     spec = JobSpec(name, rng.choice(("ann", "bob")), shape, ("demo",), "alpha", on_signal=OnSignal.CHECKPOINT)
     return [_timed(rng, spec, 25, 55)]
@@ -103,13 +107,13 @@ def _sweep(rng: Random) -> JobSpec:
 
 
 def _training(rng: Random) -> JobSpec:
-    spec = JobSpec(_numbered(rng, "p2_train"), "finn", _gpus(rng.choice((2, 4))), ("demo",), "gamma")
+    spec = JobSpec(_numbered(rng, "p2_train"), "finn", _gpus(rng.choice((1, 2, 2, 3))), ("demo",), "gamma")
     return _timed(rng, replace(spec, on_signal=OnSignal.CHECKPOINT), 10 * MIN, 40 * MIN)
 
 
 def _two_nodes(rng: Random) -> JobSpec:
     spec = JobSpec(
-        _numbered(rng, "beta_train"), "cy", _gpus(3, nodes=2), ("demo",), "beta", comment="resumable"
+        _numbered(rng, "beta_train"), "cy", _gpus(2, nodes=2), ("demo",), "beta", comment="resumable"
     )
     return _timed(rng, replace(spec, on_signal=OnSignal.CHECKPOINT, checkpoint_s=2), 10 * MIN, 30 * MIN)
 
@@ -145,7 +149,7 @@ _BACKGROUND: tuple[Callable[[Random], JobSpec], ...] = (
     _not_again,
     _by_chance,
 )
-_WEIGHTS = (4, 5, 2, 3, 1, 1, 3)
+_WEIGHTS = (4, 5, 2, 3, 2, 2, 3)
 _CPU_WORK = (
     ("ann", "alpha", "alpha_prep"),
     ("cy", "beta", "p1_audio"),

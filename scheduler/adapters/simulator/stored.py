@@ -35,7 +35,8 @@ class SimulatorFileError(ClusterUnavailableError):
 class StoredSimulator:
     """The `Cluster` port over a file. Every use locks it, lets its clock catch up with `clock`, and saves it.
 
-    `clock`: wall time, epoch seconds; `speed`: simulated seconds per second. No file: the scenario begins.
+    `clock`: wall time, epoch seconds; `speed`: simulated seconds per second; `name`: what the cluster calls itself
+    (else as its scenario says). No file: the scenario begins.
     """
 
     def __init__(
@@ -46,12 +47,13 @@ class StoredSimulator:
         clock: Callable[[], float] = time.time,
         speed: float = 1.0,
         seed: int = DEFAULT_SEED,
+        name: str = "",
     ) -> None:
         if speed <= 0:
             raise ValueError(f"speed: {speed} is not above 0")
         self.path = Path(path)
         self._scenario_name, self._scenario = scenario_name, scenario(scenario_name)
-        self._clock, self._speed, self._seed = clock, speed, seed
+        self._clock, self._speed, self._seed, self._name = clock, speed, seed, name
         self._threads = threading.Lock()
         self._cluster: SimulatedCluster | None = None
         self._wall = 0.0
@@ -184,6 +186,7 @@ class StoredSimulator:
     def _catch_up(self) -> SimulatedCluster:
         """Let the simulated clock follow the wall clock; fractions of a second are kept for the next time."""
         assert self._cluster is not None  # noqa: S101 (for the type checker; _read has set it)
+        self._cluster.state.name = self._name or self._cluster.state.name
         wall = self._clock()
         due = math.floor(max(0.0, wall - self._wall) * self._speed)
         self._wall = self._wall + due / self._speed if wall >= self._wall else wall

@@ -53,13 +53,19 @@ def _check(state: ClusterState, spec: JobSpec, partitions: tuple[str, ...]) -> N
             raise SubmitError(
                 f"partitions: {name!r} takes no jobs at present ({state.partitions[name].state})"
             )
-    for field_name, amount in [("array_tasks", spec.array_tasks), *spec.request.per_node.items()]:
+    for field_name, amount in _amounts(spec):
         if amount < 0:
             raise SubmitError(f"{field_name}: {amount} is negative")
-    if bool(spec.request.spread) == bool(spec.request.nodes):
+    if bool(spec.request.spread) is bool(spec.request.nodes):
         raise SubmitError("request: either nodes and per_node, or spread")
     if not any(_fits_empty(state, spec, name) for name in partitions):
         raise SubmitError("request: Requested node configuration is not available")
+
+
+def _amounts(spec: JobSpec) -> list[tuple[str, int]]:
+    request = spec.request
+    counts = [("array_tasks", spec.array_tasks), ("request.nodes", request.nodes)]
+    return [*counts, *request.per_node.items(), *request.spread.items()]
 
 
 def _fits_empty(state: ClusterState, spec: JobSpec, partition: str) -> bool:
