@@ -26,6 +26,7 @@ _SHAPE = re.compile(
 )
 _SOCKETS = re.compile(r" Socks/Node=(\S+) ")
 _SWITCHES = re.compile(r" Switches=[1-9]")
+_JOB_GRES = re.compile(r"JOB_GRES=(\S*)")
 _GRANT = re.compile(r"\bNodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S*)")
 
 
@@ -44,11 +45,13 @@ class Detail:
     """A job as scontrol tells it. `max_nodes` is None when the job did not say how many nodes it wants.
 
     `mem` is in MB per CPU or per node as `mem_per_cpu` says; 0 per node means all the memory of the node.
+    `job_gres` is the sum over the nodes; while a job is completing only this is told, and no node's own part.
     `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
     """
 
     state: str
     restarts: int
+    job_gres: tuple[tuple[str, int], ...]
     grants: tuple[Grant, ...]
     req_nodes: tuple[str, ...]
     exc_nodes: tuple[str, ...]
@@ -116,10 +119,12 @@ def _decode(text: str, begin: int) -> Detail:
     state, shape, sockets = _RESTARTS.search(own), _SHAPE.search(own), _SOCKETS.search(own)
     if not state or not shape:
         raise ValueError("scontrol's text about it does not decode")
+    total = _JOB_GRES.match(shape["grants"])
     tail = text[end : text.find("\nJobId=", begin)] if end > 0 else ""
     return Detail(
         state=state[1],
         restarts=int(state[2]),
+        job_gres=tuple(values.gres(total[1]).items()) if total else (),
         grants=tuple(_grants(shape["grants"])),
         req_nodes=values.nodes(shape["req"]),
         exc_nodes=values.nodes(shape["exc"]),

@@ -80,10 +80,21 @@ def _gres_told(
 
 
 def granted_alloc(row: Row, detail: Detail, room: Room) -> dict[str, Amounts]:
-    """The exact share of each of a job's present nodes. Raises ValueError when a node's share is not told."""
+    """The exact share of each of a job's present nodes. Raises ValueError when a node's share is not told.
+
+    Of a completing job the GPUs are told as a sum only: taken as even shares, until they come free in a moment.
+    """
     shares: dict[str, Amounts] = {}
+    count = sum(len(grant.nodes) for grant in detail.grants)
+    untold = detail.state == "COMPLETING" and not any(grant.gres for grant in detail.grants)
+    coming = (
+        {name: values.ceil_share(amount, count) for name, amount in detail.job_gres}
+        if untold and count
+        else {}
+    )
     for grant in detail.grants:
-        share = {"cpu": grant.cpus, "mem": grant.mem if room.config.memory_counts else 0, **dict(grant.gres)}
+        mem = grant.mem if room.config.memory_counts else 0
+        share = {"cpu": grant.cpus, "mem": mem, **coming, **dict(grant.gres)}
         held = {name: amount for name, amount in share.items() if amount}
         shares.update(dict.fromkeys(grant.nodes, held))
     names = values.nodes(row.node_list)

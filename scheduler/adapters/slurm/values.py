@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
+from types import MappingProxyType
 
 from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet, NodeSetException
 
 NOTHING = frozenset({"", "(null)", "N/A", "NONE", "None", "Unknown", "NOT_SET", "n/a"})
 """The words that stand for "not set" in one place or another."""
 
+# The same few words stand in thousands of rows.
+_REMEMBERED = 8192
 _UNITS = {"": 0, "K": -10, "M": 0, "G": 10, "T": 20, "P": 30}
 _COUNT_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _MEMORY = re.compile(r"(\d+)(?:\.(\d+))?([KMGTP]?)")
@@ -24,6 +27,7 @@ def text(word: str) -> str:
     return "" if word in NOTHING else word
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def number(word: str) -> int:
     """A count such as `12` or `2K`."""
     match = _COUNT.fullmatch(word)
@@ -32,6 +36,7 @@ def number(word: str) -> int:
     return int(match[1]) * _COUNT_UNITS[match[2]]
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def moment(word: str) -> int | None:
     """A time as printed with SLURM_TIME_FORMAT=%FT%T and TZ=UTC, as epoch seconds; None when not set."""
     if word in NOTHING:
@@ -41,6 +46,7 @@ def moment(word: str) -> int | None:
     return int(datetime.fromisoformat(word).replace(tzinfo=UTC).timestamp())
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def duration(word: str) -> int | None:
     """A time limit (`1-02:03:04`, `02:03:04`, `03:04`) in seconds; None when there is none."""
     if word in NOTHING or word in _UNLIMITED:
@@ -52,6 +58,7 @@ def duration(word: str) -> int | None:
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def memory(word: str) -> int | None:
     """An amount of memory in MB; None when Slurm may have rounded it (`1.46G`), so that it must be asked elsewhere.
 
@@ -67,14 +74,15 @@ def memory(word: str) -> int | None:
     return value << shift if shift >= 0 else -(-value >> -shift)
 
 
-def tres(word: str) -> dict[str, str]:
+@lru_cache(maxsize=_REMEMBERED)
+def tres(word: str) -> Mapping[str, str]:
     """`cpu=2,mem=200M,node=1,gres/gpu:a100=2` as a mapping of the words."""
     if word in NOTHING:
-        return {}
+        return MappingProxyType({})
     pairs = [part.partition("=") for part in word.split(",")]
     if not all(key and mark for key, mark, _ in pairs):
         raise ValueError(f"{word[:80]!r} is no list of resources")
-    return {key: value for key, _, value in pairs}
+    return MappingProxyType({key: value for key, _, value in pairs})
 
 
 def gres(word: str) -> dict[str, int]:
