@@ -1,5 +1,6 @@
 """What the OpenAPI document says of every operation. Apart from `schema`: DRF's settings name this module."""
 
+import inspect
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
@@ -10,7 +11,16 @@ WRITING = frozenset({"POST", "PUT", "PATCH"})
 
 
 class ApiSchema(AutoSchema):
-    """Adds to every operation the errors that it can answer with."""
+    """Adds to every operation the errors that it can answer with, and a title."""
+
+    def get_description(self) -> str:
+        """The docstring of the method, or of the view when the method is one that all views share."""
+        own = type(self.view).__dict__.get(self.method.lower())
+        return inspect.getdoc(own or type(self.view)) or ""
+
+    def get_summary(self) -> str:
+        """The first sentence of the description."""
+        return self.get_description().split("\n")[0].split(". ")[0].rstrip(".")
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)

@@ -56,6 +56,7 @@ def test_every_operation_says_how_it_refuses(document: dict[str, Any]) -> None:
         for method in METHODS:
             if method not in item:
                 continue
+            assert item[method]["summary"], (path, method)
             answers = item[method]["responses"]
             assert {"400", "401", "403"} <= set(answers) or path == "/api/v1/token/", (path, method)
             assert ("404" in answers) or "{" not in path, (path, method)
