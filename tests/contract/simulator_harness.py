@@ -52,9 +52,11 @@ class SimulatorHarness:
     def down(self) -> Iterator[None]:
         with self._opened() as inner:
             inner.faults.break_down()
-        yield
-        with self._opened() as inner:
-            inner.faults.mend()
+        try:
+            yield
+        finally:
+            with self._opened() as inner:
+                inner.faults.mend()
 
     def wait_until(
         self, holds: Callable[[Observation], bool], what: str, seconds: int = PATIENCE_S

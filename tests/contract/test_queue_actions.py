@@ -71,6 +71,41 @@ def test_a_job_held_by_its_user_can_be_released(harness: Harness) -> None:
     wait_for(harness, JobState.RUNNING, job.id)
 
 
+def test_a_release_leaves_the_time_that_the_user_has_chosen(harness: Harness) -> None:
+    job = wait_pending(harness, Work(held=True, begin_in_s=3000))
+
+    assert apply_to(harness, ActionKind.RELEASE, job)[0].kind is OutcomeKind.DONE
+
+    seen = harness.wait_until(
+        lambda seen: find(seen, job.id).slurm_reason == "BeginTime", "the job waiting for its time"
+    )
+    assert not find(seen, job.id).held
+    assert apply_to(harness, ActionKind.RELEASE, job)[0].kind is OutcomeKind.ALREADY
+    harness.pass_time(3)
+    assert state_of(harness.cluster.observe(), job.id) is JobState.PENDING
+
+
+def test_restoring_the_priority_of_a_held_job_does_not_release_it(harness: Harness) -> None:
+    job = wait_pending(harness, Work(held=True))
+
+    assert apply_to(harness, ActionKind.RESTORE_PRIORITY, job)[0].kind is OutcomeKind.ALREADY
+
+    harness.pass_time(2)
+    assert find(harness.cluster.observe(), job.id).held
+
+
+def test_an_actions_comment_is_left_with_the_job(harness: Harness) -> None:
+    fill(harness, "n1")
+    job = wait_pending(harness, Work(partitions=("x",), comment="mine"))
+
+    outcomes = harness.cluster.apply(
+        [Action(ActionKind.HOLD, job.run, comment="held for <plan 87>; it's over quota | P1")]
+    )
+
+    assert outcomes[0].ok
+    assert find(harness.cluster.observe(), job.id).comment == "held for <plan 87>; it's over quota | P1"
+
+
 @pytest.mark.parametrize("kind", [ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.HOLD])
 def test_doing_it_twice_is_as_good_as_once(harness: Harness, kind: ActionKind) -> None:
     fill(harness, "n1")

@@ -7,7 +7,8 @@ from scheduler.adapters.simulator.state import ClusterState
 from scheduler.model.actions import STOPPING, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
-HIGHEST_PRIORITY = 2**32 - 2
+HIGHEST_PRIORITY = 2**32 - 3
+"""Slurm keeps the two numbers above for itself."""
 DONE = Outcome(OutcomeKind.DONE)
 ALREADY = Outcome(OutcomeKind.ALREADY)
 
@@ -30,9 +31,10 @@ def _carry_out(state: ClusterState, action: Action) -> Outcome:
     job = state.jobs.get(action.run.job_id)
     if job is None:
         return _gone("Invalid job id specified")
-    if action.kind in STOPPING:
-        return _stopping(state, job, action)
-    return _waiting(state, job, action)
+    outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
+    if outcome is DONE and action.comment:
+        job.comment = action.comment
+    return outcome
 
 
 def _stopping(state: ClusterState, job: SimJob, action: Action) -> Outcome:
@@ -91,7 +93,7 @@ def _waiting(state: ClusterState, job: SimJob, action: Action) -> Outcome:
         case ActionKind.PRIORITISE:
             return _prioritise(state, job, action.value)
         case _:
-            return _set_priority(state, job, state.behaviour.base_priority)
+            return _restore_priority(state, job)
 
 
 def _completing(job: SimJob, kind: ActionKind) -> Outcome:
@@ -111,9 +113,11 @@ def _hold(state: ClusterState, job: SimJob) -> Outcome:
 
 
 def _release(state: ClusterState, job: SimJob) -> Outcome:
-    if job.held is Held.NO and job.begin <= state.now:
+    delayed = job.restarts > 0 and job.begin > state.now
+    if job.held is Held.NO and not delayed:
         return ALREADY
-    lifecycle.release(state, job, clear_begin=True)
+    # A time that the user has chosen stays; only Slurm's own delay after a requeue is taken off.
+    lifecycle.release(state, job, clear_begin=delayed)
     return DONE
 
 
@@ -121,6 +125,11 @@ def _prioritise(state: ClusterState, job: SimJob, value: str) -> Outcome:
     if not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY:
         return _refused(f"Invalid priority {value!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     return _set_priority(state, job, int(value))
+
+
+def _restore_priority(state: ClusterState, job: SimJob) -> Outcome:
+    # A held job gets its natural priority when it is released.
+    return ALREADY if job.held is not Held.NO else _set_priority(state, job, state.behaviour.base_priority)
 
 
 def _set_priority(state: ClusterState, job: SimJob, priority: int) -> Outcome:

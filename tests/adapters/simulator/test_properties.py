@@ -195,15 +195,13 @@ class Cluster(RuleBasedStateMachine):
                 }
 
 
-class TestCluster(Cluster.TestCase):
-    """Run by pytest."""
-
-    settings = settings(
-        max_examples=60,
-        stateful_step_count=30,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-    )
+TestCluster = Cluster.TestCase
+TestCluster.settings = settings(
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 
 
 def test_observations_are_plain_data() -> None:
