@@ -31,10 +31,15 @@ DONE = Outcome(OutcomeKind.DONE)
 
 @dataclass(slots=True)
 class Writer:
-    """Carries out actions. `extra_s`: how much longer than a read a call may take, per job in it."""
+    """Carries out actions. `extra_s`: how much longer than a read a call may take, per job in it.
+
+    scancel tries again for a minute and a half when a job is just starting ("in transition"): it gets `scancel_s`
+    only. The other jobs of its call are signalled at once, in parallel; the outcome of all is then unknown.
+    """
 
     runner: Runner
     extra_s: float = 0.1
+    scancel_s: float = 5.0
 
     def apply(self, actions: Sequence[Action]) -> list[Outcome]:
         """One outcome per action, in order. Never raises for what Slurm answers or fails to answer."""
@@ -141,7 +146,8 @@ class Writer:
 
     def _call(self, program: str, ids: Sequence[str], *arguments: str) -> dict[str, Outcome]:
         """Run one command on several jobs and give each its outcome."""
-        limit = self.runner.timeout_s + self.extra_s * len(ids)
+        patience = self.scancel_s if program == "scancel" else self.runner.timeout_s
+        limit = min(patience, self.runner.timeout_s) + self.extra_s * len(ids)
         try:
             answer = self.runner.run(program, *arguments, timeout_s=limit)
         except SlurmUnavailableError as error:
