@@ -57,7 +57,8 @@ def record_sign_out(*, request: HttpRequest | None, user: User | None, **_: Any)
 def record_failure(*, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     """At most one row per account and minute."""
     username = str(credentials.get("username", ""))[:150]
-    name = username if User.objects.filter(username=username).exists() else NOBODY
+    known = username.isprintable() and User.objects.filter(username=username).exists()
+    name = username if known else NOBODY
     recent = AuditEntry.objects.filter(
         action="account.sign_in_failed", object_id=name, at__gt=clock.now() - FAILURES_APART
     )

@@ -13,9 +13,9 @@ from tests.factories import NOW
 PROJECT = Subject("project", "alpha", "alpha (Alpha)", cluster="dev", project="alpha")
 
 
-def append(number: int = 1, **facts: Any) -> AuditEntry:
+def append(number: int = 1, /, **facts: Any) -> AuditEntry:
     """`number` changes of project alpha, by ada; the last one is returned."""
-    defaults = {
+    defaults: dict[str, Any] = {
         "actor": "ada",
         "action": "project.changed",
         "subject": PROJECT,
@@ -25,9 +25,7 @@ def append(number: int = 1, **facts: Any) -> AuditEntry:
         "context": Context(request_id="0123456789abcdef"),
     }
     with transaction.atomic():
-        for _ in range(number):
-            entry = record(**{**defaults, **facts})
-    return entry
+        return [record(**{**defaults, **facts}) for _ in range(number)][-1]
 
 
 def append_many(number: int) -> None:

@@ -22,7 +22,7 @@ class Colour(StrEnum):
 
 
 def stored(sequence: int) -> dict[str, Any]:
-    return AuditEntry.objects.values().get(sequence=sequence)
+    return dict(AuditEntry.objects.values().get(sequence=sequence))
 
 
 def test_a_row_keeps_every_fact() -> None:

@@ -9,7 +9,7 @@ from console.audit.models import AuditEntry, AuditHead
 from tests.audit.rows import append
 
 pytestmark = pytest.mark.django_db
-COLUMNS = [column.column for column in AuditEntry._meta.concrete_fields]
+COLUMNS = [str(field.column) for field in AuditEntry._meta.concrete_fields]
 
 
 def refused(statement: str) -> str:

@@ -116,7 +116,7 @@ def test_any_change_of_any_field_of_any_row_is_found(
         assert faults() == []
         victim = data.draw(st.integers(1, len(rows)), label="row")
         field = data.draw(st.sampled_from(sorted({*CHANGES, "sequence"})), label="field")
-        row = AuditEntry.objects.values().get(sequence=victim)
+        row = dict(AuditEntry.objects.values().get(sequence=victim))
         taken = range(1, len(rows) + 1) if field in ("id", "sequence") else (row[field],)
         other = data.draw(
             OTHER_VALUES.get(field, TEXT).filter(lambda value: value not in taken), label="new value"
