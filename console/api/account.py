@@ -128,5 +128,5 @@ class TokenView(ApiView):
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
         """Revoke the token; nothing that carries it is let in any more."""
-        revoke_token(self.person, self.request_id)
+        revoke_token(self.person, actor=self.person.username, request_id=self.request_id)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -8,3 +8,7 @@ class ApiConfig(AppConfig):
 
     name = "console.api"
     label = "api"
+
+    def ready(self) -> None:
+        """Start to listen to the accounts."""
+        from console.api import receivers  # noqa: F401 - its receivers connect themselves

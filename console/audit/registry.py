@@ -115,6 +115,10 @@ ACTIONS: dict[str, AuditAction] = {
             _("Sign-in failed"),
             _("Somebody failed to sign in as {object_label}."),
         ),
+        AuditAction("account.token_made", _("Token made"), _("A token was made for {object_label}.")),
+        AuditAction(
+            "account.token_revoked", _("Token revoked"), _("{actor} revoked the token of {object_label}.")
+        ),
         # --- What is decided and done ---
         AuditAction(
             "plan.proposed",

@@ -161,7 +161,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min"},
-    "EXCEPTION_HANDLER": "console.api.errors.exception_handler",
+    "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -180,7 +180,7 @@ SPECTACULAR_SETTINGS = {
 
 # --- Background work ----------------------------------------------------------------------------------------------
 REDIS_URL: str = env.str("REDIS_URL", default="")
-CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_BROKER_URL = REDIS_URL or "memory://localhost/"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

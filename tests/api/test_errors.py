@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from console.api import jobs
-from console.api.errors import flatten
+from console.api.handler import flatten
 from tests.api.conftest import House
 
 PROJECTS = "/api/v1/projects/"

@@ -1,6 +1,7 @@
 """Signing in: tokens for scripts, sessions for browsers, and what keeps guessers out."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,9 @@ from django.test import override_settings
 from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
+from console.accounts.services import account_data, change_account
 from console.api.account import TokenView
+from console.audit.models import AuditEntry
 from tests import factories
 from tests.api.conftest import House
 from tests.factories import PASSWORD
@@ -46,6 +49,43 @@ def test_revoking_twice_is_no_error(house: House) -> None:
     client = APIClient()
     client.force_authenticate(house.people["vera"])
     assert [client.delete(TOKEN).status_code for _ in range(2)] == [204, 204]
+
+
+def test_the_audit_log_knows_of_tokens(house: House) -> None:
+    client = APIClient()
+    made = ask(client)
+    ask(client)
+    client.credentials(HTTP_AUTHORIZATION=f"Token {made.json()['token']}")
+    revoked = client.delete(TOKEN)
+    rows = AuditEntry.objects.filter(object_type="account", object_id="vera").order_by("sequence")
+    assert list(rows.values_list("actor", "action")) == [
+        ("vera", "account.signed_in"),
+        ("vera", "account.token_made"),
+        ("vera", "account.signed_in"),
+        ("vera", "account.token_revoked"),
+    ]
+    assert [rows[1].request_id, rows[3].request_id] == [made["X-Request-ID"], revoked["X-Request-ID"]]
+    assert made.json()["token"] not in str(list(rows.values()))
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"password": "another long password"}, 401),
+        ({"active": False}, 401),
+        ({"email": "vera@example.org"}, 200),
+    ],
+)
+def test_a_token_does_not_outlive_the_password_or_the_account(
+    house: House, as_person: Callable[[str], APIClient], change: dict[str, Any], status: int
+) -> None:
+    client = as_person("vera")
+    vera = house.people["vera"]
+    password = change.pop("password", None)
+    data = replace(account_data(vera), **change)
+    change_account(actor="ada", user=vera, data=data, password=password)
+    assert client.get(ACCOUNT).status_code == status
+    assert Token.objects.filter(user=vera).exists() == (status == 200)
 
 
 @pytest.mark.parametrize(
