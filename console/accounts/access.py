@@ -16,7 +16,7 @@ from console.accounts.permissions import SENTENCES, Permission
 def person(request: HttpRequest) -> User:
     """The signed-in account; pages without sign-in do not ask."""
     user = request.user
-    assert isinstance(user, User)
+    assert isinstance(user, User)  # noqa: S101 - for the type checker
     return user
 
 

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 from rest_framework.authtoken.models import Token
@@ -18,6 +19,7 @@ from console.accounts.access import person
 from console.accounts.forms import OwnPasswordForm, SignInForm
 from console.accounts.models import Role
 from console.accounts.permissions import SENTENCES, Permission
+from console.accounts.services import account_data, change_account
 from console.core.htmx import wants_part
 from console.core.templatetags.ui import THEMES
 
@@ -30,11 +32,11 @@ _sign_in = LoginView.as_view(
 _sign_out = LogoutView.as_view()
 
 ROLE_WORDS = {
-    Role.ADMINISTRATOR: _(
+    Role.ADMINISTRATOR: gettext_lazy(
         "You may see and change everything, import priority files and read the whole audit log."
     ),
-    Role.AUDITOR: _("You may read everything, the whole audit log included, and change nothing."),
-    Role.VIEWER: _("You may see partitions, nodes, jobs and plans."),
+    Role.AUDITOR: gettext_lazy("You may read everything, the whole audit log included, and change nothing."),
+    Role.VIEWER: gettext_lazy("You may see partitions, nodes, jobs and plans."),
 }
 
 
@@ -44,13 +46,17 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """Sign in. A poll that lands here (the session has ended) makes its page load anew instead."""
     if wants_part(request):
         return HttpResponseClientRefresh()
-    return _sign_in(request)
+    response = _sign_in(request)
+    assert isinstance(response, HttpResponse)  # noqa: S101 - for the type checker
+    return response
 
 
 @require_POST
 def sign_out(request: HttpRequest) -> HttpResponse:
     """Sign out."""
-    return _sign_out(request)
+    response = _sign_out(request)
+    assert isinstance(response, HttpResponse)  # noqa: S101 - for the type checker
+    return response
 
 
 @login_not_required
@@ -115,6 +121,15 @@ def change_password(request: HttpRequest) -> HttpResponse:
     form = OwnPasswordForm(person(request), request.POST)
     if not form.is_valid():
         return render(request, "accounts/account.html", _account_context(request, form))
-    update_session_auth_hash(request, form.save())
+    user = person(request)
+    change_account(
+        actor=user.username,
+        user=user,
+        data=account_data(user),
+        password=form.cleaned_data["new_password1"],
+        request_id=getattr(request, "request_id", ""),
+    )
+    user.refresh_from_db(fields=["password"])
+    update_session_auth_hash(request, user)
     messages.success(request, _("Your password has been changed; other sessions have been signed out."))
     return redirect("account")

@@ -1,5 +1,10 @@
-"""Addresses of this app."""
+"""The audit log."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 
-urlpatterns: list[URLPattern] = []
+from console.audit import views
+
+urlpatterns: list[URLPattern] = [
+    path("audit/", views.log, name="audit"),
+    path("audit/verify/", views.verify, name="audit-verify"),
+]

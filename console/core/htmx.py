@@ -18,7 +18,6 @@ PARTS: dict[str, frozenset[str]] = {
     "overview/partition.html": frozenset({"partition-now"}),
     "overview/jobs.html": frozenset({"job-list"}),
     "overview/job.html": frozenset({"job-story"}),
-    "overview/levels_preview.html": frozenset({"levels-preview"}),
     "steering/plans.html": frozenset({"plan-list"}),
     "steering/plan.html": frozenset({"plan-progress"}),
     "partitions/policy.html": frozenset({"policy-form"}),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, OrderBy, Q, QuerySet
 from django.db.models.functions import Length
 from django.http import QueryDict
 
@@ -67,7 +67,7 @@ class JobFilter:
             )
         if self.level == UNCONFIGURED:
             return jobs.filter(**{f"{axis}__isnull": True})
-        return jobs.filter(**{axis: int(self.level)}) if self.level and len(self.level) < 5 else jobs  # noqa: PLR2004
+        return jobs.filter(**{axis: int(self.level)}) if self.level and len(self.level) < 5 else jobs
 
     @property
     def active(self) -> bool:
@@ -107,8 +107,10 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
             result.append(column.desc(nulls_first=True) if down else column.asc(nulls_last=True))
         else:
             result.append(column.desc() if down else column.asc())
-    numbers = [Length("job_id"), F("job_id")]
-    return result + [n.desc() if down and not result else n.asc() for n in numbers]
+    down = down and not result
+    numbers = (Length("job_id"), F("job_id"))
+    result.extend(OrderBy(number, descending=down) for number in numbers)
+    return result
 
 
 def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int | None = None) -> JobList:

@@ -100,7 +100,7 @@ def _bar(node: Node, jobs: list[Job], axis: str) -> NodeBar:
     )
 
 
-def _segments(  # noqa: PLR0917 - one node's facts
+def _segments(
     node: str, jobs: Iterable[Job], axis: str, resource: str, total: int, used: int
 ) -> list[Segment]:
     result: list[Segment] = []

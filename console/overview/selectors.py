@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count, QuerySet
 from django.utils import timezone
@@ -119,11 +120,11 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
     return [_state(partition, seen, nodes, jobs, plans, stops) for partition in chosen]
 
 
-def _state(  # noqa: PLR0917, PLR0913 - the six results above
+def _state(
     partition: Partition,
     seen: Mapping[str, str],
     nodes: Iterable[Node],
-    jobs: Iterable[Mapping[str, object]],
+    jobs: Iterable[Mapping[str, Any]],
     plans: Iterable[Plan],
     stops: Mapping[str, int],
 ) -> PartitionState:
@@ -137,27 +138,27 @@ def _state(  # noqa: PLR0917, PLR0913 - the six results above
         capacities=capacities(theirs),
         nodes=theirs,
         waiting=_waiting(policy, rows),
-        running=sum(int(str(row["count"])) for row in rows if row["phase"] in HELD_PHASES),
+        running=sum(row["count"] for row in rows if row["phase"] in HELD_PHASES),
         plans=[plan for plan in plans if plan.partition == partition.name],
         stops_today=stops.get(partition.name, 0),
     )
 
 
-def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, object]]:
+def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
     rows = Job.objects.filter(cluster=cluster, partition__in=names).exclude(phase=JobPhase.ENDED)
-    return list(
+    counted = (
         rows.order_by().values("partition", "phase", "user_level", "task_level").annotate(count=Count("id"))
     )
+    return [dict(row) for row in counted]
 
 
-def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, object]]) -> list[LevelCount]:
+def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list[LevelCount]:
     axis = level_field(policy.mode)
     counts: dict[int | None, int] = {}
     for row in rows:
         if row["phase"] == JobPhase.PENDING:
             index = row[axis]
-            assert index is None or isinstance(index, int)
-            counts[index] = counts.get(index, 0) + int(str(row["count"]))
+            counts[index] = counts.get(index, 0) + row["count"]
     ordered = sorted(counts, key=lambda index: (index is None, index or 0))
     return [LevelCount(index, policy.level_name(index), counts[index]) for index in ordered]
 

@@ -2,12 +2,17 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import home, jobs, partition
+from console.overview.views import home, jobs, levels, partition, priority_file
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
     path("help/", home.help_page, name="help"),
     path("partitions/<str:name>/", partition.partition_now, name="partition"),
+    path("levels-preview/", levels.levels_preview, name="levels-preview"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
+    path("priority-file/", priority_file.priority_file, name="priority-file"),
+    path("priority-file/export.json", priority_file.export, name="priority-file-export"),
+    path("priority-file/propose/", priority_file.propose, name="priority-file-propose"),
+    path("priority-file/confirm/", priority_file.confirm, name="priority-file-confirm"),
 ]

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.forms import BoundField
 from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -138,9 +139,7 @@ def _moment(value: datetime | int | None) -> datetime | None:
     return clock.from_epoch(value) if isinstance(value, int) else value
 
 
-def _time_element(value: datetime | int | None, style: str, text: str) -> SafeString:
-    moment = _moment(value)
-    assert moment is not None
+def _time_element(moment: datetime, style: str, text: str) -> SafeString:
     exact = timezone.localtime(moment)
     return format_html(
         '<time datetime="{}" data-age="{}" title="{}">{}</time>',
@@ -226,9 +225,25 @@ def sort_query(context: Mapping[str, Any], link: Mapping[str, str]) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def newest_query(context: Mapping[str, Any]) -> str:
+    """The present address without its place in the log."""
+    query = context["request"].GET.copy()
+    query.pop("before", None)
+    return f"?{query.urlencode()}"
+
+
+@register.simple_tag(takes_context=True)
 def page_query(context: Mapping[str, Any], param: str, number: int) -> str:
     """The present address at another page."""
     return _query(context, {param: str(number)})
+
+
+@register.filter
+def labelled(field: BoundField) -> SafeString:
+    """A field in a row, where the column's head is its label for the eye: the label for everybody else."""
+    number = field.form.prefix.rpartition("-")[2] if field.form.prefix else ""
+    label = f"{field.label}, {int(number) + 1}" if number.isdecimal() else str(field.label)
+    return field.as_widget(attrs={"aria-label": label})
 
 
 @register.filter

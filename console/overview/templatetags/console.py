@@ -6,7 +6,12 @@ from django import template
 from django.http import HttpRequest
 
 from console.accounts.permissions import Permission
-from console.partitions.selectors import visible_partitions
+from console.cluster.selectors import shown_cluster
+from console.overview.forms import read_inputs, read_tasks
+from console.overview.levels import Inputs, Named, Preview, preview, score_level
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of, visible_partitions
+from scheduler.model.policy import PartitionPolicy
 
 register = template.Library()
 
@@ -28,6 +33,38 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
         "may": {
             "projects": user.has_perm(Permission.PROJECT_VIEW),
             "audit": user.has_perm(Permission.AUDIT_VIEW),
-            "file": user.has_perm(Permission.CONFIG_EXPORT),
+            "file": user.has_perm(Permission.CONFIG_EXPORT) or user.has_perm(Permission.POLICY_CHANGE),
         },
     }
+
+
+@register.simple_tag(takes_context=True)
+def levels_of_form(context: dict[str, Any]) -> Preview:
+    """What the project's form on this page comes to, as it stands now (typed, or as it is saved)."""
+    form, tasks, project = context["form"], context["tasks"], context["project"]
+    typed = {name: form[name].value() for name in ("size", "grade", "urgency")}
+    typed["tasks-TOTAL_FORMS"] = len(tasks.forms)
+    for row in tasks.forms:
+        typed |= {row.add_prefix(name): row[name].value() or "" for name in row.fields}
+    return preview(
+        project.cluster if project else shown_cluster(),
+        read_inputs(typed),
+        read_tasks(typed),
+        code=project.code if project else "",
+        present=Inputs(project.size, project.grade, project.urgency) if project else None,
+    )
+
+
+@register.simple_tag
+def partition_policies() -> list[PartitionPolicy]:
+    """The policies of all partitions of the cluster, for a list of projects."""
+    rows = Partition.objects.filter(cluster=shown_cluster(), revision__isnull=False).select_related(
+        "revision"
+    )
+    return [policy_of(row) for row in rows]
+
+
+@register.simple_tag
+def level_by_score(policy: PartitionPolicy, score: float) -> Named:
+    """The level that a score reaches in a partition."""
+    return score_level(policy, score)

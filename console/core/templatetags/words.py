@@ -1,0 +1,60 @@
+"""Differences in words: the keys of documents and their values as people read them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from console.core import diff
+
+register = template.Library()
+
+KEYS: dict[str, Any] = {
+    "levels": gettext_lazy("level"),
+    "quotas": gettext_lazy("quota"),
+    "min_score": gettext_lazy("from score"),
+    "over_quota": gettext_lazy("a job beyond its user's quota"),
+    "user_overrides": gettext_lazy("user override"),
+    "task_overrides": gettext_lazy("task override"),
+    "victim_order": gettext_lazy("first to go within a level"),
+    "exempt_s": gettext_lazy("left alone at first, seconds"),
+    "grace_s": gettext_lazy("grace, seconds"),
+    "checkpoint_signal": gettext_lazy("checkpoint signal"),
+    "start_deadline_s": gettext_lazy("start deadline, seconds"),
+    "max_preemptions_per_job": gettext_lazy("most stops per job"),
+    "cancel_if_not_requeueable": gettext_lazy("cancel if not requeueable"),
+    "slurm_account": gettext_lazy("Slurm account"),
+    "tasks": gettext_lazy("task pattern"),
+    "projects": gettext_lazy("project"),
+    "partitions": gettext_lazy("partition"),
+    "admins": gettext_lazy("administrators"),
+}
+"""Keys of the priority file that are not words by themselves."""
+
+
+@register.filter
+def key_words(path: str) -> str:
+    """`levels.P0.min_score` as `level P0, from score`."""
+    if not path:
+        return _("value")
+    parts = [str(KEYS.get(part, part.replace("_", " "))) for part in path.split(".")]
+    head, rest = parts[0], parts[1:]
+    return ", ".join([f"{head} {rest[0]}", *rest[1:]]) if rest else head
+
+
+@register.filter
+def json_words(value: Any) -> str:
+    """A JSON value as people read it: yes and no, `none`, lists with commas, objects as `key value`."""
+    if value is None or value == "":
+        return _("none")
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    if isinstance(value, list):
+        return ", ".join(json_words(item) for item in value) or _("none")
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key_words(str(key))} {json_words(item)}" for key, item in value.items()) or _(
+            "none"
+        )
+    return diff.words(value)

@@ -1,0 +1,156 @@
+"""A partition's policy: its form, the step to enforcement, and its revisions."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from console.accounts.access import person, require_read, require_write
+from console.accounts.permissions import Permission
+from console.accounts.rules import is_administrator
+from console.core.diff import differences
+from console.core.errors import ChangedSinceError
+from console.core.fields import add_errors
+from console.core.htmx import invalid_form_status, render_page, wants_part
+from console.core.rows import Rows, rearranged, typed_form, typed_rows
+from console.partitions.documents import checked_policy
+from console.partitions.forms import ROW_FORMS, PolicyForm, make_rows, policy_initial
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_in_force, policy_of, visible_partitions
+from console.partitions.services import activate_policy, set_admins
+from scheduler.model.policy import Enforcement, PartitionPolicy
+
+PAGE = "partitions/policy.html"
+CONFIRMED = "confirmed"
+BACK = "back"
+REVISIONS_PER_PAGE = 25
+
+
+def _partition(request: HttpRequest, name: str) -> Partition:
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    return partition
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def policy(request: HttpRequest, name: str) -> HttpResponse:
+    """The policy's form; without buttons for those who may only read it."""
+    partition = _partition(request, name)
+    if request.method == "POST":
+        require_write(request, Permission.POLICY_CHANGE, partition)
+        return _take(request, partition)
+    values, rows = policy_initial(policy_of(partition))
+    values["based_on"] = policy_in_force(partition).number
+    values["admins"] = [admin.username for admin in partition.admins.all()]
+    return _show(request, partition, _form(request, initial=values), make_rows(initial=rows))
+
+
+def _form(request: HttpRequest, **kwargs: Any) -> PolicyForm:
+    """The form; only an administrator names the administrators of a partition."""
+    form = PolicyForm(**kwargs)
+    if not is_administrator(request.user):
+        del form.fields["admins"]
+    return form
+
+
+def _take(request: HttpRequest, partition: Partition) -> HttpResponse:
+    """Rearrange the rows, go back from the confirmation, ask for it, or save."""
+    rows = rearranged(request.POST, ROW_FORMS)
+    if rows is None and BACK in request.POST:
+        rows = {prefix: typed_rows(request.POST, prefix, each) for prefix, each in ROW_FORMS.items()}
+    if rows is not None:
+        form = _form(request, initial=typed_form(request.POST, PolicyForm))
+        return _show(request, partition, form, make_rows(initial=rows))
+    form, bound = _form(request, data=request.POST), make_rows(data=request.POST)
+    wanted = None
+    if all([form.is_valid(), *(each.is_valid() for each in bound.values())]):
+        wanted = checked_policy(partition.name, form, bound)
+    if wanted and _needs_confirmation(request, partition, wanted):
+        return _confirm(request, partition, wanted)
+    if wanted and _save(request, partition, form, wanted):
+        messages.success(request, _("The policy of %(name)s is in force.") % {"name": partition.name})
+        to = reverse("partition-policy", args=[partition.name])
+        return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
+    return _show(request, partition, form, bound, status=invalid_form_status(request))
+
+
+def _needs_confirmation(request: HttpRequest, partition: Partition, wanted: PartitionPolicy) -> bool:
+    """Going to enforcement is a step of its own: from then on running jobs are stopped."""
+    goes = wanted.enforcement is Enforcement.ENFORCE
+    already = policy_of(partition).enforcement is Enforcement.ENFORCE
+    return goes and not already and request.POST.get(CONFIRMED) != Enforcement.ENFORCE
+
+
+def _confirm(request: HttpRequest, partition: Partition, wanted: PartitionPolicy) -> HttpResponse:
+    """Repeat in words what will follow, the form's values carried along unseen."""
+    kept = [
+        (key, value)
+        for key, values in request.POST.lists()
+        if key not in {"csrfmiddlewaretoken", CONFIRMED}
+        for value in values
+    ]
+    context = _head(request, partition) | {"confirm": wanted, "kept": kept, "reason": request.POST["reason"]}
+    return render_page(request, PAGE, context)
+
+
+def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: PartitionPolicy) -> bool:
+    """Whether it was put in force; if not, the service's reasons are in the form by then."""
+    by = {
+        "actor": person(request).username,
+        "reason": form.cleaned_data["reason"],
+        "request_id": getattr(request, "request_id", ""),
+    }
+    try:
+        with transaction.atomic():
+            based_on = form.cleaned_data["based_on"] or 0
+            activate_policy(partition=partition, document=wanted, based_on=based_on, **by)
+            if "admins" in form.fields:
+                set_admins(partition=partition, usernames=form.cleaned_data["admins"], **by)
+    except ChangedSinceError as error:
+        form.add_error(None, str(error))
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+    else:
+        return True
+    return False
+
+
+def _head(request: HttpRequest, partition: Partition) -> dict[str, Any]:
+    return {
+        "partition": partition,
+        "policy": policy_of(partition),
+        "revision": policy_in_force(partition),
+        "may_see_policy": True,
+        "may_change": request.user.has_perm(Permission.POLICY_CHANGE, partition),
+    }
+
+
+def _show(
+    request: HttpRequest, partition: Partition, form: PolicyForm, rows: dict[str, Rows], *, status: int = 200
+) -> HttpResponse:
+    context = _head(request, partition) | {"tab": "policy", "form": form, "rows": rows}
+    return render_page(request, PAGE, context, status=status)
+
+
+@require_safe
+def revisions(request: HttpRequest, name: str) -> HttpResponse:
+    """All revisions of the policy, the newest first, each with what it changed."""
+    partition = _partition(request, name)
+    page = Paginator(partition.revisions.all(), REVISIONS_PER_PAGE).get_page(request.GET.get("page"))
+    shown = list(page)
+    before = partition.revisions.filter(number__lt=shown[-1].number).first()
+    older = [*shown[1:], before]
+    steps = [
+        (row, differences(previous.document, row.document) if previous else None)
+        for row, previous in zip(shown, older, strict=True)
+    ]
+    context = _head(request, partition) | {"tab": "revisions", "page": page, "steps": steps, "target": ""}
+    return render(request, "partitions/revisions.html", context)

@@ -1,0 +1,70 @@
+"""The form of a project, with rows for its task patterns."""
+
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from console.core.fields import NamesField, NumberField, ReasonField
+from console.core.rows import Rows, rows_of
+from console.projects.models import Project
+from console.projects.services import ProjectData, TaskData
+from console.projects.services import project_data as present_data
+
+
+def _help(name: str) -> Any:
+    field = Project._meta.get_field(name)  # noqa: SLF001 - Django's documented name
+    return getattr(field, "help_text", "")
+
+
+class ProjectForm(forms.Form):
+    """What counts for priorities, who is in it, and why it changes. `version` is what the person had read."""
+
+    code = forms.CharField(label=_("Code"), max_length=64, help_text=_help("code"))
+    name = forms.CharField(label=_("Name"), max_length=200)
+    size = NumberField(label=_("Size"), help_text=_help("size"))
+    grade = NumberField(label=_("Grade"), help_text=_help("grade"))
+    urgency = NumberField(label=_("Urgency"), help_text=_help("urgency"))
+    slurm_account = forms.CharField(
+        label=_("Slurm account"), max_length=64, required=False, help_text=_help("slurm_account")
+    )
+    members = NamesField(label=_("Members"), help_text=_("User names on the cluster, one per line."))
+    managers = NamesField(
+        label=_("Managers"), help_text=_("Account names here, one per line. They may change this project.")
+    )
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    reason = ReasonField()
+
+
+class TaskForm(forms.Form):
+    """One pattern of job names."""
+
+    pattern = forms.CharField(label=_("Job names"), max_length=200)
+    importance = NumberField(label=_("Importance"), initial=1, required=False)
+    level = forms.CharField(label=_("Level instead"), max_length=40, required=False)
+
+
+TaskRows = rows_of(TaskForm)
+TASKS = "tasks"
+
+
+def project_initial(project: Project) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A project as the form and the rows of its patterns show it."""
+    values = asdict(present_data(project))
+    tasks = values.pop("tasks")
+    return {**values, "version": project.version}, list(tasks)
+
+
+def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> ProjectData:
+    """What valid forms say; `code` overrules the form's (it never changes once given)."""
+    values = {key: value for key, value in form.cleaned_data.items() if key not in {"version", "reason"}}
+    rows = tuple(
+        TaskData(
+            pattern=row["pattern"],
+            importance=1.0 if row["importance"] is None else row["importance"],
+            level=row["level"],
+        )
+        for _index, row in tasks.filled
+    )
+    return ProjectData(**{**values, "code": code or values["code"]}, tasks=rows)

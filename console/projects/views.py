@@ -1,0 +1,153 @@
+"""Projects: the list, and one project with its inputs and what follows from them."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from console.accounts.access import person, require_read, require_write
+from console.accounts.permissions import Permission
+from console.cluster.selectors import shown_cluster
+from console.core.errors import ChangedSinceError
+from console.core.fields import add_errors
+from console.core.htmx import invalid_form_status, render_page, wants_part
+from console.core.rows import Rows, rearranged, typed_form
+from console.projects.forms import TASKS, ProjectForm, TaskForm, TaskRows, project_data, project_initial
+from console.projects.models import Project
+from console.projects.selectors import visible_projects
+from console.projects.services import change_project, create_project, delete_project
+
+FORM = "projects/project_form.html"
+READ_OR_WRITE = ("GET", "HEAD", "POST")
+
+
+@require_safe
+def projects(request: HttpRequest) -> HttpResponse:
+    """The projects that one may see, the highest score first."""
+    require_read(request, Permission.PROJECT_VIEW)
+    text = request.GET.get("q", "").strip().lower()
+    rows = [p for p in visible_projects(person(request)) if text in p.code.lower() or text in p.name.lower()]
+    context = {
+        "projects": sorted(rows, key=lambda project: (-project.score, project.code)),
+        "text": text,
+        "may_create": request.user.has_perm(Permission.PROJECT_CREATE),
+    }
+    return render_page(request, "projects/project_list.html", context)
+
+
+@require_http_methods(READ_OR_WRITE)
+def new_project(request: HttpRequest) -> HttpResponse:
+    """Create a project."""
+    require_write(request, Permission.PROJECT_CREATE)
+    if request.method != "POST":
+        return _show(request, ProjectForm(), TaskRows(prefix=TASKS), None)
+    return _take(request, None)
+
+
+@require_http_methods(READ_OR_WRITE)
+def project(request: HttpRequest, code: str) -> HttpResponse:
+    """One project: its form for those who may change it, the same without buttons for the others."""
+    found = get_object_or_404(visible_projects(person(request)), code=code)
+    require_read(request, Permission.PROJECT_VIEW, found)
+    if request.method == "POST":
+        require_write(request, Permission.PROJECT_CHANGE, found)
+        return _take(request, found)
+    initial, tasks = project_initial(found)
+    return _show(request, ProjectForm(initial=initial), TaskRows(prefix=TASKS, initial=tasks), found)
+
+
+def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
+    """Rearrange the rows, or save."""
+    rows = rearranged(request.POST, {TASKS: TaskForm})
+    if rows is not None:
+        form = ProjectForm(initial=typed_form(request.POST, ProjectForm))
+        return _show(request, form, TaskRows(prefix=TASKS, initial=rows[TASKS]), found)
+    form = ProjectForm(_with_code(request, found))
+    tasks = TaskRows(request.POST, prefix=TASKS)
+    if all([form.is_valid(), tasks.is_valid()]):
+        saved = _save(request, form, tasks, found)
+        if saved:
+            messages.success(request, _("Project %(code)s has been saved.") % {"code": saved.code})
+            return _go(request, reverse("project", args=[saved.code]))
+    return _show(request, form, tasks, found, status=invalid_form_status(request))
+
+
+def _with_code(request: HttpRequest, found: Project | None) -> Any:
+    """The posted values; a project's code stays what it is."""
+    data = request.POST.copy()
+    if found:
+        data["code"] = found.code
+    return data
+
+
+def _save(request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None) -> Project | None:
+    """The saved project; None when the service refused, its reasons being in the form by then."""
+    by = {
+        "actor": person(request).username,
+        "reason": form.cleaned_data["reason"],
+        "request_id": getattr(request, "request_id", ""),
+    }
+    try:
+        if found is None:
+            return create_project(cluster=shown_cluster(), data=project_data(form, tasks), **by)
+        version = form.cleaned_data["version"] or 0
+        return change_project(
+            project=found, data=project_data(form, tasks, found.code), version=version, **by
+        )
+    except ChangedSinceError as error:
+        form.add_error(None, str(error))
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+    return None
+
+
+def _go(request: HttpRequest, to: str) -> HttpResponse:
+    return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
+
+
+def _show(
+    request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None, *, status: int = 200
+) -> HttpResponse:
+    may_change = found is None or request.user.has_perm(Permission.PROJECT_CHANGE, found)
+    context = {
+        "form": form,
+        "tasks": tasks,
+        "project": found,
+        "may_change": may_change,
+        "may_delete": found is not None and request.user.has_perm(Permission.PROJECT_DELETE, found),
+        "numbers": [form["size"], form["grade"], form["urgency"]],
+    }
+    return render_page(request, FORM, context, status=status)
+
+
+@require_http_methods(READ_OR_WRITE)
+def delete(request: HttpRequest, code: str) -> HttpResponse:
+    """Delete a project: a page that says what follows, and asks why."""
+    found = get_object_or_404(visible_projects(person(request)), code=code)
+    require_write(request, Permission.PROJECT_DELETE, found)
+    error = ""
+    if request.method == "POST":
+        try:
+            version = request.POST.get("version", "")
+            delete_project(
+                actor=person(request).username,
+                project=found,
+                reason=request.POST.get("reason", ""),
+                version=int(version) if version.isdecimal() else 0,
+                request_id=getattr(request, "request_id", ""),
+            )
+        except ValidationError as refused:
+            error = " ".join(refused.messages)
+        except ChangedSinceError as refused:
+            error = str(refused)
+        else:
+            messages.success(request, _("Project %(code)s has been deleted.") % {"code": found.code})
+            return redirect("projects")
+    context = {"project": found, "error": error, "reason": request.POST.get("reason", "")}
+    return render(request, "projects/project_delete.html", context)
