@@ -20,6 +20,11 @@ def person(request: HttpRequest) -> User:
     return user
 
 
+def request_id(request: HttpRequest) -> str:
+    """The id under which the audit log keeps what came of this request."""
+    return str(getattr(request, "request_id", ""))
+
+
 def require_read(request: HttpRequest, permission: Permission, target: Any = None) -> None:
     """404 unless the person may read it."""
     if not request.user.has_perm(permission, target):

@@ -1,5 +1,7 @@
 """Forms of one's own account."""
 
+from typing import Any
+
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.utils.translation import gettext_lazy as _
 
@@ -15,3 +17,10 @@ class SignInForm(AuthenticationForm):
 
 class OwnPasswordForm(PasswordChangeForm):
     """Change one's own password; the old one is asked for."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["old_password"].widget.attrs.pop("autofocus", None)
+        self.fields["new_password1"].help_text = _("At least 8 characters, not your name, not a common word.")
+        self.fields["new_password2"].label = _("New password again")
+        self.fields["new_password2"].help_text = ""

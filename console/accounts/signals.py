@@ -3,8 +3,12 @@
 `account_saved` is sent inside the transaction that created or changed an account, with `actor`, `user`,
 `before` and `after` (dicts, `before` None when new), `reason` and `request_id`. The audit log listens (it
 may import accounts, not the other way round); without a listener the services refuse to change anything.
+
+`token_changed` is sent inside the transaction that made (`made`) or revoked an account's token, with `actor`, `user`
+and `request_id`.
 """
 
 from django.dispatch import Signal
 
 account_saved = Signal()
+token_changed = Signal()

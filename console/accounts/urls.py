@@ -9,7 +9,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-out/", views.sign_out, name="logout"),
     path("theme/", views.theme, name="theme"),
     path("account/", views.account, name="account"),
-    path("account/token/", views.renew_token, name="account-token"),
-    path("account/token/revoke/", views.revoke_token, name="account-token-revoke"),
+    path("account/token/", views.new_token, name="account-token"),
+    path("account/token/revoke/", views.end_token, name="account-token-revoke"),
     path("account/password/", views.change_password, name="account-password"),
 ]

@@ -15,11 +15,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 from rest_framework.authtoken.models import Token
 
-from console.accounts.access import person
+from console.accounts.access import person, request_id
 from console.accounts.forms import OwnPasswordForm, SignInForm
 from console.accounts.models import Role
 from console.accounts.permissions import SENTENCES, Permission
 from console.accounts.services import account_data, change_account
+from console.accounts.tokens import renew_token, revoke_token
 from console.core.htmx import wants_part
 from console.core.templatetags.ui import THEMES
 
@@ -99,19 +100,19 @@ def _account_context(request: HttpRequest, form: OwnPasswordForm) -> dict[str, A
 
 
 @require_POST
-def renew_token(request: HttpRequest) -> HttpResponse:
+def new_token(request: HttpRequest) -> HttpResponse:
     """Make a new API token; the one before stops working. It is shown once, on the next page."""
     user = person(request)
-    Token.objects.filter(user=user).delete()
-    request.session[TOKEN_ONCE] = Token.objects.create(user=user).key
+    request.session[TOKEN_ONCE] = renew_token(user, actor=user.username, request_id=request_id(request))
     return redirect("account")
 
 
 @require_POST
-def revoke_token(request: HttpRequest) -> HttpResponse:
+def end_token(request: HttpRequest) -> HttpResponse:
     """Take the API token back."""
-    Token.objects.filter(user=person(request)).delete()
-    messages.success(request, _("The API token no longer works."))
+    user = person(request)
+    if revoke_token(user, actor=user.username, request_id=request_id(request)):
+        messages.success(request, _("The API token no longer works."))
     return redirect("account")
 
 
@@ -127,7 +128,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
         user=user,
         data=account_data(user),
         password=form.cleaned_data["new_password1"],
-        request_id=getattr(request, "request_id", ""),
+        request_id=request_id(request),
     )
     user.refresh_from_db(fields=["password"])
     update_session_auth_hash(request, user)

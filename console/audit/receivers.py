@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from console.accounts.models import User
-from console.accounts.signals import account_saved
+from console.accounts.signals import account_saved, token_changed
 from console.audit.models import AuditEntry
 from console.audit.services import Context, Subject, record
 from console.core import clock
@@ -36,6 +36,17 @@ def record_account(
         before=before,
         after=after,
         reason=reason,
+        context=Context(request_id=request_id),
+    )
+
+
+@receiver(token_changed, dispatch_uid="audit.token_changed")
+def record_token(*, actor: str, user: User, made: bool, request_id: str, **_: Any) -> None:
+    """In the transaction of the change; never the token itself."""
+    record(
+        actor=actor,
+        action="account.token_made" if made else "account.token_revoked",
+        subject=_subject(user.username),
         context=Context(request_id=request_id),
     )
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from console.accounts.access import person, require_read, require_write
+from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.core.diff import differences
@@ -106,7 +106,7 @@ def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: 
     by = {
         "actor": person(request).username,
         "reason": form.cleaned_data["reason"],
-        "request_id": getattr(request, "request_id", ""),
+        "request_id": request_id(request),
     }
     try:
         with transaction.atomic():

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from console.accounts.access import person, require_read, require_write
+from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.errors import ChangedSinceError
@@ -91,7 +91,7 @@ def _save(request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project |
     by = {
         "actor": person(request).username,
         "reason": form.cleaned_data["reason"],
-        "request_id": getattr(request, "request_id", ""),
+        "request_id": request_id(request),
     }
     try:
         if found is None:
@@ -140,7 +140,7 @@ def delete(request: HttpRequest, code: str) -> HttpResponse:
                 project=found,
                 reason=request.POST.get("reason", ""),
                 version=int(version) if version.isdecimal() else 0,
-                request_id=getattr(request, "request_id", ""),
+                request_id=request_id(request),
             )
         except ValidationError as refused:
             error = " ".join(refused.messages)

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from console.accounts.access import person, require_read, require_write
+from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.diff import Difference
@@ -127,7 +127,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
             document=parse(text),
             reason=request.POST.get("reason", ""),
             dry_run=False,
-            request_id=getattr(request, "request_id", ""),
+            request_id=request_id(request),
         )
     except (InputError, ChangedSinceError) as error:
         return _refused(request, str(error))
