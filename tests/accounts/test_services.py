@@ -1,6 +1,7 @@
 """Accounts are created and changed through services: valid, audited, and never the last administrator gone."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -15,7 +16,7 @@ from tests.factories import PASSWORD
 pytestmark = pytest.mark.django_db
 
 
-def create(username: str = "pam", password: str | None = PASSWORD, **data: object) -> User:
+def create(username: str = "pam", password: str | None = PASSWORD, **data: Any) -> User:
     return create_account(
         actor="ada",
         username=username,
