@@ -9,6 +9,8 @@ from console.settings.env import env
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 WHITENOISE_USE_FINDERS = True
+STATIC_ROOT = HOME / "static"  # stays empty: files are served from where they lie
+STATIC_ROOT.mkdir(exist_ok=True)
 
 
 def _secret_key() -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from console.cluster import connect
 from deploy.private_slurm import PrivateSlurm
@@ -12,7 +12,7 @@ from tests.e2e.slurm_driver import Driver
 
 @pytest.fixture
 def driver(
-    db: None, clean_slurm: PrivateSlurm, settings: SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+    db: None, clean_slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Driver]:
     """A console attached to the private Slurm, with nothing running and nothing configured."""
     settings.GIVEWAY_CLUSTER = "slurm"

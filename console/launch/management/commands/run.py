@@ -26,6 +26,12 @@ def _on_signal(number: int, frame: object) -> None:
     raise Stop
 
 
+def _listen_for_the_end() -> None:
+    """Also SIGINT, explicitly: a shell starts background jobs with it ignored."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _on_signal)
+
+
 class Command(BaseCommand):
     """Migrate, set up the demonstration at the first start, start web server and worker, wait for Ctrl-C."""
 
@@ -44,10 +50,10 @@ class Command(BaseCommand):
         if slurm and os.environ.get("GIVEWAY_CLUSTER") != "slurm":
             self._again_with_slurm(port, empty)
             return
-        signal.signal(signal.SIGTERM, _on_signal)
+        _listen_for_the_end()
         try:
             self._run(port, empty)
-        except (Stop, KeyboardInterrupt):
+        except Stop:
             self.stdout.write("\nStopped.")
 
     def _again_with_slurm(self, port: int, empty: bool) -> None:
@@ -56,7 +62,7 @@ class Command(BaseCommand):
 
         home = Path(os.environ.get("GIVEWAY_HOME") or settings.BASE_DIR / "var" / "slurm")
         home.mkdir(parents=True, exist_ok=True)
-        signal.signal(signal.SIGTERM, _on_signal)
+        _listen_for_the_end()
         try:
             with ExitStack() as stack:
                 private = stack.enter_context(
@@ -71,7 +77,7 @@ class Command(BaseCommand):
                 stack.callback(children.stop)
                 children.start("console", "manage.py", "run", "--slurm", *(["--empty"] if empty else []))
                 children.running["console"].wait()
-        except (Stop, KeyboardInterrupt):
+        except Stop:
             return
         except PrivateSlurmError as error:
             raise CommandError(f"The private Slurm did not start: {error}") from None
@@ -95,7 +101,8 @@ class Command(BaseCommand):
         except (ChildEndedError, TimeoutError) as error:
             raise CommandError(str(error)) from None
         finally:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
             children.stop()
 
     def _greet(self, url: str, empty: bool) -> None:

@@ -1,9 +1,11 @@
 """`manage.py worker`: the embedded worker with its timer in one process, on whatever broker the settings name."""
 
 import signal
+import warnings
 from typing import Any
 
 from celery.beat import EmbeddedService
+from celery.platforms import SecurityWarning
 from django.core.management.base import BaseCommand
 
 from console.celery import app
@@ -15,12 +17,15 @@ class Command(BaseCommand):
     help = "Run the worker and its timer in one process (embedded installations)."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # As root (a private Slurm needs it) Celery warns of pickled messages; ours are JSON, from this process alone.
+        warnings.filterwarnings("ignore", category=SecurityWarning)
         timer = EmbeddedService(app, thread=True)
         worker = app.Worker(
             pool="solo",
             concurrency=1,
             queues="celery,steer",
             loglevel="WARNING",
+            quiet=True,
             without_gossip=True,
             without_mingle=True,
             without_heartbeat=True,
