@@ -5,12 +5,14 @@ other lists of plain values as sets, everything else as a whole.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 NAMES = ("code", "name", "pattern")
+_MISLEADING = re.compile(r"""[\["{'\d-]|(null|true|false)$""")
 
 
 class Change(StrEnum):
@@ -42,11 +44,16 @@ class Difference:
 
 def words(value: Any) -> str:
     """A JSON value on one line; a plain text stands without quotes when nothing in it misleads."""
-    if isinstance(value, str) and value.isprintable() and value.strip() == value and value:
+    if isinstance(value, str) and _is_plain(value):
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _is_plain(text: str) -> bool:
+    """A text that cannot be taken for something else: not for a number, null, or nothing."""
+    return bool(text) and text.isprintable() and text.strip() == text and not _MISLEADING.match(text)
 
 
 def differences(before: Any, after: Any, path: str = "") -> list[Difference]:
@@ -55,7 +62,7 @@ def differences(before: Any, after: Any, path: str = "") -> list[Difference]:
 
 
 def _compare(before: Any, after: Any, path: str) -> Iterator[Difference]:
-    if before == after and isinstance(before, bool) == isinstance(after, bool):
+    if _same(before, after):
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_keys(before, after, path)
@@ -63,6 +70,15 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[Difference]:
         yield from _compare_lists(before, after, path)
     else:
         yield Difference(path, Change.CHANGED, before, after)
+
+
+def _same(before: Any, after: Any) -> bool:
+    """Equal as JSON: 40 is 40.0, but true is not 1."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        return before.keys() == after.keys() and all(_same(before[key], after[key]) for key in before)
+    if isinstance(before, list) and isinstance(after, list):
+        return len(before) == len(after) and all(map(_same, before, after))
+    return bool(before == after) and isinstance(before, bool) == isinstance(after, bool)
 
 
 def _compare_keys(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
