@@ -14,9 +14,9 @@ _NOT_FOR_NEW_JOBS = frozenset({
     "POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED",
 })  # fmt: skip
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
-_REASON = re.compile(r" Reason=(.*)", re.DOTALL)
+_REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
-_FREE = re.compile(r" (?:Comment|Extra|Reason)=", re.DOTALL)
+_FREE = re.compile(r"\s(?:Comment|Extra|Reason)=", re.DOTALL)
 
 
 def records(out: str, key: str) -> list[str]:

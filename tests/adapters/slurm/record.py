@@ -1,8 +1,8 @@
 """Records what a real Slurm says, odd jobs included, for the tests beside this file.
 
-`python -m tests.adapters.slurm.record` starts a private Slurm and writes recordings/VERSION/SCENE/*.txt: the answers
-to every command that the adapter reads with, and `jobs.json`, which names the jobs of the scene. `answers.json` has what
-scontrol and scancel say about changes. Run it again on each Slurm release that is to be supported.
+`python -m tests.adapters.slurm.record` starts a private Slurm and writes recordings/VERSION/SCENE/*.txt: the
+answers to every command that the adapter reads with, and `jobs.json`, which names the jobs of the scene. `answers.json`
+has what scontrol and scancel say about changes. Run it again on each Slurm release that is to be supported.
 """
 
 import json
@@ -38,7 +38,7 @@ PARTITIONS = (
     Partition("whole", (2,), {"OverSubscribe": "EXCLUSIVE"}),
     Partition("shut", (4,), {"State": "DOWN"}),
 )
-# What each node is, in the words of slurm.conf: GPUs without and with types, two types on one node, memory for the system.
+# What each node is, in the words of slurm.conf: GPUs without and with types, two types on one node, spared memory.
 NODES = {
     "n1": "Gres=gpu:8 Feature=old,ib",
     "n2": "Gres=gpu:8 Feature=old,ib",

@@ -1,0 +1,95 @@
+"""The exact share of a running job: when squeue's own words suffice, and when scontrol has to be asked."""
+
+from dataclasses import replace
+
+import pytest
+
+from scheduler.adapters.slurm import jobs, rows
+from scheduler.adapters.slurm.config import Config
+from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.shapes import Room
+from tests.adapters.slurm.test_rows import FREE, OWN
+
+ROOM = Room(
+    Config("c"),
+    totals={
+        "plain": {"cpu": 8, "mem": 16_000},
+        "one": {"cpu": 8, "mem": 16_000, "gpu": 8, "gpu:a100": 8},
+        "two": {"cpu": 8, "mem": 16_000, "gpu": 8, "gpu:a100": 6, "gpu:v100": 2},
+        "untyped": {"cpu": 8, "mem": 16_000, "gpu": 8},
+    },
+    of_partition={"x": ("plain", "one", "two", "untyped")},
+)
+
+
+def row(node: str, tres: str, per_node: str = "", sharing: str = "OK") -> Row:
+    decoded = rows.decode(rows.FIELD.join([OWN, *FREE]))
+    return replace(decoded, node_list=node, tres=tres, per_node=per_node, sharing=sharing)
+
+
+@pytest.mark.parametrize(
+    ("node", "tres", "asked", "share"),
+    [
+        ("plain", "cpu=4,mem=200M,node=1", "", {"cpu": 4, "mem": 200}),
+        ("two", "cpu=4,mem=1.50G,node=1", "", {"cpu": 4, "mem": 1536}),
+        # Sites that count gres/gpu: exact wherever the node has one type, or none.
+        ("one", "cpu=1,mem=1M,gres/gpu=2", "gres:gpu:2", {"cpu": 1, "mem": 1, "gpu": 2, "gpu:a100": 2}),
+        ("untyped", "cpu=1,mem=1M,gres/gpu=2", "gres:gpu:2", {"cpu": 1, "mem": 1, "gpu": 2}),
+        # Sites that count every type.
+        (
+            "two",
+            "cpu=1,mem=1M,gres/gpu=3,gres/gpu:a100=2,gres/gpu:v100=1",
+            "gres:gpu:3",
+            {"cpu": 1, "mem": 1, "gpu": 3, "gpu:a100": 2, "gpu:v100": 1},
+        ),
+    ],
+)
+def test_squeue_suffices(node: str, tres: str, asked: str, share: dict[str, int]) -> None:
+    assert jobs.plain_alloc(row(node, tres, asked), ROOM) == {node: share}
+
+
+@pytest.mark.parametrize(
+    ("node", "tres", "asked", "sharing"),
+    [
+        ("plain,one", "cpu=4,mem=200M,node=2", "", "OK"),
+        ("unheard", "cpu=4,mem=200M,node=1", "", "OK"),
+        # GPUs were asked for, but the site does not count them.
+        ("one", "cpu=1,mem=1M,node=1", "gres:gpu:2", "OK"),
+        # Two types, and the sum only.
+        ("two", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3", "OK"),
+        # One of two kinds is counted.
+        ("one", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3,gres:shard:1", "OK"),
+        # A whole node: its GPUs come with it unasked.
+        ("one", "cpu=8,mem=1M,node=1", "", "NO"),
+        # Rounded.
+        ("plain", "cpu=1,mem=1.46G,node=1", "", "OK"),
+        ("plain", "mem=1M", "", "OK"),
+    ],
+)
+def test_scontrol_has_to_be_asked(node: str, tres: str, asked: str, sharing: str) -> None:
+    assert jobs.plain_alloc(row(node, tres, asked, sharing), ROOM) is None
+
+
+def test_a_whole_node_without_gpus_is_told_by_squeue() -> None:
+    assert jobs.plain_alloc(row("plain", "cpu=8,mem=1M,node=1", "", "NO"), ROOM) == {
+        "plain": {"cpu": 8, "mem": 1}
+    }
+
+
+def test_the_state_words_are_known() -> None:
+    known = {
+        word: jobs.state_of(replace(row("plain", "cpu=1"), state=word))
+        for word in (
+            "PENDING",
+            "SPECIAL_EXIT",
+            "CONFIGURING",
+            "SUSPENDED",
+            "COMPLETING",
+            "COMPLETED",
+            "TIMEOUT",
+        )
+    }
+
+    assert [state and state.value for state in known.values()] == [
+        "pending", "pending", "running", "running", "completing", None, None,
+    ]  # fmt: skip

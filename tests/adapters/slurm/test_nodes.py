@@ -1,0 +1,113 @@
+"""Nodes: which are up, and what they have."""
+
+import pytest
+
+from scheduler.adapters.slurm import nodes
+from scheduler.adapters.slurm.config import Config
+
+LINE = (
+    "NodeName=n1 Arch=x86_64 CoresPerSocket=4  CPUAlloc=3 CPUEfctv=14 CPUTot=16 CPULoad=0.12 AvailableFeatures=a,b"
+    " ActiveFeatures=a Gres=gpu:a100:4(S:0-1) NodeAddr=127.0.0.1 NodeHostName=h Port=1 Version=22.05.8"
+    " OS=Linux 6.1 #1 SMP @0  RealMemory=16000 AllocMem=701 FreeMem=23634 Sockets=2 Boards=1 CoreSpecCount=1"
+    " MemSpecLimit=512 State=MIXED ThreadsPerCore=2 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=x,y "
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "IDLE",
+        "MIXED",
+        "ALLOCATED",
+        "MIXED+PLANNED",
+        "IDLE+PLANNED",
+        "IDLE+CLOUD",
+        "MIXED+COMPLETING",
+        "ALLOCATED+COMPLETING",
+        "IDLE+POWERING_UP",
+        "IDLE+DYNAMIC_NORM",
+        "IDLE+REBOOT_REQUESTED",
+    ],
+)
+def test_nodes_that_take_new_jobs(state: str) -> None:
+    assert nodes.up(state)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        "DOWN",
+        "DOWN*",
+        "IDLE*",
+        "MIXED*",
+        "ALLOCATED*+DRAIN",
+        "IDLE+DRAIN",
+        "MIXED+DRAIN",
+        "IDLE+DRAINING",
+        "MIXED+FAIL",
+        "IDLE+MAINT",
+        "IDLE+MAINTENANCE",
+        "IDLE+RESERVED",
+        "IDLE+NOT_RESPONDING",
+        "IDLE+CLOUD+POWERED_DOWN",
+        "IDLE+POWERING_DOWN",
+        "IDLE+REBOOT_ISSUED",
+        "FUTURE",
+        "UNKNOWN",
+        "ERROR",
+        "IDLE+INVALID_REG",
+        "SOMETHING_NEW",
+    ],
+)
+def test_nodes_that_take_none(state: str) -> None:
+    assert not nodes.up(state)
+
+
+def test_what_the_system_keeps_for_itself_is_not_counted() -> None:
+    node, threads = nodes.decode_node(LINE, Config("c"))
+
+    assert node.total == {"cpu": 14, "mem": 15_488, "gpu": 4, "gpu:a100": 4}
+    assert node.features == {"a"}
+    assert threads == 2
+
+
+def test_an_older_slurm_has_no_word_for_effective_cpus() -> None:
+    node, _ = nodes.decode_node(LINE.replace("CPUEfctv=14 ", ""), Config("c"))
+
+    assert node.total["cpu"] == 16
+
+
+def test_free_texts_at_the_end_are_not_facts() -> None:
+    node, _ = nodes.decode_node(
+        f"{LINE}Comment=State=DOWN RealMemory=1\nReason=x\nState=DOWN [root@now]", Config("c")
+    )
+
+    assert node.up
+    assert node.total["mem"] == 15_488
+    assert node.state_reason == "x State=DOWN [root@now]"
+
+
+def test_a_line_break_in_a_reason_makes_no_new_node() -> None:
+    out = f"{LINE}Reason=one\ntwo\n{LINE.replace('n1', 'n2')}\n"
+
+    assert [nodes.name_of(record) for record in nodes.records(out, "NodeName")] == ["n1", "n2"]
+
+
+@pytest.mark.parametrize("out", ["garbage\n", LINE, "slurm error\n" + LINE + "\n"])
+def test_a_table_that_is_not_whole_is_an_error(out: str) -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        nodes.records(out, "NodeName")
+
+
+def test_no_nodes_are_no_records() -> None:
+    assert nodes.records("No nodes in the system\n", "NodeName") == []
+    assert nodes.records("", "NodeName") == []
+
+
+def test_partitions_of_whole_nodes_are_known() -> None:
+    line = "PartitionName=x Nodes=n[1-2] OverSubscribe={} State=UP TRES=cpu=1"
+
+    assert nodes.decode_partition(line.format("EXCLUSIVE"))[1]
+    assert not nodes.decode_partition(line.format("NO"))[1]
+    partition, _ = nodes.decode_partition("PartitionName=empty Nodes=(null) State=INACTIVE")
+    assert (partition.nodes, partition.state) == ((), "INACTIVE")

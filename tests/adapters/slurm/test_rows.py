@@ -1,0 +1,115 @@
+"""squeue's table: rows cannot be forged, lost or cut off unnoticed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.adapters.slurm import rows
+from scheduler.adapters.slurm.rows import Table
+
+OWN = (
+    "41_2|57|N/A|RUNNING|1|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|1|4|OK|"
+    "cpu=4,mem=200M,node=1,billing=4|N/A|gres:gpu:2|N/A|N/A|N/A|N/A|n3"
+)  # fmt: skip
+FREE = ["x", "ann", "None", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "train"]
+# What a user can write: anything but NUL, which ends a text in C.
+ANYTHING = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), max_size=60)
+
+
+def printed(table: Table, *free: list[str], own: str = OWN) -> str:
+    """What squeue prints for rows with these free texts."""
+    return "".join(f"{own}{table.mark}.{f'{table.mark}.'.join(texts)}{table.mark};\n" for texts in free)
+
+
+def test_a_row_decodes() -> None:
+    table = Table.fresh()
+    [record] = table.records(printed(table, FREE))
+    row = rows.decode(record)
+
+    assert (row.id, row.raw_id, row.array_id, row.het_id) == ("41_2", "57", "41", "")
+    assert (row.state, row.restarts, row.batch, row.requeue) == ("RUNNING", 2, True, False)
+    assert row.start is not None
+    assert row.start - row.submit == 4
+    assert (row.per_node, row.per_job, row.node_list) == ("gres:gpu:2", "", "n3")
+    assert (row.partitions, row.user, row.name, row.comment, row.account) == (("x",), "ann", "train", "", "")
+
+
+@given(st.lists(st.tuples(ANYTHING, ANYTHING, ANYTHING, ANYTHING), max_size=4))
+def test_whatever_users_write_comes_back_and_makes_no_other_rows(
+    texts: list[tuple[str, str, str, str]],
+) -> None:
+    table = Table.fresh()
+    free = [[*FREE[:6], account, wckey, "(null)", comment, name] for account, wckey, comment, name in texts]
+
+    found = [rows.decode(record) for record in table.records(printed(table, *free))]
+
+    assert [row.name for row in found] == [name for *_, name in texts]
+    for row, (account, wckey, comment, _) in zip(found, texts, strict=True):
+        assert row.account in {account, ""}
+        assert row.wckey in {wckey, ""}
+        assert row.comment in {comment, ""}
+        assert (row.id, row.user) == ("41_2", "ann")
+
+
+def test_a_mark_is_new_each_time_and_is_no_width() -> None:
+    marks = {Table.fresh().mark for _ in range(50)}
+
+    assert len(marks) == 50
+    assert all(mark[0].isalpha() and mark.isalnum() and len(mark) >= 10 for mark in marks)
+
+
+def test_the_mark_of_another_call_is_just_text() -> None:
+    old, table = Table.fresh(), Table.fresh()
+    name = f"x{old.mark};\n{OWN}{old.mark}."
+
+    [record] = table.records(printed(table, [*FREE[:-1], name]))
+
+    assert rows.decode(record).name == name
+
+
+def test_the_same_row_is_the_same_record_in_every_call() -> None:
+    first, second = Table.fresh(), Table.fresh()
+
+    assert first.records(printed(first, FREE)) == second.records(printed(second, FREE))
+
+
+@pytest.mark.parametrize("cut", [1, 2, 20, 80])
+def test_a_table_that_is_cut_off_is_an_error(cut: int) -> None:
+    table = Table.fresh()
+
+    with pytest.raises(ValueError, match="cut off"):
+        table.records(printed(table, FREE, FREE)[:-cut])
+
+
+def test_no_jobs_are_no_records() -> None:
+    assert Table.fresh().records("") == []
+
+
+def test_a_nul_is_an_error() -> None:
+    table = Table.fresh()
+    with pytest.raises(ValueError, match="NUL"):
+        table.records(printed(table, [*FREE[:-1], "a\x00b"]))
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (OWN.replace("|OK|", "|O|K|"), "24 and 11 fields"),
+        (OWN.replace("|OK|", "|"), "22 and 11 fields"),
+        (OWN.replace("2026-11-20T17:50:20", "N/A"), "no submit time"),
+        (OWN.replace("|1:00:00|", "|whenever|"), "no time limit"),
+        (OWN.replace("RUNNING|1|2", "RUNNING|high|2"), "high"),
+    ],
+)
+def test_a_row_with_a_wrong_field_is_an_error(own: str, words: str) -> None:
+    table = Table.fresh()
+    [record] = table.records(printed(table, FREE, own=own))
+
+    with pytest.raises(ValueError, match=words):
+        rows.decode(record)
+
+
+def test_a_fault_names_the_job_but_no_text_of_users() -> None:
+    assert rows.name_of("41_2|57|N/A|…") == "job 41_2"
+    assert rows.name_of("<script>|…") == "a job"
+    assert rows.name_of("") == "a job"

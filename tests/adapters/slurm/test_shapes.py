@@ -1,0 +1,110 @@
+"""What pending jobs ask for, read from recordings: the options given to sbatch are in record.py."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from scheduler.adapters.slurm.read import Reader
+from scheduler.model.jobs import ObservedJob, Request
+from tests.adapters.slurm.record import SHAPES
+from tests.adapters.slurm.replay import VERSIONS, Replay, scene
+
+
+def _jobs(version: str) -> Mapping[str, ObservedJob]:
+    replay = Replay(scene=scene(version, "busy"))
+    jobs = {job.id: job for job in Reader(replay).observe().jobs}
+    return {name: jobs[replay.scene.jobs[name]] for name in SHAPES}
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def jobs(request: pytest.FixtureRequest) -> Mapping[str, ObservedJob]:
+    return _jobs(str(request.param))
+
+
+def _nodes(count: int, cpu: int, mem: int, **gres: int) -> Request:
+    named = {name.replace("_", ":"): amount for name, amount in gres.items()}
+    return Request(nodes=count, per_node={"cpu": cpu, "mem": mem, **named})
+
+
+# A node has 8 CPUs and 8 GPUs; a job without --mem gets 1000 MB per CPU.
+WANTED = {
+    "tasks": Request(spread={"cpu": 30, "mem": 1500}),
+    # Rule 3: two tasks of three CPUs on each of three nodes; a CPU here and two there would be no use.
+    "tasks_of_cpus": _nodes(3, 6, 6000),
+    "tasks_mem_per_node": _nodes(2, 6, 4000),
+    "one_task": _nodes(1, 4, 2500),
+    "nodes": _nodes(3, 4, 4000),
+    "node_range": _nodes(2, 2, 2000),
+    "up_to_nodes": _nodes(4, 2, 2000),
+    "one_node": _nodes(1, 6, 6000),
+    "tasks_per_node": _nodes(4, 4, 4000),
+    "gres": _nodes(2, 1, 1000, gpu=2),
+    "gres_without_count": _nodes(1, 1, 1000, gpu=1),
+    "gpus_per_node": _nodes(2, 1, 1000, gpu=1, gpu_v100=1),
+    "gpus": Request(spread={"cpu": 1, "mem": 1000, "gpu": 12}),
+    "typed_gpus": Request(spread={"cpu": 1, "mem": 1000, "gpu": 4, "gpu:a100": 4}),
+    "gpus_on_nodes": _nodes(2, 1, 1000, gpu=3),
+    "gpus_per_task": _nodes(1, 3, 3000, gpu=6),
+    "cpus_and_mem_per_gpu": Request(spread={"cpu": 8, "mem": 1200, "gpu": 4}),
+    "named_nodes": Request(nodes=2, per_node={"cpu": 3, "mem": 3000}, only_nodes=frozenset({"n1", "n3"})),
+    "excluded": Request(nodes=2, per_node={"cpu": 1, "mem": 1000}, not_nodes=frozenset({"n1", "n3"})),
+    "exclusive": Request(nodes=1, per_node={"cpu": 4, "mem": 4000}, exclusive=True),
+    "exclusive_user": Request(nodes=1, per_node={"cpu": 2, "mem": 2000}, exclusive=True),
+    "all_memory": Request(nodes=1, per_node={"cpu": 1}, exclusive=True),
+    "and": Request(nodes=1, per_node={"cpu": 1, "mem": 1000}, features=frozenset({"ib", "new"})),
+    "preferred": _nodes(1, 1, 1000),
+    "mincpus": _nodes(2, 4, 4000),
+    "two_partitions": _nodes(1, 4, 4000),
+    "whole": Request(nodes=1, per_node={"cpu": 1, "mem": 1000}, exclusive=True),
+    "unlimited": _nodes(1, 1, 1000),
+    "long": _nodes(1, 1, 1000),
+}
+
+UNPLANNABLE = {
+    "gpus_per_socket": "GPUs per socket",
+    "more_than_named": "further nodes besides those it names",
+    "or": "the constraint old|new",
+    "counted": "the constraint [old*1&new*1]",
+    "neighbours": "neighbouring nodes",
+    "switches": "a number of switches",
+}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_a_request_is_what_was_asked_for(jobs: Mapping[str, ObservedJob], name: str) -> None:
+    assert jobs[name].request == WANTED[name]
+    assert jobs[name].unplannable == ""
+
+
+@pytest.mark.parametrize("name", UNPLANNABLE)
+def test_what_a_request_cannot_say_makes_the_job_unplannable(
+    jobs: Mapping[str, ObservedJob], name: str
+) -> None:
+    assert UNPLANNABLE[name] in jobs[name].unplannable
+    assert jobs[name].request is not None
+
+
+def test_every_recorded_shape_is_looked_at() -> None:
+    assert set(WANTED) | set(UNPLANNABLE) == set(SHAPES)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_constraint_that_is_not_understood_is_in_no_feature(version: str) -> None:
+    assert {
+        job.request.features
+        for name, job in _jobs(version).items()
+        if name in {"or", "counted"} and job.request
+    } == {frozenset()}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_on_cores_of_two_threads_cpus_are_asked_for_in_twos(version: str) -> None:
+    replay = Replay(scene=scene(version, "busy"))
+    replay.edit = lambda name, text: (
+        text.replace("ThreadsPerCore=1", "ThreadsPerCore=2") if name == "nodes" else text
+    )
+    jobs = {job.name: job.request for job in Reader(replay).observe().jobs}
+
+    assert jobs["excluded"] == Request(
+        nodes=2, per_node={"cpu": 2, "mem": 2000}, not_nodes=frozenset({"n1", "n3"})
+    )
