@@ -8,6 +8,7 @@ from console.settings.env import BASE_DIR, choice, env, home, number
 from console.settings.logs import configure_logging
 
 HOME = home()
+PROJECT_DIR = BASE_DIR
 
 INSTALLED_APPS = [
     "console.core",

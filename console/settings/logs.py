@@ -1,15 +1,23 @@
 """Structured logs on stderr: words for a person at a terminal, JSON for a log collector (`LOG_JSON=1`)."""
 
 import logging.config
+from typing import Any
 
 import structlog
 
-QUIET = ("django.utils.autoreload", "celery.app.trace", "celery.worker.strategy", "celery.beat", "kombu", "axes")
+QUIET = (
+    "django.utils.autoreload",
+    "celery.app.trace",
+    "celery.worker.strategy",
+    "celery.beat",
+    "kombu",
+    "axes",
+)
 
 
 def configure_logging(*, json: bool, level: str) -> None:
     """Send structlog and the standard library's loggers through one renderer."""
-    shared = [
+    shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,

@@ -9,7 +9,7 @@ Per kind of action, in this order: put beneficiaries first in line, send checkpo
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 
@@ -33,6 +33,9 @@ STAGES = (
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
 )
+SETTLE = timedelta(seconds=2)
+"""Slurm loses a job that starts again in the clock second of its requeue (seen on 22.05.8: slurmd takes it for the run
+that it is still ending, and the job fails)."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
 
@@ -80,7 +83,7 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
     others: list[PlannedAction] = list(plan.actions.all())
     if action.kind == ActionKind.RELEASE:
         over = bool(plan.undo_reason) or plan.started_at is not None
-        return over and not _stop_pending(action, others)
+        return over and not _stop_pending(action, others, now)
     if action.kind == ActionKind.RESTORE_PRIORITY:
         return True
     if plan.undo_reason or plan.started_at:
@@ -88,13 +91,16 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
     return all(other.state not in UNFINISHED for other in others if other.order < action.order)
 
 
-def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction]) -> bool:
-    """Whether the stop (or hold) that this release takes back has not been seen to have worked yet."""
+def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction], now: datetime) -> bool:
+    """Whether the stop (or hold) that this release takes back was not seen to have worked, or only just now."""
     stops = {ActionKind.REQUEUE_HOLD, ActionKind.HOLD}
     return any(
         other.job_id == release.job_id
         and other.kind in stops
-        and other.state in (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+        and (
+            other.state in (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+            or (other.issued_at is not None and now - other.issued_at < SETTLE)
+        )
         for other in others
     )
 

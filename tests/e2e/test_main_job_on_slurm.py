@@ -182,6 +182,8 @@ def test_the_checkpoint_signal_comes_a_grace_time_before_the_stop(driver: Driver
     resumed = list(driver.slurm.work.rglob(f"epoch.{low}.resumed"))
     assert resumed[0].read_text().strip() == "resumed from 41"
     signal, stop = (PlannedAction.objects.get(kind=kind) for kind in ("signal", "requeue_hold"))
+    assert signal.issued_at
+    assert stop.issued_at
     assert (stop.issued_at - signal.issued_at).total_seconds() >= 1.5
 
 

@@ -60,7 +60,7 @@ class Command(BaseCommand):
         """Start a private Slurm, then the console attached to it: settings are read once, so in a child."""
         from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
-        home = Path(os.environ.get("GIVEWAY_HOME") or settings.BASE_DIR / "var" / "slurm")
+        home = Path(os.environ.get("GIVEWAY_HOME") or settings.PROJECT_DIR / "var" / "slurm")
         home.mkdir(parents=True, exist_ok=True)
         _listen_for_the_end()
         try:

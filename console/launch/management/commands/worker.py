@@ -5,7 +5,6 @@ import warnings
 from typing import Any
 
 from celery.beat import EmbeddedService
-from celery.platforms import SecurityWarning
 from django.core.management.base import BaseCommand
 
 from console.celery import app
@@ -18,8 +17,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         # As root (a private Slurm needs it) Celery warns of pickled messages; ours are JSON, from this process alone.
-        warnings.filterwarnings("ignore", category=SecurityWarning)
-        timer = EmbeddedService(app, thread=True)
+        warnings.filterwarnings("ignore", message="(?s).*superuser privileges", module="celery.platforms")
+        timer: Any = EmbeddedService(app, thread=True)
         worker = app.Worker(
             pool="solo",
             concurrency=1,

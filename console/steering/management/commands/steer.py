@@ -35,7 +35,9 @@ class Command(BaseCommand):
         for line in report.lines:
             self.stdout.write(line)
         if report.fault and once:
-            raise CommandError(f"The cluster cannot be observed, so nothing was done: {report.fault}", returncode=1)
+            raise CommandError(
+                f"The cluster cannot be observed, so nothing was done: {report.fault}", returncode=1
+            )
         if not report.lines and not report.fault:
             self.stdout.write("nothing is waiting")
         return False
