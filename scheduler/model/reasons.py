@@ -27,6 +27,7 @@ class Reason(StrEnum):
     ENDING = "ending"
     OTHER_PLACE = "other_place"
     NOT_NEEDED = "not_needed"
+    NOT_ENOUGH = "not_enough"
 
 
 SENTENCES: dict[Reason, str] = {
@@ -50,4 +51,5 @@ SENTENCES: dict[Reason, str] = {
     Reason.ENDING: "Is ending already.",
     Reason.OTHER_PLACE: "Stopping it would not help: its room is elsewhere.",
     Reason.NOT_NEEDED: "Not needed.",
+    Reason.NOT_ENOUGH: "Stopping it, even with all the others, would not make enough room.",
 }

@@ -18,21 +18,23 @@ def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Rea
     for place in nearest:
         for runner in place.runners:
             if runner.job.id not in victims and runner.alive:
-                here = decision.action is DecisionKind.PREEMPT and place.node.name in chosen
-                reason = why(runner, reach, here=here)
+                here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
+                otherwise = here if decision.action is DecisionKind.PREEMPT else Reason.NOT_ENOUGH
+                reason = why(runner, reach, otherwise)
                 result.setdefault(runner.job.id, PassedOver(runner.job.id, reason))
         if len(result) >= _MOST:
             break
     return tuple(result.values())[:_MOST]
 
 
-def why(runner: Runner, reach: Reach, *, here: bool) -> Reason:
-    """Why a pending job leaves a running one alone; `here`: it is on a node that the pending job gets."""
+def why(runner: Runner, reach: Reach, otherwise: Reason) -> Reason:
+    """Why a pending job leaves a running one alone that is alive; `otherwise`: when it might have stopped
+    it."""
     if reach.class_of(runner.first, runner.second) is None:
         return Reason.SAME_BAND if _lower_in_band(runner, reach) else Reason.EQUAL_OR_HIGHER
     if runner.spared:
         return Reason(runner.spared)
-    return Reason.NOT_NEEDED if here else Reason.OTHER_PLACE
+    return otherwise
 
 
 def _lower_in_band(runner: Runner, reach: Reach) -> bool:

@@ -8,19 +8,20 @@ On one node the victims are chosen in the document's order (¶95-¶97, ¶121):
    whatever resources are asked.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import islice
 
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Candidate, Place, Runner, Universe, harm_of
+from scheduler.preemption.universe import Candidate, Place, Runner, harm_of
 
 Cost = tuple[tuple[int, int, int], ...]
 """Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
 stands."""
 
-Gone = frozenset[Runner]
+Gone = Set[Runner]
 NOBODY: Gone = frozenset()
 
 
@@ -67,19 +68,25 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     short = _missing(place, shape, gone)
     if not short:
         return FREE
-    taken: list[Candidate] = []
+    taken = _take(short, (c for c in candidates if c[4].alive and c[4] not in gone) if gone else candidates)
+    return None if taken is None else _priced(_give_back(taken, short))
+
+
+def _take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candidate] | None:
+    """Step 1 above; None when all candidates are not enough. Afterwards `short` is negative by what is
+    left over."""
+    taken = []
+    rest = 1
     for candidate in candidates:
-        runner = candidate[4]
-        if not runner.alive or runner in gone:
+        if not candidate[4].alive:
             continue
         taken.append(candidate)
         gives = candidate[5]
-        enough = True
-        for name in short:
-            rest = short[name] = short[name] - gives.get(name, 0)
-            enough = enough and rest <= 0
-        if enough:
-            return _priced(_give_back(taken, short))
+        for name, missing in short.items():
+            rest = short[name] = missing - gives.get(name, 0)
+        # With one resource short (the usual case) `rest` says it all.
+        if rest <= 0 and (len(short) == 1 or all(missing <= 0 for missing in short.values())):
+            return taken
     return None
 
 
@@ -105,11 +112,13 @@ def _give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]
     kept = []
     for candidate in reversed(taken):
         gives = candidate[5]
-        if all(rest + gives.get(name, 0) <= 0 for name, rest in short.items()):
+        for name, rest in short.items():
+            if rest + gives.get(name, 0) > 0:
+                kept.append(candidate)
+                break
+        else:
             for name in short:
                 short[name] += gives.get(name, 0)
-        else:
-            kept.append(candidate)
     return kept
 
 
@@ -144,24 +153,27 @@ def cost_of(classed: Iterable[tuple[int, int]]) -> Cost:
     return tuple(result)
 
 
-def in_reach(universe: Universe, place: Place, shape: Shape, reach: Reach) -> Iterable[Candidate]:
-    """A pending job's candidates on a node: all of its first tier, then its second (spec 1.4)."""
-    ordered = universe.candidates_at(place, shape.harm)
-    return by_tier(ordered, reach)
+def by_tier(ordered: list[Candidate], reach: Reach) -> Iterator[Candidate]:
+    """A pending job's candidates out of all in the first axis' order: its first tier, then its second
+    (spec 1.4)."""
+    yield from first_tier(ordered, reach)
+    yield from second_tier(ordered, reach)
 
 
-def by_tier(ordered: list[Candidate], reach: Reach) -> Iterable[Candidate]:
-    """Candidates of the first axis' order, cut and re-ordered for a pending job."""
-    first = [candidate for candidate in ordered if candidate[0] < reach.first_floor]
-    if reach.second_floor is None:
-        return first
-    second = [
-        (SECOND_TIER + c[4].second, *c[1:])
-        for c in ordered
-        if c[0] == reach.first and c[4].second < reach.second_floor
-    ]
+def first_tier(ordered: list[Candidate], reach: Reach) -> Iterable[Candidate]:
+    """The candidates of the first tier alone, the first to go first."""
+    return islice(ordered, bisect_left(ordered, (reach.first_floor,)))
+
+
+def second_tier(ordered: list[Candidate], reach: Reach) -> list[Candidate]:
+    """The candidates of the second tier alone, the first to go first."""
+    floor = reach.second_floor
+    if floor is None:
+        return []
+    equals = islice(ordered, bisect_left(ordered, (reach.first,)), bisect_left(ordered, (reach.first + 1,)))
+    second = [(SECOND_TIER + c[4].second, *c[1:]) for c in equals if c[4].second < floor]
     second.sort()
-    return chain(first, second)
+    return second
 
 
 def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Price:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Price, in_reach, price, price_without_victims
+from scheduler.preemption.offers import Offers, Pricer
+from scheduler.preemption.pricing import Price, first_tier, price, price_without_victims, second_tier
 from scheduler.preemption.ranking import Reach
-from scheduler.preemption.several import Room, Together
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.several import Room, Together, highest_class, is_needed
+from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.universe import Place, Universe
 
@@ -29,22 +30,22 @@ class Search:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._pools: dict[Shape, Pool] = {}
-        self._without: dict[tuple[Shape, bool], Offers] = {}
-        self._first_tier: dict[Shape, Offers] = {}
-        self._both_tiers: dict[tuple[Shape, Reach], Offers] = {}
-        self._failed: dict[Shape, int] = {}
+        self._without: dict[tuple[ShapeKey, bool], Offers] = {}
+        self._first_tier: dict[ShapeKey, Offers] = {}
+        self._both_tiers: dict[tuple[ShapeKey, Reach], Offers] = {}
+        self._failed: dict[ShapeKey, int] = {}
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
         """Room without stopping anybody, counting what is coming or not."""
         if not shape.count:
             pool = self._pool(shape)
             return pool.placement(coming=coming) if pool.fits(coming=coming) else None
-        offers = self._without.get((shape, coming))
+        offers = self._without.get((shape.each, coming))
         if offers is None:
             offers = Offers(
                 self._universe, shape.places, lambda place: price_without_victims(place, shape, coming)
             )
-            self._without[shape, coming] = offers
+            self._without[shape.each, coming] = offers
         found = offers.cheapest(shape.count)
         return placed(shape, [place for place, _ in found]) if len(found) == shape.count else None
 
@@ -84,7 +85,7 @@ class Search:
             found = offers.cheapest(shape.count)
         if len(found) < shape.count:
             return None
-        if shape.count > 1 and self._universe.spanning:
+        if shape.count > 1 and is_needed(self._universe, reach, highest_class(found)):
             return Together(self._universe, shape, reach, offers).room(found)
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
@@ -92,7 +93,7 @@ class Search:
 
     def _first(self, shape: Shape) -> Offers:
         """Prices by the order of the first axis, in which nobody is out of reach: the caller cuts it off."""
-        offers = self._first_tier.get(shape)
+        offers = self._first_tier.get(shape.each)
         if offers is None:
             universe = self._universe
             offers = Offers(
@@ -100,21 +101,32 @@ class Search:
                 shape.places,
                 lambda place: price(place, shape, universe.candidates_at(place, shape.harm)),
             )
-            self._first_tier[shape] = offers
+            self._first_tier[shape.each] = offers
         return offers
 
     def _both(self, wanted: Wanted) -> Offers:
-        offers = self._both_tiers.get((wanted.shape, wanted.reach))
+        offers = self._both_tiers.get((wanted.shape.each, wanted.reach))
         if offers is None:
-            universe, shape, reach = self._universe, wanted.shape, wanted.reach
-            offers = Offers(
-                universe,
-                shape.places,
-                lambda place: price(place, shape, in_reach(universe, place, shape, reach)),
-                since=self._failed.get(shape),
-            )
-            self._both_tiers[shape, reach] = offers
+            shape, reach = wanted.shape, wanted.reach
+            since = self._failed.get(shape.each)
+            offers = Offers(self._universe, shape.places, self._pricer(wanted), since)
+            self._both_tiers[shape.each, reach] = offers
         return offers
+
+    def _pricer(self, wanted: Wanted) -> Pricer:
+        """Prices by both tiers: on a node where the first is enough, the second changes nothing."""
+        universe, shape, reach = self._universe, wanted.shape, wanted.reach
+        first = self._first(shape)
+
+        def by_both(place: Place) -> Price | None:
+            known = first.price(place)
+            if known is not None and (not known.cost or known.cost[0][0] < reach.first_floor):
+                return known
+            ordered = universe.candidates_at(place, shape.harm)
+            second = second_tier(ordered, reach)
+            return price(place, shape, chain(first_tier(ordered, reach), second)) if second else None
+
+        return by_both
 
     def _note_failure(self, wanted: Wanted) -> None:
         """Remember from where in the log on a node could serve this shape again.
@@ -126,7 +138,7 @@ class Search:
         """
         ranking = self._universe.ranking
         if wanted.shape.count == 1 and not (ranking.two_axes and ranking.bands):
-            self._failed[wanted.shape] = len(self._universe.log)
+            self._failed[wanted.shape.each] = len(self._universe.log)
 
     def _pool(self, shape: Shape) -> Pool:
         pool = self._pools.get(shape)

@@ -13,14 +13,15 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Gone, Price, by_tier, cost_of_runners, price
+from scheduler.preemption.pricing import Price, by_tier, cost_of_runners, price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Candidate, Place, Runner, Universe
+from scheduler.preemption.universe import Place, Runner, Universe
 
-MOST_FOR_SECOND_ATTEMPT = 2000
+MOST_FOR_SECOND_ATTEMPT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,52 +44,55 @@ class Together:
 
     def room(self, cheapest: Sequence[tuple[Place, Price]]) -> Room:
         """The better of the attempts."""
-        dearest = cheapest[-1][1].cost[0][0]
+        dearest = highest_class(cheapest)
         attempts = [self._trimmed(self._one_by_one(dearest))]
         everybody = self._everybody(dearest)
-        if len(everybody) <= MOST_FOR_SECOND_ATTEMPT:
+        if everybody is not None:
             attempts.append(self._trimmed(everybody))
         return min(attempts, key=_harm)
 
-    def _one_by_one(self, dearest: int) -> frozenset[Runner]:
+    def _one_by_one(self, dearest: int) -> set[Runner]:
         """Step 2: the victims."""
         shape = self._shape
-        alone = list(self._offers.cheapest(2 * shape.count + 8, dearest + 1))
-        gone: frozenset[Runner] = frozenset()
-        again: dict[int, Price | None] = {}
+        heap = [
+            (known.cost, len(known.victims), place.order, 0, known.victims)
+            for place, known in self._offers.cheapest(2 * shape.count + 8, dearest + 1)
+        ]
+        heapify(heap)
+        stamps: dict[int, int] = {}
         chosen: set[int] = set()
-        for _ in range(shape.count):
-            best = self._next(alone, again, chosen)
-            chosen.add(best[0])
-            gone |= frozenset(best[1].victims)
-            for place in _touched(best[1].victims):
+        gone: set[Runner] = set()
+        while len(chosen) < shape.count:
+            _, _, order, stamp, victims = heappop(heap)
+            if order in chosen or stamp != stamps.get(order, 0):
+                continue
+            chosen.add(order)
+            gone.update(victims)
+            for place in _touched(victims):
                 if place.order in self._allowed and place.order not in chosen:
-                    again[place.order] = self._price(place, dearest, gone)
+                    known = self._price(place, dearest, gone)
+                    stamp = stamps[place.order] = stamps.get(place.order, 0) + 1
+                    if known is not None:
+                        heappush(heap, (known.cost, len(known.victims), place.order, stamp, known.victims))
         return gone
 
-    def _next(
-        self, alone: list[tuple[Place, Price]], again: dict[int, Price | None], chosen: set[int]
-    ) -> tuple[int, Price]:
-        """The cheapest node not chosen yet; nodes priced again count with their new price."""
-        fresh = ((order, known) for order, known in again.items() if known is not None)
-        old = ((place.order, known) for place, known in alone if place.order not in again)
-        left = ((order, known) for order, known in (*fresh, *old) if order not in chosen)
-        return min(left, key=lambda entry: (entry[1].cost, len(entry[1].victims), entry[0]))
-
-    def _price(self, place: Place, dearest: int, gone: Gone) -> Price | None:
+    def _price(self, place: Place, dearest: int, gone: set[Runner]) -> Price | None:
         ordered = by_tier(self._universe.candidates_at(place, self._shape.harm), self._reach)
-        return price(place, self._shape, _up_to(ordered, dearest), gone)
+        return price(place, self._shape, (c for c in ordered if c[0] <= dearest), gone)
 
-    def _everybody(self, dearest: int) -> frozenset[Runner]:
-        """Step 3: all candidates up to the class, on nodes where the job may run."""
-        ordered = by_tier(self._universe.candidates(self._shape.harm), self._reach)
-        allowed = self._allowed
-        runners = (candidate[4] for candidate in _up_to(ordered, dearest))
-        return frozenset(
-            runner for runner in runners if any(place.order in allowed for place, _ in runner.parts)
-        )
+    def _everybody(self, dearest: int) -> set[Runner] | None:
+        """Step 3: all candidates up to the class, on nodes where the job may run; None when they are too
+        many."""
+        result: set[Runner] = set()
+        for candidate in by_tier(self._universe.candidates(self._shape.harm), self._reach):
+            runner = candidate[4]
+            if candidate[0] > dearest or len(result) > MOST_FOR_SECOND_ATTEMPT:
+                break
+            if runner.alive and any(place.order in self._allowed for place, _ in runner.parts):
+                result.add(runner)
+        return result if len(result) <= MOST_FOR_SECOND_ATTEMPT else None
 
-    def _trimmed(self, victims: frozenset[Runner]) -> Room:
+    def _trimmed(self, victims: set[Runner]) -> Room:
         """Step 4, and the nodes: those that victims leave, then free ones."""
         shape = self._shape
         free = [place for place, known in self._offers.cheapest(shape.count) if not known.victims]
@@ -113,11 +117,23 @@ class Together:
         return Room(tuple(chosen), cost_of_runners(gone, shape, self._reach))
 
     def _fits(self, place: Place, gone: set[Runner]) -> bool:
-        return price(place, self._shape, (), frozenset(r for r in place.runners if r in gone)) is not None
+        return price(place, self._shape, (), gone) is not None
 
 
-def _up_to(ordered: Iterable[Candidate], dearest: int) -> list[Candidate]:
-    return [candidate for candidate in ordered if candidate[4].alive and candidate[0] <= dearest]
+def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
+    """The highest class of victim among nodes that are given the cheapest first, the last of them not for
+    free."""
+    return cheapest[-1][1].cost[0][0]
+
+
+def is_needed(universe: Universe, reach: Reach, dearest: int) -> bool:
+    """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several
+    nodes."""
+    for runner in universe.spanning:
+        own_class = reach.class_of(runner.first, runner.second)
+        if runner.alive and own_class is not None and own_class <= dearest:
+            return True
+    return False
 
 
 def _touched(runners: Iterable[Runner]) -> list[Place]:

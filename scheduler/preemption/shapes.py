@@ -13,12 +13,14 @@ ShapeKey = tuple[object, ...]
 class Shape:
     """A request against one universe.
 
-    `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now,
+    `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now.
+    `each`: equal for shapes that ask the same of a node, however many of them.
     `harm`: the resource that lost work is counted in ("" when only running time counts).
     `ever`: whether the whole partition, empty and repaired, could hold it.
     """
 
     count: int
+    each: ShapeKey
     wants: tuple[tuple[str, int], ...]
     exclusive: bool
     places: tuple[Place, ...]
@@ -54,6 +56,7 @@ class Shapes:
         order = universe.snapshot.partition.victim_order
         return Shape(
             count=request.nodes,
+            each=_key(request)[1:],
             wants=wants,
             exclusive=request.exclusive,
             places=tuple(place for place in suitable if place.node.up),

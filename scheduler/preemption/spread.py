@@ -14,6 +14,7 @@ from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe
 
 Amounts = dict[str, int]
+_NONE: Amounts = {}
 
 
 class Pool:
@@ -63,21 +64,26 @@ class Pool:
         return None
 
     def placement(self, coming: bool) -> dict[str, Amounts]:
-        """Where to take it from: nodes in order, typed resources first, which count for their plain ones
-        too."""
+        """Where to take it from: typed resources first, which count for their plain ones too; then as far as
+        possible on the same nodes, then on others, in their order.
+        """
+        self._catch_up()
         left = dict(self.shape.wants)
-        rooms = [(place.node.name, self.room(place, coming)) for place in self.places.values()]
-        result: dict[str, Amounts] = {}
+        result: dict[int, Amounts] = {}
         for name in sorted(left, key=lambda name: (":" not in name, name)):
             base = name.partition(":")[0]
             together = [name, base] if base != name and base in left else [name]
-            for node, have in rooms:
-                amount = min(left[name], *(have.get(each, 0) for each in together))
-                for each in together if amount else ():
-                    add(result.setdefault(node, {}), {each: amount})
-                    have[each] -= amount
-                    left[each] -= amount
-        return {node: result[node] for node, _ in rooms if node in result}
+            for order in [*sorted(result), *self._each]:
+                if not left[name]:
+                    break
+                have, taken = self._each[order][coming], result.get(order, _NONE)
+                amount = min(left[name], *(have.get(each, 0) - taken.get(each, 0) for each in together))
+                if amount > 0:
+                    part = result.setdefault(order, {})
+                    for each in together:
+                        part[each] = part.get(each, 0) + amount
+                        left[each] -= amount
+        return {self.places[order].node.name: result[order] for order in sorted(result)}
 
     def room(
         self,
@@ -92,11 +98,13 @@ class Pool:
         """
         if self.shape.exclusive and (place.holders > leaving or (place.ending and not coming)):
             return {}
-        have = {name: place.free.get(name, 0) for name, _ in self.shape.wants}
-        for more in (place.coming if coming else {}, extra or {}):
-            for name in have:
-                have[name] += more.get(name, 0)
-        return {name: max(0, amount) for name, amount in have.items()}
+        free, more = place.free, place.coming if coming else _NONE
+        have = {}
+        for name, _ in self.shape.wants:
+            amount = free.get(name, 0) + more.get(name, 0) + (extra.get(name, 0) if extra else 0)
+            if amount > 0:
+                have[name] = amount
+        return have
 
     def _useful(self, runner: Runner) -> bool:
         """Whether it holds anything wanted on a node that counts."""

@@ -75,6 +75,8 @@ class Tally:
         add(self.held, other.held)
 
 
+_NOTHING = weight(None)
+
 Candidate = tuple[int, int, int, int, Runner, Amounts]
 """A runner as a victim on one node: class, harm, seconds run, order, itself, what it gives there."""
 
@@ -99,7 +101,8 @@ class Universe:
         self.runners: list[Runner] = []
         self.tallies: dict[tuple[int, int], Tally] = {}
         self.coming = False
-        self.spanning = 0
+        self.spanning: list[Runner] = []
+        self.stoppable = 0
         self._ordered: dict[str, list[Candidate]] = {}
         self._at: dict[tuple[int, str], list[Candidate]] = {}
         held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
@@ -117,7 +120,7 @@ class Universe:
                 place.ending += 1
             self.coming = self.coming or bool(job.alloc)
             return
-        first, second = (weight(None),) * 2 if job.id in demoted else self.ranking.weights(job)
+        first, second = (_NOTHING, _NOTHING) if job.id in demoted else self.ranking.weights(job)
         ran = max(0, self.snapshot.now - (job.start or 0))
         spared = "" if job.preemptable else "protected"
         spared = spared or ("exempt" if ran < self.snapshot.partition.exempt_s else "")
@@ -133,7 +136,9 @@ class Universe:
         if spared:
             tally.spared += 1
         else:
-            self.spanning += len(runner.parts) > 1
+            if len(runner.parts) > 1:
+                self.spanning.append(runner)
+            self.stoppable += 1
             tally.change(runner, 1)
 
     # --- Changes ------------------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ class Universe:
     def stop(self, runner: Runner) -> None:
         """Stop a running job: its room is free for whoever is decided next."""
         runner.alive = False
-        self.spanning -= len(runner.parts) > 1
+        self.stoppable -= 1
         self.tallies[runner.first, runner.second].change(runner, -1)
         for place, amounts in runner.parts:
             add(place.free, amounts)
@@ -172,14 +177,16 @@ class Universe:
     # --- Candidates ---------------------------------------------------------------------------------------
 
     def candidates(self, harm: str) -> list[Candidate]:
-        """Everybody who may be stopped at all, the first to go first, as the first axis alone orders them."""
+        """Everybody who may be stopped at all, the first to go first, as the first axis alone orders them.
+
+        Some of those who are stopped already may still be in the list.
+        """
         ordered = self._ordered.get(harm)
         if ordered is None:
             stoppable = (runner for runner in self.runners if not runner.spared)
-            ordered = sorted(self._candidate(runner, {}, harm) for runner in stoppable)
-        else:
-            ordered = [candidate for candidate in ordered if candidate[4].alive]
-        self._ordered[harm] = ordered
+            ordered = self._ordered[harm] = sorted(self._candidate(runner, {}, harm) for runner in stoppable)
+        elif len(ordered) > 2 * self.stoppable:
+            ordered = self._ordered[harm] = [candidate for candidate in ordered if candidate[4].alive]
         return ordered
 
     def candidates_at(self, place: Place, harm: str) -> list[Candidate]:

@@ -6,24 +6,23 @@ from scheduler.model.jobs import Job
 from scheduler.model.policy import Mode
 from scheduler.priority.levels import weight
 
-_PARTS = re.compile(r"([0-9]+)")
+_NUMBER = re.compile("[0-9]+")
 
-NaturalKey = tuple[tuple[int, int, str], ...]
+NaturalKey = tuple[str, str]
 OrderKey = tuple[int, int, int, NaturalKey]
 
 
 def natural(text: str) -> NaturalKey:
     """An order of ids and names in which numbers count as numbers: `n2` before `n10`, `7_2` before `7_10`."""
-    parts = _PARTS.split(text)
-    keys = (_number(part) if i % 2 else (0, 0, part) for i, part in enumerate(parts))
     # Leading zeros make different texts equal as numbers ("n1", "n01"): the text itself decides then.
-    return (*keys, (2, 0, text))
+    return _NUMBER.sub(_by_length, text), text
 
 
-def _number(digits: str) -> tuple[int, int, str]:
-    """As the number itself sorts, whatever its length (a number of 5000 digits cannot be an `int` here)."""
-    significant = digits.lstrip("0")
-    return 1, len(significant), significant
+def _by_length(number: re.Match[str]) -> str:
+    """A number as a text that sorts as the number does: its length comes first. It still sorts as a digit
+    would."""
+    significant = number[0].lstrip("0")
+    return f"0{chr(len(significant))}{significant}"
 
 
 def ranks(mode: Mode, job: Job) -> tuple[int, int]:

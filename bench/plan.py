@@ -1,0 +1,184 @@
+"""How long planning takes and how much memory it needs, as the partition grows: `python -m bench.plan`.
+
+Prints two Markdown tables: one urgent job over ever more running jobs, and one cycle of 10,000 running
+and 1,000 pending jobs. Times are medians (of processor time) of several plans of the same snapshot in one
+process; what counts is how they grow, so each is also given as a ratio to the row above. Memory is what
+Python allocates at most while planning.
+"""
+
+import argparse
+import gc
+import random
+import statistics
+import time
+import tracemalloc
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from scheduler.model.jobs import Job, JobState, Level, Request
+from scheduler.model.nodes import Node
+from scheduler.model.plan import DecisionKind, Plan
+from scheduler.model.policy import Mode
+from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.preemption.planner import plan
+
+NOW = 1_700_000_000
+CPUS = 8
+TWO_NODES = 20
+LEVELS: tuple[Level, ...] = (0, 1, 2, 3, None)
+SEED = 20_240_229
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one snapshot took: seconds (median), bytes (peak), and what was decided."""
+
+    seconds: float
+    peak: int
+    made: Plan
+
+
+def full_partition(running: int, seed: int = SEED) -> tuple[list[Node], list[Job]]:
+    """So many running jobs on nodes of 8 CPUs that they fill; levels and ages at random.
+
+    One CPU each; every 20th job has one more on another node.
+    """
+    chance = random.Random(seed)
+    slots_needed = running + len(range(0, running, TWO_NODES))
+    nodes = [
+        Node(f"n{i}", up=True, total={"cpu": CPUS, "mem": 64_000}) for i in range(-(-slots_needed // CPUS))
+    ]
+    slots = deque(node.name for node in nodes for _ in range(CPUS))
+    share = {"cpu": 1, "mem": 4_000}
+    jobs = [
+        Job(
+            id=str(1000 + i),
+            name=f"train{i}",
+            state=JobState.RUNNING,
+            user=f"user{i % 97}",
+            user_level=chance.choice(LEVELS[1:]),
+            task_level=chance.choice(LEVELS),
+            submit=NOW - 200_000,
+            start=NOW - chance.randrange(60, 100_000),
+            alloc={slots.popleft(): share} | ({slots.pop(): share} if i % TWO_NODES == 0 else {}),
+        )
+        for i in range(running)
+    ]
+    return nodes, jobs
+
+
+def urgent(
+    job_id: str, request: Request, user_level: Level = 0, task_level: Level = 0, waited: int = 0
+) -> Job:
+    """A pending job."""
+    return Job(
+        id=job_id,
+        name="eval",
+        state=JobState.PENDING,
+        user="urgent",
+        user_level=user_level,
+        task_level=task_level,
+        submit=NOW - waited,
+        request=request,
+    )
+
+
+def one_urgent_job(running: int, request: Request) -> Snapshot:
+    """A full partition and one job at the top of it."""
+    nodes, jobs = full_partition(running)
+    return _snapshot(nodes, [*jobs, urgent("1", request)])
+
+
+def whole_cycle(running: int = 10_000, pending: int = 1_000, seed: int = SEED) -> Snapshot:
+    """A full partition with a long queue of all levels and shapes: most are for one node, some for
+    several."""
+    chance = random.Random(seed + 1)
+    nodes, jobs = full_partition(running, seed)
+    for i in range(pending):
+        cpu = chance.choice((1, 1, 2, 2, 4, 4, 6, 8))
+        wants = {"cpu": cpu, "mem": cpu * chance.choice((2_000, 4_000))}
+        kind = chance.random()
+        if kind < 0.8:
+            request = Request(nodes=1, per_node=wants)
+        elif kind < 0.9:
+            request = Request(nodes=chance.choice((2, 4)), per_node=wants)
+        else:
+            request = Request(spread=wants)
+        levels = chance.choice(LEVELS), chance.choice(LEVELS)
+        jobs.append(urgent(str(1 + i), request, *levels, waited=chance.randrange(10_000)))
+    return _snapshot(nodes, jobs)
+
+
+def _snapshot(nodes: list[Node], jobs: list[Job]) -> Snapshot:
+    rules = PartitionRules(name="bench", mode=Mode.USER_THEN_TASK)
+    return Snapshot(NOW, rules, tuple(nodes), tuple(jobs))
+
+
+def measure(snapshot: Snapshot, rounds: int) -> Figures:
+    """Plan several times for the time, once more for the memory."""
+    times = []
+    made = plan(snapshot)
+    for _ in range(rounds):
+        gc.collect()
+        before = time.process_time()
+        plan(snapshot)
+        times.append(time.process_time() - before)
+    tracemalloc.start()
+    plan(snapshot)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return Figures(statistics.median(times), peak, made)
+
+
+def growth_table(sizes: list[int], rounds: int) -> Iterator[str]:
+    """The first table: one urgent job for one node, for four nodes, for CPUs anywhere."""
+    shapes: dict[str, Callable[[], Request]] = {
+        "6 CPUs on one node": lambda: Request(nodes=1, per_node={"cpu": 6, "mem": 24_000}),
+        "8 CPUs on each of 4 nodes": lambda: Request(nodes=4, per_node={"cpu": 8, "mem": 32_000}),
+        "64 CPUs anywhere": lambda: Request(spread={"cpu": 64, "mem": 256_000}),
+    }
+    yield "| request | running jobs | nodes | time | ratio | peak memory | victims |"
+    yield "|---|--:|--:|--:|--:|--:|--:|"
+    for title, request in shapes.items():
+        before: float | None = None
+        for size in sizes:
+            snapshot = one_urgent_job(size, request())
+            figures = measure(snapshot, rounds)
+            ratio = f"× {figures.seconds / before:.1f}" if before else ""
+            victims = len(figures.made.decisions[0].victims)
+            yield (
+                f"| {title} | {size:,} | {len(snapshot.nodes):,} | {figures.seconds * 1000:.1f} ms | {ratio} "
+                f"| {figures.peak / 1e6:.1f} MB | {victims} |"
+            )
+            before = figures.seconds
+
+
+def cycle_table(rounds: int) -> Iterator[str]:
+    """The second table: one whole cycle."""
+    snapshot = whole_cycle()
+    figures = measure(snapshot, rounds)
+    counts = {kind: sum(d.action is kind for d in figures.made.decisions) for kind in DecisionKind}
+    yield "| running | pending | nodes | time | peak memory | start | preempt | queue |"
+    yield "|--:|--:|--:|--:|--:|--:|--:|--:|"
+    yield (
+        f"| 10,000 | 1,000 | {len(snapshot.nodes):,} | {figures.seconds:.2f} s | {figures.peak / 1e6:.0f} MB "
+        f"| {counts[DecisionKind.START]} | {counts[DecisionKind.PREEMPT]} | {counts[DecisionKind.QUEUE]} |"
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=5, help="plans per figure (the median counts)")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000, 50_000])
+    options = parser.parse_args()
+    for line in growth_table(options.sizes, options.rounds):
+        print(line, flush=True)
+    print()
+    for line in cycle_table(options.rounds):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

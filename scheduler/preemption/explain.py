@@ -1,0 +1,202 @@
+"""Why a job is where it is, who stands in its way or could displace it, and what would change that
+(contract A)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from scheduler.model import words
+from scheduler.model.jobs import Job, JobState, Level
+from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.reasons import SENTENCES, Reason
+from scheduler.model.resources import total
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.planner import plan
+from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.sentences import Speaker, clean
+from scheduler.priority.levels import level_word, weight
+from scheduler.priority.order import pending_order
+
+_GETS_ROOM = frozenset({DecisionKind.START, DecisionKind.PREEMPT})
+_NOT_BY_RANK = frozenset(
+    {Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER, Reason.PLAN_RUNNING, Reason.OVER_QUOTA_REJECTED}
+)
+_SHOWN = 12
+
+
+def explain(snapshot: Snapshot, job_id: str) -> str:
+    """The explanation of one job, several lines of plain text. Raises KeyError when there is no such job."""
+    jobs = {job.id: job for job in snapshot.jobs}
+    job = jobs[job_id]
+    about = _About(snapshot, plan(snapshot), Speaker(snapshot), jobs)
+    if job.state is JobState.COMPLETING:
+        return f"{about.say.who(job)} is ending; what it holds comes free: {_held(job)}."
+    return "\n".join(_pending(about, job) if job.state is JobState.PENDING else _running(about, job))
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What every explanation needs."""
+
+    snapshot: Snapshot
+    plan: Plan
+    say: Speaker
+    jobs: dict[str, Job]
+
+    def decision(self, job_id: str) -> Decision:
+        """The plan's decision on a pending job."""
+        return next(decision for decision in self.plan.decisions if decision.job == job_id)
+
+
+# --- A pending job ----------------------------------------------------------------------------------------
+
+
+def _pending(about: _About, job: Job) -> Iterator[str]:
+    decision = about.decision(job.id)
+    yield f"{about.say.who(job)} has been waiting for {words.duration(about.snapshot.now - job.submit)}."
+    yield f"Verdict: {decision.action.value} ({decision.reason.value}). {SENTENCES[decision.reason]}"
+    yield decision.explain
+    ahead = _ahead(about, job)
+    if ahead:
+        yield f"Decided before it: {words.names((about.say.who(other) for other in ahead), _SHOWN)}."
+    if decision.passed_over:
+        yield "Running jobs left alone:"
+        for other in decision.passed_over[:_SHOWN]:
+            yield f"  {about.say.who(about.jobs[other.job])}: {SENTENCES[other.reason]}"
+        if len(decision.passed_over) > _SHOWN:
+            yield f"  and {len(decision.passed_over) - _SHOWN} more."
+    if decision.action is DecisionKind.QUEUE:
+        yield _nearest_change(about, job, decision)
+
+
+def _ahead(about: _About, job: Job) -> list[Job]:
+    mode = about.snapshot.partition.mode
+    own = pending_order(mode, job)
+    waiting = (
+        other for other in about.snapshot.jobs if other.state is JobState.PENDING and not other.blocked
+    )
+    before = [other for other in waiting if pending_order(mode, other) < own]
+    return sorted(before, key=lambda other: pending_order(mode, other))
+
+
+def _nearest_change(about: _About, job: Job, decision: Decision) -> str:
+    """The first level, going up one by one, at which the job would get room: as a user, then as a task."""
+    if decision.reason in _NOT_BY_RANK:
+        return f"No level would change that. {SENTENCES[decision.reason]}"
+    for other, title in _promotions(about, job):
+        result = _decided(about, other)
+        if result.action in _GETS_ROOM:
+            gone = words.names((clean(victim.job) for victim in result.victims), _SHOWN)
+            how = f"by stopping {gone}" if result.victims else f"on {words.names(map(clean, result.nodes))}"
+            return f"At {title} it would start now {how}."
+    return "No higher level would give it room now: it has to wait until something ends."
+
+
+def _promotions(about: _About, job: Job) -> Iterator[tuple[Job, str]]:
+    """The job with a higher user level, then with a higher task level, each step the smallest that
+    matters."""
+    names = about.snapshot.partition.level_names
+    for level in _steps_up(about, job.user_level):
+        yield replace(job, user_level=level), f"user level {level_word(level, names)}"
+    for level in _steps_up(about, job.task_level):
+        yield replace(job, task_level=level), f"task level {level_word(level, names, 'L')}"
+
+
+def _steps_up(about: _About, level: Level) -> list[int]:
+    """Higher levels, the nearest first: those of the partition, of its jobs, and one above each of them."""
+    present = {
+        each for job in about.snapshot.jobs for each in (job.user_level, job.task_level) if each is not None
+    }
+    known = (
+        present
+        | {each - 1 for each in present if each}
+        | set(range(len(about.snapshot.partition.level_names)))
+    )
+    return sorted((each for each in known | {0} if level is None or each < level), reverse=True)
+
+
+def _decided(about: _About, job: Job) -> Decision:
+    jobs = tuple(job if other.id == job.id else other for other in about.snapshot.jobs)
+    again = plan(replace(about.snapshot, jobs=jobs))
+    return next(decision for decision in again.decisions if decision.job == job.id)
+
+
+# --- A running job ----------------------------------------------------------------------------------------
+
+
+def _running(about: _About, job: Job) -> Iterator[str]:
+    ran = about.snapshot.now - (job.start or 0)
+    yield f"{about.say.who(job)} has been running for {words.duration(ran)} and holds {_held(job)}."
+    beneficiary = _stopped_for(about, job)
+    if beneficiary is not None:
+        yield f"It is to be stopped ({_how(job)}) for {about.say.who(beneficiary)}."
+        yield about.decision(beneficiary.id).explain
+        yield _what_would_spare(about, job)
+        return
+    if not job.preemptable:
+        yield f"Nobody may stop it: {clean(job.protected, 200) or 'it is marked as not preemptable'}."
+        return
+    exempt = about.snapshot.partition.exempt_s - ran
+    if exempt > 0:
+        yield f"Nobody may stop it for another {words.duration(exempt)}: jobs that young are exempt here."
+    above = _could_displace(about, job)
+    if above:
+        yield f"Waiting jobs that outrank it: {words.names((about.say.who(other) for other in above), _SHOWN)}."
+        yield "None of them needs its room now."
+    else:
+        yield "No waiting job outranks it, so nothing that waits now could stop it."
+    yield _who_could(about, job)
+
+
+def _held(job: Job) -> str:
+    return f"{words.amounts(total(job.alloc.values()))} on {words.names(clean(node) for node in sorted(job.alloc))}"
+
+
+def _how(job: Job) -> str:
+    return "requeued" if job.how == "requeue" else "cancelled, since it cannot be requeued"
+
+
+def _stopped_for(about: _About, job: Job) -> Job | None:
+    for decision in about.plan.decisions:
+        if any(victim.job == job.id for victim in decision.victims):
+            return about.jobs[decision.job]
+    return None
+
+
+def _could_displace(about: _About, job: Job) -> list[Job]:
+    ranking = Ranking.of(about.snapshot.partition)
+    own = ranking.weights(job)
+    waiting = (
+        other for other in about.snapshot.jobs if other.state is JobState.PENDING and not other.blocked
+    )
+    above = [other for other in waiting if ranking.reach(*ranking.weights(other)).class_of(*own) is not None]
+    return sorted(above, key=lambda other: pending_order(ranking.mode, other))
+
+
+def _what_would_spare(about: _About, job: Job) -> str:
+    for other, title in _promotions(about, job):
+        changed = replace(
+            about.snapshot, jobs=tuple(other if each.id == job.id else each for each in about.snapshot.jobs)
+        )
+        again = plan(changed)
+        if not any(victim.job == job.id for decision in again.decisions for victim in decision.victims):
+            return f"At {title} it would go on running."
+    return "No higher level would spare it."
+
+
+def _who_could(about: _About, job: Job) -> str:
+    """The lowest level that could stop it: on the mode's first axis, else among equals on its second."""
+    ranking = Ranking.of(about.snapshot.partition)
+    first, second = ranking.weights(job)
+    names = about.snapshot.partition.level_names
+    axes = [(job.user_level, "user", "P"), (job.task_level, "task", "L")]
+    if not ranking.mode.value.startswith("user"):
+        axes.reverse()
+    (own, axis, letter), (own_second, axis_second, letter_second) = axes
+    for level in _steps_up(about, own):
+        if ranking.reach(weight(level), second).class_of(first, second) is not None:
+            return f"A job of {axis} level {level_word(level, names, letter)} or higher could stop it."
+    for level in _steps_up(about, own_second) if ranking.two_axes else ():
+        if ranking.reach(first, weight(level)).class_of(first, second) is not None:
+            word = level_word(level, names, letter_second)
+            return f"A job of the same {axis} level with {axis_second} level {word} or higher could stop it."
+    return f"It has the highest {axis} level: nobody can stop it."
