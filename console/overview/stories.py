@@ -12,7 +12,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.model import words
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import STOPPING, ActionKind
 
 MOST_PLANS = 100
 
@@ -76,11 +76,13 @@ def tell(cluster: Cluster, job_id: str, rows: Iterable[Job]) -> Story:
 
 def _seen(row: Job) -> list[Event]:
     where = _("partition %s") % row.partition
+    # Slurm sets the submit time anew when it requeues a job.
+    entered = _("Back in the queue of %(where)s") if row.restarts else _("%(user)s submitted it to %(where)s")
     events = [
         Event(
             clock.from_epoch(row.submit),
             "upload",
-            _("%(user)s submitted it to %(where)s") % {"user": row.user, "where": where},
+            entered % {"user": row.user, "where": where},
             row.resources and _("asks for %s") % row.resources if row.phase == JobPhase.PENDING else "",
         )
     ]
@@ -113,11 +115,10 @@ def _acted(action: PlannedAction) -> list[Event]:
         return []
     text = str(ACTION_SENTENCES.get(action.kind, action.kind))
     if action.plan.job_id != action.job_id:
-        text = _("%(what)s to make room for %(job)s (%(user)s)") % {
-            "what": text,
-            "job": action.plan.job_id,
-            "user": action.plan.user,
-        }
+        purpose = _("%(what)s, after room was made for %(job)s (%(user)s)")
+        if action.kind in STOPPING:
+            purpose = _("%(what)s, to make room for %(job)s (%(user)s)")
+        text = purpose % {"what": text, "job": action.plan.job_id, "user": action.plan.user}
     if action.state == ActionState.FAILED:
         text = _("%s – this failed") % text
     return [Event(moment, ACTION_ICONS.get(action.kind, "bolt"), text, action.detail, action.plan_id)]

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from console.core import clock
 from scheduler.model import words
+from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
 
@@ -110,6 +111,15 @@ def level_named(name: str, ranks: Mapping[str, int]) -> SafeString:
     if name in ranks:
         return level(ranks[name], name)
     return format_html('<span class="chip">{}</span>', name)
+
+
+_REASONS: dict[str, str] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
+
+
+@register.filter
+def reason_sentence(value: str) -> str:
+    """A machine reason as its sentence; nothing for what is no reason."""
+    return _REASONS.get(value, "")
 
 
 @register.filter
