@@ -85,6 +85,22 @@ def test_a_released_job_runs_again_within_seconds_not_after_slurms_two_minutes(h
     assert again.run != job.run
 
 
+def test_no_job_is_lost_when_many_are_stopped_and_let_go_on_at_once(harness: Harness) -> None:
+    """A real slurmd refuses to launch a job in the very second in which it was told to kill it, and the job is lost."""
+    jobs = [start(harness, Work(user, "short", ("q",))) for user in ("ann", "bob", "cy") * 2]
+    ids = [job.id for job in jobs]
+
+    for round_number in (1, 2):
+        seen = harness.cluster.observe()
+        held = _requeue(harness, *(find(seen, job_id) for job_id in ids))
+        assert all(outcome.ok for outcome in apply_to(harness, ActionKind.RELEASE, *held))
+        running = wait_for(harness, JobState.RUNNING, *ids)
+        assert {find(running, job_id).restarts for job_id in ids} == {round_number}
+
+    harness.pass_time(2)
+    assert {state_of(harness.cluster.observe(), job_id) for job_id in ids} == {JobState.RUNNING}
+
+
 @pytest.mark.parametrize("kind", [ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.SIGNAL])
 def test_a_late_stop_never_hits_the_next_run(harness: Harness, kind: ActionKind) -> None:
     first = start(harness, Work(partitions=("q",), checkpoints=True))

@@ -27,7 +27,7 @@ _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("squeue", ""): ("--noheader", "--array", "--all", "--local", r"--Format=.+", rf"--jobs={_ID_LIST}"),
+    ("squeue", ""): ("--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=FAILED", rf"--jobs={_ID_LIST}"),
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
     ("scontrol", "show nodes"): ("--oneliner", "--all", "show", "nodes"),
@@ -35,7 +35,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
-        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", "StartTime=now", r"Comment=[^\x00-\x1f\x7f]{0,250}",
+        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=now\+1", r"Comment=[^\x00-\x1f\x7f]{0,250}",
     ),
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),

@@ -9,8 +9,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from scheduler.adapters.slurm import guard, rows
+from scheduler.adapters.slurm import guard, recover, rows
 from scheduler.adapters.slurm.commands import Runner, is_job_id, is_signal
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
@@ -25,6 +26,9 @@ from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
+SOON = "now+1"
+"""When a requeued job may begin. slurmd refuses ("Job credential revoked", and the job is lost) to launch a job in the
+second in which it was told to kill it; a second later is always another one."""
 
 DONE = Outcome(OutcomeKind.DONE)
 
@@ -57,8 +61,19 @@ class Writer:
         outcomes = {number: bad for number, action in group.items() if (bad := _malformed(action))}
         asked = {number: action for number, action in group.items() if number not in outcomes}
         seen = self._look(action.run.job_id for action in asked.values())
+        ended = {
+            number: action
+            for number, action in asked.items()
+            if action.kind is ActionKind.RECOVER and action.run.job_id not in seen
+        }
+        if ended:
+            outcomes.update(recover.answers(self.runner, ended))
         due: dict[int, Action] = {}
         for number, action in asked.items():
+            if number in ended:
+                if number not in outcomes:
+                    due[number] = action
+                continue
             answer = guard.verdict(action, seen.get(action.run.job_id))
             if answer is None:
                 due[number] = action
@@ -101,7 +116,7 @@ class Writer:
                 return self._many("scontrol", ids, "hold")
             case ActionKind.RELEASE:
                 return self._release(ids, seen)
-            case ActionKind.REQUEUE_HOLD:
+            case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
                 return self._many("scontrol", ids, "requeuehold")
             case ActionKind.CANCEL:
                 return self._scancel(ids)
@@ -111,7 +126,7 @@ class Writer:
     def _release(self, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
         """First clear Slurm's own delay after a requeue, then release: the other way round it would be waited out."""
         delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
-        begun = self._many("scontrol", delayed, "update", each="JobId=", more=("StartTime=now",))
+        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(f"StartTime={SOON}",))
         ready = [job_id for job_id in ids if begun.get(job_id, DONE).ok]
         held = [job_id for job_id in ready if seen[job_id].priority == 0]
         released = self._many("scontrol", held, "release")

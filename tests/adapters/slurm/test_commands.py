@@ -40,7 +40,7 @@ def runner(folder: Path, **more: float) -> Runner:
         ("scontrol", "--all", "show", "config"),
         ("scontrol", "ping"),
         ("scontrol", "update", "JobId=1,2,41_2", "Priority=4000000000"),
-        ("scontrol", "update", "JobId=1", "StartTime=now"),
+        ("scontrol", "update", "JobId=1", "StartTime=now+1"),
         ("scontrol", "update", "JobId=1", "Comment=made room for 12 (bob, P0)"),
         ("scontrol", "hold", "1,2"),
         ("scontrol", "release", "1"),

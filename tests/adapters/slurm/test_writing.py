@@ -100,11 +100,11 @@ def kinds(outcomes: list[Outcome]) -> list[OutcomeKind]:
         (queue(ActionKind.RESTORE_PRIORITY, "1"), pending("1"), [("scontrol", "release", "1")]),
         # Held before it ever ran: no delay to be cleared, and the user's begin time stays.
         (queue(ActionKind.RELEASE, "1"), pending("1", priority=0), [("scontrol", "release", "1")]),
-        # Requeued: Slurm's delay is cleared first.
+        # Requeued: Slurm's delay is shortened first, to the second after the return to the queue.
         (
             queue(ActionKind.RELEASE, "1", "2"),
             pending("1", "2", priority=0, restarts=1),
-            [("scontrol", "update", "JobId=1,2", "StartTime=now"), ("scontrol", "release", "1,2")],
+            [("scontrol", "update", "JobId=1,2", "StartTime=now+1"), ("scontrol", "release", "1,2")],
         ),
     ],
 )
@@ -246,7 +246,7 @@ def test_a_job_whose_delay_cannot_be_cleared_is_not_released_into_it() -> None:
     def says(call: tuple[str, ...]) -> Answer:
         return (
             Answer("", "Access/permission denied for job 2\n", 1)
-            if "StartTime=now" in call
+            if "StartTime=now+1" in call
             else Answer("", "", 0)
         )
 
