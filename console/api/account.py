@@ -14,9 +14,10 @@ from rest_framework.throttling import ScopedRateThrottle
 
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.accounts.tokens import revoke_token
 from console.api.base import ApiDetail, ApiView
 from console.api.parsers import BoundedJSONParser
-from console.api.tokens import obtain_token, revoke_token
+from console.api.tokens import obtain_token
 from console.partitions.models import PartitionAdmin
 from console.projects.models import MemberRole, Membership
 

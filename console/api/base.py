@@ -62,11 +62,17 @@ class ApiView(generics.GenericAPIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Who asks comes first, then whether the question makes sense."""
         super().initial(request, *args, **kwargs)
-        unknown = sorted(set(request.query_params) - self.known_parameters(request))
-        if unknown:
-            known = ", ".join(sorted(self.known_parameters(request))) or "none"
-            fault = f"No such query parameter here; there are: {known}."
-            raise ValidationError({name: [fault] for name in unknown})
+        known = self.known_parameters(request)
+        faults = {}
+        for name, value in request.query_params.items():
+            if name not in known:
+                faults[name] = (
+                    f"No such query parameter here; there are: {', '.join(sorted(known)) or 'none'}."
+                )
+            elif "\0" in value:
+                faults[name] = "Holds a NUL; remove it."
+        if faults:
+            raise ValidationError({name: [fault] for name, fault in faults.items()})
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """All query parameters that mean something to this request."""

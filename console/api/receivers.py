@@ -6,7 +6,7 @@ from django.dispatch import receiver
 
 from console.accounts.models import User
 from console.accounts.signals import account_saved
-from console.api.tokens import revoke_token
+from console.accounts.tokens import revoke_token
 
 
 @receiver(account_saved, dispatch_uid="api.account_saved")

@@ -1,4 +1,4 @@
-"""Giving out and revoking tokens: the lockout of the sign-in page counts here too, and the audit log knows."""
+"""A token for a name and a password: the lockout of the sign-in page counts here too."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import ValidationError
 
 from console.accounts.models import User
+from console.accounts.tokens import renew_token
 from console.api.errors import LockedOutError
-from console.audit.services import Context, Subject, record
 
 WRONG = "No active account has this name and password."
 
@@ -29,22 +29,10 @@ def obtain_token(request: HttpRequest, *, username: str, password: str) -> Token
     if user is None:
         raise ValidationError(WRONG)
     with transaction.atomic():
+        # Who asks twice at once waits here, and gets the token that the first one made.
+        User.objects.select_for_update().get(pk=user.pk)
         # Tells axes to forget the failures, Django to note the time and the audit log to say who came in.
         user_logged_in.send(sender=type(user), request=request, user=user)
-        token, made = Token.objects.get_or_create(user=user)
-        if made:
-            _tell("account.token_made", user, user.username, getattr(request, "request_id", ""))
-    return token
-
-
-@transaction.atomic
-def revoke_token(user: User, *, actor: str, request_id: str = "") -> None:
-    """End the account's token, if it has one."""
-    number, _ = Token.objects.filter(user=user).delete()
-    if number:
-        _tell("account.token_revoked", user, actor, request_id)
-
-
-def _tell(action: str, user: User, actor: str, request_id: str) -> None:
-    subject = Subject("account", user.username, user.username)
-    record(actor=actor, action=action, subject=subject, context=Context(request_id=request_id))
+        if not Token.objects.filter(user=user).exists():
+            renew_token(user, actor=user.username, request_id=getattr(request, "request_id", ""))
+        return Token.objects.get(user=user)
