@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from scheduler.adapters.slurm.errors import (
     CommandNotAllowedError,
@@ -27,7 +28,9 @@ _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
-    ("squeue", ""): ("--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=FAILED", rf"--jobs={_ID_LIST}"),
+    ("squeue", ""): (
+        "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=FAILED", rf"--jobs={_ID_LIST}",
+    ),
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
     ("scontrol", "show nodes"): ("--oneliner", "--all", "show", "nodes"),
@@ -35,7 +38,8 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
-        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=now\+1", r"Comment=[^\x00-\x1f\x7f]{0,250}",
+        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+        r"Comment=[^\x00-\x1f\x7f]{0,250}",
     ),
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),
@@ -116,6 +120,7 @@ class Runner:
         `SlurmTimeoutError`, `SlurmOutputError` (more than `max_bytes`). A bad exit code is not an error here.
         """
         check(program, arguments)
+        self._check_conf()
         command = [self._absolute(program), *arguments]
         limit = self.timeout_s if timeout_s is None else timeout_s
         try:
@@ -140,6 +145,12 @@ class Runner:
                 process.kill()
                 raise
         return Answer(out.decode("utf-8", errors="replace"), err.decode("utf-8", errors="replace"), code)
+
+    def _check_conf(self) -> None:
+        """Without the file that SLURM_CONF names the commands look for a configuration in the network, for long."""
+        conf = self._environment.get("SLURM_CONF")
+        if conf and not Path(conf).exists():
+            raise SlurmUnavailableError(f"SLURM_CONF names {conf}, which is not there")
 
     def _absolute(self, program: str) -> str:
         if program not in self._programs:

@@ -26,9 +26,6 @@ from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
-SOON = "now+1"
-"""When a requeued job may begin. slurmd refuses ("Job credential revoked", and the job is lost) to launch a job in the
-second in which it was told to kill it; a second later is always another one."""
 
 DONE = Outcome(OutcomeKind.DONE)
 
@@ -124,9 +121,15 @@ class Writer:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
 
     def _release(self, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
-        """First clear Slurm's own delay after a requeue, then release: the other way round it would be waited out."""
+        """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.
+
+        Not to nothing: slurmd refuses a job that starts in the very second in which it was stopped ("Job credential
+        revoked"), and slurmctld then ends it for good. A requeued job's submit time is that of its return to the
+        queue, by slurmctld's own clock; the next second is safe. A moment in the past is as good as now.
+        """
         delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
-        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(f"StartTime={SOON}",))
+        safe = datetime.fromtimestamp(max((seen[i].submit for i in delayed), default=0) + 1, UTC)
+        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(f"StartTime={safe:%FT%T}",))
         ready = [job_id for job_id in ids if begun.get(job_id, DONE).ok]
         held = [job_id for job_id in ready if seen[job_id].priority == 0]
         released = self._many("scontrol", held, "release")

@@ -236,7 +236,7 @@ def changes(jobs: Mapping[str, str]) -> list[list[str]]:
         ["scontrol", "requeuehold", f"{jobs['array']}_1"],
         ["scontrol", "requeuehold", component],
         ["scontrol", "update", f"JobId={hold},{begin},{gone}", "Priority=5000"],
-        ["scontrol", "update", f"JobId={jobs['uneven']}", "StartTime=now"],
+        ["scontrol", "update", f"JobId={jobs['uneven']}", "StartTime=2026-01-01T00:00:00"],
         ["scontrol", "hold", f"{begin},{gone}"],
         ["scontrol", "release", f"{begin},{gone}"],
         ["scontrol", "release", begin],

@@ -23,7 +23,9 @@ def program(folder: Path, name: str, script: str) -> None:
 
 
 def runner(folder: Path, **more: float) -> Runner:
-    return Runner({"PATH": f"{folder}:/usr/bin:/bin", "SLURM_CONF": "/etc/x.conf"}, **more)  # type: ignore[arg-type]
+    conf = folder / "slurm.conf"
+    conf.touch()
+    return Runner({"PATH": f"{folder}:/usr/bin:/bin", "SLURM_CONF": str(conf)}, **more)  # type: ignore[arg-type]
 
 
 # --- the allow-list ---
@@ -40,7 +42,7 @@ def runner(folder: Path, **more: float) -> Runner:
         ("scontrol", "--all", "show", "config"),
         ("scontrol", "ping"),
         ("scontrol", "update", "JobId=1,2,41_2", "Priority=4000000000"),
-        ("scontrol", "update", "JobId=1", "StartTime=now+1"),
+        ("scontrol", "update", "JobId=1", "StartTime=2026-11-20T17:50:25"),
         ("scontrol", "update", "JobId=1", "Comment=made room for 12 (bob, P0)"),
         ("scontrol", "hold", "1,2"),
         ("scontrol", "release", "1"),
@@ -149,7 +151,7 @@ def test_programs_get_that_environment_and_no_input(tmp_path: Path) -> None:
 
     answer = runner(tmp_path).run("scontrol", "ping")
 
-    assert (answer.out, answer.code) == ("/etc/x.conf UTC C.UTF-8 none\n", 3)
+    assert (answer.out, answer.code) == (f"{tmp_path}/slurm.conf UTC C.UTF-8 none\n", 3)
 
 
 # --- misbehaviour ---
@@ -213,6 +215,15 @@ def test_endless_output_is_cut_short(tmp_path: Path) -> None:
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     with pytest.raises(SlurmUnavailableError, match="squeue is not on the PATH"):
         Runner({"PATH": str(tmp_path)}).run("squeue", "--version")
+
+
+def test_a_missing_configuration_is_named_at_once(tmp_path: Path) -> None:
+    program(tmp_path, "squeue", f"touch {tmp_path}/was-run")
+    env = {"PATH": str(tmp_path), "SLURM_CONF": f"{tmp_path}/absent.conf"}
+
+    with pytest.raises(SlurmUnavailableError, match=r"SLURM_CONF names .*absent.conf, which is not there"):
+        Runner(env).run("squeue", "--version")
+    assert not (tmp_path / "was-run").exists()
 
 
 def test_a_program_that_cannot_be_run_is_named(tmp_path: Path) -> None:
