@@ -1,5 +1,7 @@
 """Why running jobs that might have been stopped were left alone: for explanations and the record."""
 
+from itertools import chain
+
 from scheduler.model.plan import Decision, DecisionKind, PassedOver
 from scheduler.model.reasons import Reason
 from scheduler.preemption.ranking import Reach
@@ -13,9 +15,9 @@ def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Rea
     """At most 50 running jobs that were left alone: first those on the nodes chosen, then others, by node."""
     chosen = set(decision.nodes)
     victims = {victim.job for victim in decision.victims}
-    nearest = sorted(shape.places, key=lambda place: (place.node.name not in chosen, place.order))
+    nearest = [universe.by_name[name] for name in decision.nodes]
     result: dict[str, PassedOver] = {}
-    for place in nearest:
+    for place in chain(nearest, shape.places):
         for runner in place.runners:
             if runner.job.id not in victims and runner.alive:
                 here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE

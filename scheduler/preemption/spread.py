@@ -77,6 +77,8 @@ class Pool:
                 if not left[name]:
                     break
                 have, taken = self._each[order][coming], result.get(order, _NONE)
+                if name not in have:
+                    continue
                 amount = min(left[name], *(have.get(each, 0) - taken.get(each, 0) for each in together))
                 if amount > 0:
                     part = result.setdefault(order, {})

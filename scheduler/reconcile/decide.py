@@ -77,7 +77,7 @@ def _under_way(job: Job, outstanding: Outstanding, snapshot: Snapshot) -> Job:
         known = {node.name for node in snapshot.nodes}
         promised = {node: part for node, part in room.items() if node in known}
         if not promised:
-            return replace(job, blocked="room is being made for it in another partition")
+            return replace(job, blocked="room is set aside for it in another partition")
         return replace(job, promised=promised)
     return job
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, example, given, settings
@@ -68,7 +69,9 @@ def test_whoever_starts_or_makes_room_has_enough_of_it(snapshot: Snapshot) -> No
                 assert_not_given_twice(world, place.name, decision.placement[place.name])
 
 
-def assert_placed_as_asked(snapshot: Snapshot, request: Request, placement: naive.Mapping) -> None:  # type: ignore[type-arg]
+def assert_placed_as_asked(
+    snapshot: Snapshot, request: Request, placement: Mapping[str, naive.Amounts]
+) -> None:
     """The placement is on nodes that suit, and is what was asked for."""
     nodes = {place.name: place for place in snapshot.nodes}
     assert all(nodes[name].up and naive.suits(request, nodes[name]) for name in placement)

@@ -1,0 +1,223 @@
+"""Which project a job belongs to, and the levels that come of it (spec 1.2)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.model.jobs import ObservedJob
+from scheduler.model.policy import LevelRule, PartitionPolicy, Project, TaskPattern
+from scheduler.priority.derive import Deriver, Standing, begins_with_keyword, derive
+from scheduler.priority.levels import weight
+from tests.builders import observed, policy, project
+
+
+def standing(job: ObservedJob, *projects: Project, rules: PartitionPolicy | None = None) -> Standing:
+    return derive(job, rules or policy(), projects)
+
+
+ALPHA = project("alpha", size=40, urgency=3)
+"""120 points: P0."""
+BETA = project("beta", size=20, urgency=1)
+"""20 points: P1."""
+TINY = project("tiny", size=1, urgency=1)
+"""1 point: below every level."""
+
+
+class TestTheProjectOfAJob:
+    def test_the_slurm_account_decides_first(self) -> None:
+        job = observed(name="alpha_x", account="beta", wckey="alpha", comment="project=alpha")
+        assert standing(job, ALPHA, BETA).project == "beta"
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            {"wckey": "beta"},
+            {"wckey": "*beta"},
+            {"comment": "beta"},
+            {"comment": "project=beta"},
+            {"comment": "resume; project=beta, keep"},
+        ],
+    )
+    def test_then_the_wckey_or_the_comment(self, words: dict[str, str]) -> None:
+        assert standing(observed(name="alpha_x", account="other", **words), ALPHA, BETA).project == "beta"
+
+    @pytest.mark.parametrize("comment", ["notproject=beta", "project=beta2", "my beta job", "project = beta"])
+    def test_a_comment_that_only_resembles_a_project_names_none(self, comment: str) -> None:
+        assert standing(observed(comment=comment), ALPHA, BETA).project == "alpha"
+
+    def test_then_the_prefix_of_the_job_name(self) -> None:
+        assert standing(observed(name="beta_train"), ALPHA, BETA).project == "beta"
+        assert standing(observed(name="betatrain"), ALPHA, BETA).project == "alpha"
+
+    def test_of_two_prefixes_the_longer_code_counts(self) -> None:
+        longer = project("beta_two", size=1)
+        assert standing(observed(name="beta_two_train"), BETA, longer).project == "beta_two"
+
+    def test_then_the_users_only_project_or_the_best_of_several(self) -> None:
+        assert standing(observed(name="x"), BETA).project == "beta"
+        assert standing(observed(name="x"), BETA, TINY, ALPHA).project == "alpha"
+
+    def test_of_equally_good_projects_the_first_by_code_counts(self) -> None:
+        twin = project("aleph", size=40, urgency=3)
+        assert standing(observed(name="x"), ALPHA, twin).project == "aleph"
+
+    def test_projects_of_others_never_count_whatever_the_job_says(self) -> None:
+        foreign = project("alpha", members=["bob"])
+        job = observed(name="alpha_x", account="alpha", wckey="alpha", comment="project=alpha")
+        assert standing(job, foreign) == Standing()
+
+    def test_an_empty_account_is_not_the_account_of_a_project_without_one(self) -> None:
+        no_account = project("aaa", size=1, slurm_account="")
+        assert standing(observed(account="", name="x"), no_account, ALPHA).project == "alpha"
+
+
+class TestTheUsersLevel:
+    def test_the_score_passes_the_thresholds_and_says_how(self) -> None:
+        found = standing(observed(account="alpha"), ALPHA)
+        assert (found.user_level, found.user_score) == (0, 120)
+        assert found.user_origin == "alpha: 40 ÷ 1 × 3 = 120 → P0"
+        assert standing(observed(), BETA).user_level == 1
+
+    def test_a_score_below_every_level_is_unconfigured_but_told(self) -> None:
+        found = standing(observed(), TINY)
+        assert found.user_level is None
+        assert found.user_score == 1
+        assert found.user_origin == "tiny: 1 ÷ 1 × 1 = 1 below every level"
+
+    def test_without_a_project_nothing_is_configured(self) -> None:
+        found = standing(observed(user="nobody"), ALPHA)
+        assert found == Standing()
+        assert found.user_origin == found.task_origin == "nothing configured"
+
+    def test_the_partitions_override_has_the_last_word(self) -> None:
+        rules = policy(user_overrides={"ann": "P2"})
+        found = standing(observed(), ALPHA, rules=rules)
+        assert (found.user_level, found.user_origin) == (2, "override by the partition")
+        assert found.user_score == 120
+
+    def test_an_override_needs_no_project(self) -> None:
+        rules = policy(user_overrides={"guest*": "P1"})
+        assert standing(observed(user="guest7"), rules=rules).user_level == 1
+
+    def test_the_same_user_may_stand_differently_in_another_partition(self) -> None:
+        other = PartitionPolicy("y", levels=(LevelRule("Q0", 1000), LevelRule("Q1", 100)))
+        assert standing(observed(), ALPHA).user_level == 0
+        assert standing(observed(), ALPHA, rules=other).user_level == 1
+
+
+class TestTheTasksLevel:
+    def test_without_more_it_is_the_projects_score(self) -> None:
+        found = standing(observed(name="train"), BETA)
+        assert (found.task_level, found.task_score) == (1, 20)
+        assert found.task_origin == "beta: 20 ÷ 1 × 1 = 20 → P1"
+
+    def test_a_pattern_of_the_project_multiplies_by_its_importance(self) -> None:
+        eager = project("beta", size=20, urgency=1, tasks=(TaskPattern("*_eval*", importance=4),))
+        found = standing(observed(name="beta_eval7"), eager)
+        assert (found.task_level, found.task_score, found.user_level) == (0, 80, 1)
+        assert found.task_origin == "beta: 20 ÷ 1 × 1 × 4 = 80 → P0 (pattern *_eval* of beta)"
+        assert standing(observed(name="beta_train"), eager).task_score == 20
+
+    def test_a_pattern_of_the_project_may_have_a_level_of_its_own(self) -> None:
+        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("a_*", level="P0"),))
+        found = standing(observed(name="a_jobname"), named)
+        assert (found.task_level, found.task_origin) == (0, "pattern a_* of beta")
+
+    def test_a_level_that_this_partition_does_not_have_leaves_the_importance(self) -> None:
+        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("a_*", importance=4, level="Q9"),))
+        found = standing(observed(name="a_jobname"), named)
+        assert (found.task_level, found.task_score) == (0, 80)
+
+    def test_a_keyword_goes_before_the_pattern(self) -> None:
+        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("p2_*", level="P0"),))
+        found = standing(observed(name="p2_eval"), named)
+        assert (found.task_level, found.task_origin) == (2, "keyword p2")
+
+    def test_a_keyword_needs_no_project(self) -> None:
+        assert standing(observed(user="nobody", name="p0_train")).task_level == 0
+
+    def test_an_override_goes_before_the_keyword(self) -> None:
+        rules = policy(task_overrides={"p0_*": "P2"})
+        found = standing(observed(name="p0_train"), ALPHA, rules=rules)
+        assert (found.task_level, found.task_origin) == (2, "override by the partition")
+
+    def test_an_override_leaves_other_names_alone(self) -> None:
+        rules = policy(task_overrides={"release_*": "P0"})
+        assert standing(observed(name="nightly"), TINY, rules=rules).task_level is None
+
+    def test_of_several_patterns_the_longest_wins_then_the_first_by_alphabet(self) -> None:
+        rules = policy(task_overrides={"*": "P2", "rel*": "P1", "rel_a*": "P0"})
+        assert standing(observed(name="rel_a1"), rules=rules).task_level == 0
+        assert standing(observed(name="rel_b1"), rules=rules).task_level == 1
+        assert standing(observed(name="other"), rules=rules).task_level == 2
+        tie = policy(task_overrides={"a?": "P1", "?b": "P2"})
+        assert standing(observed(name="ab"), rules=tie).task_level == 2
+
+    def test_case_matters_in_patterns_and_keywords(self) -> None:
+        rules = policy(task_overrides={"Rel*": "P0"})
+        assert standing(observed(name="release"), rules=rules).task_level is None
+        assert standing(observed(name="P0_train"), rules=policy()).task_level is None
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("p0", True),
+        ("p0_train", True),
+        ("p0-train", True),
+        ("p0.train", True),
+        ("p0 train", True),
+        ("p0train", False),
+        ("p01_train", False),
+        ("xp0_train", False),
+        ("p", False),
+        ("", False),
+    ],
+)
+def test_a_keyword_begins_a_name_only_as_a_word_of_its_own(name: str, begins: bool) -> None:
+    assert begins_with_keyword(name, "p0") is begins
+
+
+def test_of_two_keywords_the_longer_one_counts() -> None:
+    rules = PartitionPolicy("x", levels=(LevelRule("A", keyword="p"), LevelRule("B", keyword="p-slow")))
+    assert standing(observed(name="p-slow_train"), rules=rules).task_level == 1
+    assert standing(observed(name="p-fast"), rules=rules).task_level == 0
+
+
+def test_hostile_names_are_only_names() -> None:
+    rules = policy(task_overrides={"[x": "P0"})
+    for name in ("", "*", "[x", "\n", "p0\x00", "../../etc", "<b>", "a" * 10_000):
+        derive(observed(name=name, comment=name, wckey=name, account=name), rules, [ALPHA, BETA])
+    assert standing(observed(name="[x"), rules=rules).task_level == 0
+
+
+def test_a_deriver_answers_like_derive_and_equal_questions_once() -> None:
+    deriver = Deriver(policy(), [ALPHA, BETA])
+    first = deriver.derive(observed("1", name="p0_x", account="beta"))
+    again = deriver.derive(observed("2", name="p0_x", account="beta"))
+    assert first is again
+    assert first == derive(observed("3", name="p0_x", account="beta"), policy(), [ALPHA, BETA])
+    assert deriver.derive(observed("4", name="p0_x", account="alpha")).project == "alpha"
+
+
+@given(st.floats(0.1, 1000), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 10))
+def test_a_better_project_never_lowers_a_level(
+    size: float, grade: float, urgency: float, importance: float, more: float
+) -> None:
+    """¶68: the larger, the better graded, the more urgent, the more important, the higher."""
+
+    def level(size: float, grade: float, urgency: float, importance: float) -> tuple[int, int]:
+        tasks = (TaskPattern("job*", importance),)
+        one = project("alpha", size=size, grade=grade, urgency=urgency, tasks=tasks)
+        found = standing(observed(name="job1"), one)
+        return weight(found.user_level), weight(found.task_level)
+
+    before = level(size, grade, urgency, importance)
+    for better in (
+        level(size * more, grade, urgency, importance),
+        level(size, grade / more, urgency, importance),
+        level(size, grade, urgency * more, importance),
+        level(size, grade, urgency, importance * more),
+    ):
+        assert better[0] >= before[0]
+        assert better[1] >= before[1]
