@@ -1,6 +1,7 @@
 """A real installation: nothing has an insecure default; what is missing stops the start."""
 
 from console.settings.base import *  # noqa: F403
+from console.settings.base import REST_FRAMEWORK as API
 from console.settings.env import env
 
 DEBUG = False
@@ -9,6 +10,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[f"https://{host}" for host in ALLOWED_HOSTS])
 SECURE_SSL_REDIRECT = True
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+REST_FRAMEWORK = {**API, "NUM_PROXIES": 1}
 SECURE_HSTS_SECONDS = 31536000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = True
 SECURE_HSTS_PRELOAD = True

@@ -156,6 +156,22 @@ def test_tries_are_throttled_per_address(house: House, monkeypatch: pytest.Monke
     assert int(response["Retry-After"]) > 0
 
 
+def test_who_invents_addresses_is_throttled_all_the_same(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rest_framework.throttling import ScopedRateThrottle
+
+    monkeypatch.setattr(ScopedRateThrottle, "THROTTLE_RATES", {TokenView.throttle_scope: "3/min"})
+    client = APIClient()
+    invented = [{"X-Forwarded-For": f"10.0.0.{i}"} for i in range(4)]
+    assert [ask(client, "nobody", headers=headers).status_code for headers in invented] == [
+        400,
+        400,
+        400,
+        429,
+    ]
+
+
 def test_a_session_reads_without_more(house: House) -> None:
     client = APIClient(enforce_csrf_checks=True)
     client.force_login(house.people["vera"])
