@@ -5,9 +5,9 @@ A plan stops jobs, so a request must describe room in which the job surely start
 1. As many nodes as the job says (`-N`, `-w`, `--ntasks-per-node`): each gives the largest share of the tasks.
 2. No number of nodes, every task one CPU, memory counted per CPU: the tasks may go anywhere: a spread.
    GPUs of the whole job (`--gpus`) go with it.
-3. No number of nodes, but tasks of several CPUs, memory per node, GPUs per node or whole nodes: Slurm would
-   take any nodes on which the pieces fit. That cannot be said as a spread (half a task is no use), so the fewest
-   nodes that can hold it are asked for, with equal shares.
+3. No number of nodes, but tasks of several CPUs, memory per node, GPUs per node, CPUs per GPU or whole nodes:
+   Slurm would take any nodes on which the pieces fit. That cannot be said as a spread (half a task is no use), so
+   the fewest nodes that can hold it are asked for, with equal shares.
 4. What cannot be said at all (`--constraint` with "or", switches, sockets, …) makes the job unplannable.
 """
 
@@ -75,8 +75,10 @@ class _Wish:
     def anywhere(self) -> bool:
         """Whether its pieces are so small that any nodes will do."""
         memory = self.room.config.memory_counts and not self.detail.mem_per_cpu
-        clumsy = self.per_task > 1 or memory or self.whole or self.per_node_gres or self.per_task_gres
-        return not clumsy and (self.tasks > 1 or bool(self.per_job_gres))
+        bound = self.per_node_gres or self.per_task_gres or self.cpus_per_gres or self.mem_per_gres
+        return not (self.per_task > 1 or memory or self.whole or bound) and (
+            self.tasks > 1 or bool(self.per_job_gres)
+        )
 
 
 def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
@@ -157,7 +159,8 @@ def _share(wish: _Wish, nodes: int) -> dict[str, int]:
 
 def _sum(wish: _Wish) -> dict[str, int]:
     """What the nodes have to give together."""
-    return _amounts(wish, wish.tasks * wish.per_task, wish.per_job_gres)
+    # Every node that gives a GPU gives a CPU too.
+    return _amounts(wish, max(wish.tasks * wish.per_task, _fewest_nodes(wish)), wish.per_job_gres)
 
 
 def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:
