@@ -1,10 +1,13 @@
 """Document 000 in the console's own cycle, on simulated clusters: what its rules come to over time."""
 
 import pytest
+from django.test import Client
 
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster
 from console.core import clock
+from console.partitions.models import Partition
+from console.partitions.selectors import partition_document
 from console.projects.models import Project
 from console.projects.services import ProjectData, change_project, create_project
 from console.steering import cycle
@@ -14,6 +17,7 @@ from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
+from tests import factories
 from tests.steering.conftest import START, Sim
 
 
@@ -90,6 +94,45 @@ def test_a_project_that_becomes_urgent_gets_its_room_in_the_next_cycle(sim: Sim)
 
     assert sim.state(asks) is JobState.RUNNING
     assert sim.port.job(low).restarts == 1
+
+
+def typed_policy(based_on: int) -> dict[str, str]:
+    """The policy's page, filled in: mode task, levels p0, p1, p2 with a quota each, cy at the top by hand."""
+    typed = {"based_on": f"{based_on}", "reason": "Delivery on Friday."}
+    typed |= {"mode": "task", "enforcement": "enforce", "confirmed": "enforce"}
+    typed |= {"over_quota": "lowest", "victim_order": "shortest_runtime", "exempt_s": "0", "grace_s": "0"}
+    typed |= {"checkpoint_signal": "USR1", "start_deadline_s": "120", "max_preemptions_per_job": "3"}
+    for prefix, count in (("levels", 3), ("users", 1), ("tasks", 0)):
+        typed |= {f"{prefix}-TOTAL_FORMS": f"{count}", f"{prefix}-INITIAL_FORMS": "0"}
+    for rank, quota in enumerate((1, 3, 5)):
+        row = {"name": f"P{rank}", "keyword": f"p{rank}", "quota": f"{quota}"}
+        typed |= {f"levels-{rank}-{key}": value for key, value in row.items()}
+    return {**typed, "users-0-user": "cy", "users-0-level": "P0"}
+
+
+def test_what_an_administrator_fills_in_on_the_page_counts_in_the_next_cycle(
+    sim: Sim, client: Client
+) -> None:
+    """¶64, ¶65, ¶183, ¶197: levels, keywords and numbers of tasks, in the browser, while the scheduler runs."""
+    low = sim.running("ann", 8, name="p2_train")
+    asks = sim.submit("bob", 4, name="p0_train")
+    sim.cycles(2)
+    assert (sim.row(asks).task_level, sim.state(asks)) == (None, JobState.PENDING)
+    partition = Partition.objects.get(cluster=sim.cluster, name="x")
+    factories.make_partition_admin(partition, "dave")
+    client.force_login(factories.make_viewer("dave"))
+    assert partition.revision is not None
+
+    answer = client.post("/partitions/x/policy/", typed_policy(partition.revision.number))
+
+    assert answer.status_code == 302, answer.content.decode()
+    sim.cycles(4)
+    assert (sim.row(asks).task_level, sim.row(low).task_level) == (0, 2)
+    assert sim.state(asks) is JobState.RUNNING
+    partition.refresh_from_db()
+    written = partition_document(partition)
+    assert written["quotas"] == {"P0": 1, "P1": 3, "P2": 5}
+    assert written["user_overrides"] == {"cy": "P0"}
 
 
 def test_a_job_for_which_nobody_may_go_waits_in_the_queue_and_starts_when_room_is_free(sim: Sim) -> None:
