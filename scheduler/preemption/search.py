@@ -85,8 +85,8 @@ class Search:
             found = offers.cheapest(shape.count)
         if len(found) < shape.count:
             return None
-        if shape.count > 1 and is_needed(self._universe, reach, highest_class(found)):
-            return Together(self._universe, shape, reach, offers).room(found)
+        if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
+            return Together(self._universe, shape, reach, dearest).room(offers)
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return Room(tuple(places), _sum(victims))

@@ -3,25 +3,31 @@
 Prices of nodes then depend on each other: stopping one job makes room on all of its nodes. Steps:
 1. The highest class that must be used is known: with everybody up to it stopped, enough nodes fit, and with
    everybody below it, not. Nobody above it is looked at.
-2. First attempt: take the cheapest node, count its victims as gone, price the nodes they touch again;
+2. One attempt: take the cheapest node, count its victims as gone, price the nodes they touch again;
    repeat until there are enough nodes.
-3. Second attempt, when there are not too many candidates: stop all of them, then give back from the most
-   valuable to the least each one without whom enough nodes still fit.
-4. Both attempts are trimmed: each victim without whom enough nodes fit, anywhere, is given back, the most
-   valuable first. The cheaper one is taken.
+3. The same again, beginning with one job on several nodes as gone, for a few such jobs that do the least harm
+   per node.
+4. One more, when there are not too many candidates: count all of them as gone.
+5. Every attempt is trimmed: each victim without whom enough nodes fit, anywhere, is given back, the most
+   valuable first. The cheapest attempt is taken.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Price, by_tier, cost_of_runners, price
+from scheduler.preemption.pricing import Cost, Price, by_tier, cost_of_runners, price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Place, Runner, Universe, harm_of
 
-MOST_FOR_SECOND_ATTEMPT = 200
+MOST_CANDIDATES = 200
+"""Of step 4."""
+MOST_BEGINNINGS = 6
+"""Of step 3."""
+
+_Entry = tuple[Cost, int, int, int, tuple[Runner, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,91 +39,79 @@ class Room:
 
 
 class Together:
-    """One search for `shape.count` nodes at once; `cheapest` are that many nodes, each priced alone."""
+    """One search for `shape.count` nodes at once, with victims up to the class `dearest` (step 1)."""
 
-    def __init__(self, universe: Universe, shape: Shape, reach: Reach, offers: Offers) -> None:
+    def __init__(self, universe: Universe, shape: Shape, reach: Reach, dearest: int) -> None:
+        self.shape = shape
+        self.allowed = frozenset(place.order for place in shape.places)
         self._universe = universe
-        self._shape = shape
         self._reach = reach
-        self._offers = offers
-        self._allowed = frozenset(place.order for place in shape.places)
+        self._dearest = dearest
 
-    def room(self, cheapest: Sequence[tuple[Place, Price]]) -> Room:
-        """The better of the attempts."""
-        dearest = highest_class(cheapest)
-        attempts = [self._trimmed(self._one_by_one(dearest))]
-        everybody = self._everybody(dearest)
+    def room(self, offers: Offers) -> Room:
+        """The best of the attempts; `offers` are the prices of the nodes one by one."""
+        alone = offers.cheapest(2 * self.shape.count + 8, self._dearest + 1)
+        free = [place for place, known in alone if not known.victims]
+        attempts = [_one_by_one(self, alone, begin) for begin in ([], *([wide] for wide in self._wide()))]
+        everybody = self._everybody()
         if everybody is not None:
-            attempts.append(self._trimmed(everybody))
-        return min(attempts, key=_harm)
+            attempts.append(everybody)
+        return min((self._trimmed(victims, free) for victims in attempts), key=_harm)
 
-    def _one_by_one(self, dearest: int) -> set[Runner]:
-        """Step 2: the victims."""
-        shape = self._shape
-        heap = [
-            (known.cost, len(known.victims), place.order, 0, known.victims)
-            for place, known in self._offers.cheapest(2 * shape.count + 8, dearest + 1)
-        ]
-        heapify(heap)
-        stamps: dict[int, int] = {}
-        chosen: set[int] = set()
-        gone: set[Runner] = set()
-        while len(chosen) < shape.count:
-            _, _, order, stamp, victims = heappop(heap)
-            if order in chosen or stamp != stamps.get(order, 0):
-                continue
-            chosen.add(order)
-            gone.update(victims)
-            for place in _touched(victims):
-                if place.order in self._allowed and place.order not in chosen:
-                    known = self._price(place, dearest, gone)
-                    stamp = stamps[place.order] = stamps.get(place.order, 0) + 1
-                    if known is not None:
-                        heappush(heap, (known.cost, len(known.victims), place.order, stamp, known.victims))
-        return gone
+    def price(self, place: Place, gone: set[Runner]) -> Price | None:
+        """What a node costs once some are gone."""
+        ordered = by_tier(self._universe.candidates_at(place, self.shape.harm), self._reach)
+        return price(place, self.shape, (c for c in ordered if c[0] <= self._dearest), gone)
 
-    def _price(self, place: Place, dearest: int, gone: set[Runner]) -> Price | None:
-        ordered = by_tier(self._universe.candidates_at(place, self._shape.harm), self._reach)
-        return price(place, self._shape, (c for c in ordered if c[0] <= dearest), gone)
+    def _wide(self) -> list[Runner]:
+        """Those who could free several nodes at once, the ones that do least harm per node first."""
+        priced = []
+        for runner in _spanning(self._universe, self._reach, self._dearest):
+            freed = sum(place.order in self.allowed for place, _ in runner.parts)
+            if freed > 1:
+                own_class = self._reach.class_of(runner.first, runner.second) or 0
+                priced.append((own_class, harm_of(runner, self.shape.harm) // freed, runner.order, runner))
+        return [entry[3] for entry in nsmallest(MOST_BEGINNINGS, priced)]
 
-    def _everybody(self, dearest: int) -> set[Runner] | None:
-        """Step 3: all candidates up to the class, on nodes where the job may run; None when they are too
-        many."""
+    def _everybody(self) -> set[Runner] | None:
+        """All candidates up to the class, on nodes where the job may run; None when they are too many."""
         result: set[Runner] = set()
-        for candidate in by_tier(self._universe.candidates(self._shape.harm), self._reach):
+        for candidate in by_tier(self._universe.candidates(self.shape.harm), self._reach):
             runner = candidate[4]
-            if candidate[0] > dearest or len(result) > MOST_FOR_SECOND_ATTEMPT:
+            if candidate[0] > self._dearest or len(result) > MOST_CANDIDATES:
                 break
-            if runner.alive and any(place.order in self._allowed for place, _ in runner.parts):
+            if runner.alive and any(place.order in self.allowed for place, _ in runner.parts):
                 result.add(runner)
-        return result if len(result) <= MOST_FOR_SECOND_ATTEMPT else None
+        return result if len(result) <= MOST_CANDIDATES else None
 
-    def _trimmed(self, victims: set[Runner]) -> Room:
-        """Step 4, and the nodes: those that victims leave, then free ones."""
-        shape = self._shape
-        free = [place for place, known in self._offers.cheapest(shape.count) if not known.victims]
-        touched = [place for place in _touched(victims) if place.order in self._allowed]
+    def _trimmed(self, victims: set[Runner], free: list[Place]) -> Room:
+        """Step 5, and the nodes: those where victims leave, then free ones."""
+        count = self.shape.count
+        touched = [place for place in _touched(victims) if place.order in self.allowed]
         known = {place.order for place in touched}
         others = [place for place in free if place.order not in known]
         gone = set(victims)
         fitting = {place.order for place in touched if self._fits(place, gone)}
-        for runner in cost_of_runners(victims, shape, self._reach).victims:
+        for runner in cost_of_runners(victims, self.shape, self._reach).victims:
             gone.discard(runner)
-            lost = {
-                place.order
-                for place, _ in runner.parts
-                if place.order in fitting and not self._fits(place, gone)
-            }
-            if len(fitting) - len(lost) + len(others) >= shape.count:
+            mine = (place for place, _ in runner.parts if place.order in fitting)
+            lost = {place.order for place in mine if not self._fits(place, gone)}
+            if len(fitting) - len(lost) + len(others) >= count:
                 fitting -= lost
             else:
                 gone.add(runner)
         places = [place for place in touched if place.order in fitting] + others
-        chosen = sorted(places[: shape.count], key=lambda place: place.order)
-        return Room(tuple(chosen), cost_of_runners(gone, shape, self._reach))
+        chosen = sorted(places[:count], key=lambda place: place.order)
+        return Room(tuple(chosen), cost_of_runners(gone, self.shape, self._reach))
 
     def _fits(self, place: Place, gone: set[Runner]) -> bool:
-        return price(place, self._shape, (), gone) is not None
+        return price(place, self.shape, (), gone) is not None
+
+
+def is_needed(universe: Universe, reach: Reach, dearest: int) -> bool:
+    """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several
+    nodes."""
+    return any(True for _ in _spanning(universe, reach, dearest))
 
 
 def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
@@ -126,14 +120,41 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
     return cheapest[-1][1].cost[0][0]
 
 
-def is_needed(universe: Universe, reach: Reach, dearest: int) -> bool:
-    """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several
-    nodes."""
+def _spanning(universe: Universe, reach: Reach, dearest: int) -> Iterator[Runner]:
     for runner in universe.spanning:
         own_class = reach.class_of(runner.first, runner.second)
         if runner.alive and own_class is not None and own_class <= dearest:
-            return True
-    return False
+            yield runner
+
+
+def _one_by_one(
+    search: Together, alone: Sequence[tuple[Place, Price]], begin: Iterable[Runner]
+) -> set[Runner]:
+    """Step 2: the victims; with those in `begin` gone from the beginning, step 3."""
+    heap: list[_Entry] = [_entry(place, known, 0) for place, known in alone]
+    heapify(heap)
+    stamps: dict[int, int] = {}
+    chosen: set[int] = set()
+    gone: set[Runner] = set()
+    leaving = tuple(begin)
+    while True:
+        gone.update(leaving)
+        for place in _touched(leaving):
+            if place.order in search.allowed and place.order not in chosen:
+                stamp = stamps[place.order] = stamps.get(place.order, 0) + 1
+                known = search.price(place, gone)
+                if known is not None:
+                    heappush(heap, _entry(place, known, stamp))
+        if len(chosen) == search.shape.count:
+            return gone
+        _, _, order, stamp, leaving = heappop(heap)
+        while order in chosen or stamp != stamps.get(order, 0):
+            _, _, order, stamp, leaving = heappop(heap)
+        chosen.add(order)
+
+
+def _entry(place: Place, known: Price, stamp: int) -> _Entry:
+    return known.cost, len(known.victims), place.order, stamp, known.victims
 
 
 def _touched(runners: Iterable[Runner]) -> list[Place]:

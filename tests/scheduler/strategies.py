@@ -49,7 +49,8 @@ def _alloc(draw: st.DrawFn, places: Sequence[Node], *, spanning: bool) -> dict[s
     for node in chosen:
         part = {"cpu": draw(st.integers(1, max(1, node.total["cpu"] // 2)))}
         typed = [name for name in node.total if ":" in name]
-        if typed and draw(st.booleans()):
+        with_gpu: bool = draw(st.booleans())
+        if typed and with_gpu:
             part |= {"gpu": 1, draw(st.sampled_from(typed)): 1}
         result[node.name] = part
     return result

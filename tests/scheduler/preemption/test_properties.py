@@ -18,7 +18,8 @@ from tests.builders import anywhere, node, on_nodes, pending, running, snapshot
 from tests.scheduler import naive
 from tests.scheduler.strategies import crowded, partitions, with_quotas
 
-thorough = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+Cost = list[tuple[tuple[int, int], int, int]]
+thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TWO_NODE_JOB = snapshot(
     [
@@ -161,10 +162,10 @@ def harm(snapshot: Snapshot, other: Job) -> tuple[int, int]:
     return (ran * held if snapshot.partition.victim_order == "least_lost_work" else ran), ran
 
 
-def cost(snapshot: Snapshot, job: Job, victims: list[Job]) -> list[tuple[tuple[int, int], int, int]]:
+def cost(snapshot: Snapshot, job: Job, victims: list[Job]) -> Cost:
     """From the highest class down: the class, the harm done in it, the number of victims."""
     classes = {naive.class_of(snapshot.partition, job, other) for other in victims}
-    result = []
+    result: Cost = []
     for own_class in sorted(classes, reverse=True):
         harms = [
             harm(snapshot, o)[0] for o in victims if naive.class_of(snapshot.partition, job, o) == own_class

@@ -1,5 +1,7 @@
 """Which project a job belongs to, and the levels that come of it (spec 1.2)."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,7 +40,7 @@ class TestTheProjectOfAJob:
             {"comment": "resume; project=beta, keep"},
         ],
     )
-    def test_then_the_wckey_or_the_comment(self, words: dict[str, str]) -> None:
+    def test_then_the_wckey_or_the_comment(self, words: dict[str, Any]) -> None:
         assert standing(observed(name="alpha_x", account="other", **words), ALPHA, BETA).project == "beta"
 
     @pytest.mark.parametrize("comment", ["notproject=beta", "project=beta2", "my beta job", "project = beta"])

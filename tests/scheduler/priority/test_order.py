@@ -72,7 +72,7 @@ def test_nothing_configured_comes_after_every_level() -> None:
     ],
 )
 def test_numbers_inside_names_count_as_numbers(names: list[str]) -> None:
-    assert sorted(list(reversed(names)), key=natural) == names
+    assert sorted({*names}, key=natural) == names
 
 
 def test_a_number_of_ten_thousand_digits_sorts_like_any_other() -> None:
