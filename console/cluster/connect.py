@@ -28,7 +28,7 @@ def _adapter(name: str, kind: str, scenario: str, home: str) -> Cluster:
         return SlurmCluster(name, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
     from scheduler.adapters.simulator.stored import StoredSimulator
 
-    return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario)
+    return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario, name=name)
 
 
 def connect(row: ClusterRow) -> Cluster:

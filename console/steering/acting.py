@@ -29,6 +29,7 @@ STAGES = (
     ActionKind.SIGNAL,
     ActionKind.REQUEUE_HOLD,
     ActionKind.CANCEL,
+    ActionKind.RECOVER,
     ActionKind.HOLD,
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
@@ -36,6 +37,8 @@ STAGES = (
 SETTLE = timedelta(seconds=2)
 """Slurm loses a job that starts again in the clock second of its requeue (seen on 22.05.8: slurmd takes it for the run
 that it is still ending, and the job fails)."""
+TAKING_BACK = frozenset({ActionKind.RECOVER, ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY})
+"""What is done for the victims and the queue, also while a plan is undone."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
 
@@ -84,7 +87,7 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
     if action.kind == ActionKind.RELEASE:
         over = bool(plan.undo_reason) or plan.started_at is not None
         return over and not _stop_pending(action, others, now)
-    if action.kind == ActionKind.RESTORE_PRIORITY:
+    if action.kind in {ActionKind.RESTORE_PRIORITY, ActionKind.RECOVER}:
         return True
     if plan.undo_reason or plan.started_at:
         return False
@@ -93,7 +96,7 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
 
 def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction], now: datetime) -> bool:
     """Whether the stop (or hold) that this release takes back was not seen to have worked, or only just now."""
-    stops = {ActionKind.REQUEUE_HOLD, ActionKind.HOLD}
+    stops = {ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.HOLD}
     return any(
         other.job_id == release.job_id
         and other.kind in stops
@@ -151,11 +154,8 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
 
 
 def _command(action: PlannedAction) -> Action:
-    plan = action.plan
-    comment = ""
-    if action.kind == ActionKind.REQUEUE_HOLD:
-        comment = f"giveway: plan {plan.pk} made room for job {plan.job_id} of {plan.user}"
-    return Action(ActionKind(action.kind), run_of(action), value=action.value, comment=comment)
+    # No comment on the job: it is the user's own (it may name the project, or acknowledge a checkpoint).
+    return Action(ActionKind(action.kind), run_of(action), value=action.value)
 
 
 _AFTER: Mapping[OutcomeKind, ActionState] = {
@@ -174,7 +174,7 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
         return
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
     plan = action.plan
-    if after == ActionState.FAILED and action.kind not in {ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY}:
+    if after == ActionState.FAILED and action.kind not in TAKING_BACK:
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
         )

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from django.db.models import Count
-from scheduler.reconcile.decide import Outstanding
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -23,8 +22,9 @@ from console.steering.models import (
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.reconcile.decide import Outstanding
 
-STOPS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
+STOPS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER)
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long."""

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from console.core import clock
-from console.steering.acting import request_undo
-from console.steering.facts import PartitionFacts
+from console.steering.acting import TAKING_BACK, request_undo
+from console.steering.facts import PartitionFacts, run_of
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
@@ -23,8 +23,11 @@ from scheduler.model.policy import Enforcement
 OVERDUE = timedelta(seconds=10)
 """How long an effect may take to be seen before the action is issued again."""
 ATTEMPTS = 3
-PATIENT = frozenset({ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY})
+SURVIVED = timedelta(seconds=2)
+"""A job that still runs so long after the checkpoint signal was not ended by it."""
+PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
+SENT = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 FINAL = frozenset({ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED})
 
@@ -41,6 +44,7 @@ def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFa
                 _judge(action, jobs.get(action.job_id))
         if plan.kind == PlanKind.PREEMPT:
             _watch_beneficiary(plan, jobs.get(plan.job_id), policies.get(plan.partition))
+        _recover_killed(plan, jobs)
         _drop_what_is_not_needed(plan)
         _finish(plan)
 
@@ -48,8 +52,12 @@ def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFa
 def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
     """Whether the cluster is in the state that the action wanted. A job that is gone needs nothing more."""
     kind = ActionKind(action.kind)
-    if job is None or kind == ActionKind.SIGNAL:
+    if kind == ActionKind.RECOVER:
+        return job is not None and job.state != JobState.COMPLETING
+    if job is None:
         return True
+    if kind == ActionKind.SIGNAL:
+        return _has_survived(action, job)
     if kind in STOPS:
         same_run = (job.start or 0, job.restarts) == (action.run_start, action.run_restarts)
         return not same_run and job.state != JobState.COMPLETING
@@ -60,6 +68,13 @@ def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
     if kind == ActionKind.RESTORE_PRIORITY:
         return job.priority < int(action.value)
     return job.held if kind == ActionKind.HOLD else not job.held
+
+
+def _has_survived(signal: PlannedAction, job: ObservedJob) -> bool:
+    """A script that does not catch the signal is ended by it within a moment: only then is its effect known."""
+    return job.state != JobState.COMPLETING and (
+        signal.issued_at is None or clock.now() - signal.issued_at >= SURVIVED
+    )
 
 
 def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
@@ -102,15 +117,52 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
 
 
+def _recover_killed(plan: Plan, jobs: Jobs) -> None:
+    """A victim that ended between its checkpoint signal and its stop may have been ended by the signal: its script does
+    not catch it. Then it must go back into the queue like any other victim; the adapter finds out which it was."""
+    actions = list(plan.actions.all())
+    signalled = {run_of(a) for a in actions if a.kind == ActionKind.SIGNAL and a.state in SENT}
+    known = {run_of(a) for a in actions if a.kind == ActionKind.RECOVER}
+    for stop in actions:
+        waits = stop.kind == ActionKind.REQUEUE_HOLD and stop.state in (
+            ActionState.PLANNED,
+            ActionState.EXPIRED,
+        )
+        if waits and stop.job_id not in jobs and run_of(stop) in signalled - known:
+            if stop.state == ActionState.PLANNED:
+                _expire(stop, "It ended in its grace time.")
+            signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
+            _add(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
+            releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
+            if all(a.state in FINAL for a in releases):
+                _add(plan, stop, ActionKind.RELEASE, order=4, value="")
+
+
+def _add(plan: Plan, like: PlannedAction, kind: ActionKind, *, order: int, value: str) -> None:
+    """One more action for the job and run of another one."""
+    PlannedAction.objects.create(
+        plan=plan,
+        cluster=plan.cluster,
+        kind=kind,
+        order=order,
+        job_id=like.job_id,
+        run_start=like.run_start,
+        run_restarts=like.run_restarts,
+        job_name=like.job_name,
+        user=like.user,
+        value=value,
+    )
+    plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - see it
+
+
 def _drop_what_is_not_needed(plan: Plan) -> None:
     """Expire the actions that have lost their reason, and add what undoing needs."""
     if not plan.started_at and not plan.undo_reason:
         return
     why = plan.undo_reason or f"{plan.job_id} runs already."
     actions = list(plan.actions.all())
-    taking_back = {ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY}
     for action in actions:
-        if action.state == ActionState.PLANNED and action.kind not in taking_back:
+        if action.state == ActionState.PLANNED and action.kind not in TAKING_BACK:
             _expire(action, why)
     for action in actions:
         if action.state == ActionState.PLANNED and action.kind == ActionKind.RELEASE:
@@ -125,34 +177,22 @@ def _expire(action: PlannedAction, why: str) -> None:
 
 
 def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction]) -> None:
-    """A release has nothing to do when the job was never stopped (or held) by this plan."""
-    holds = {ActionKind.REQUEUE_HOLD, ActionKind.HOLD}
+    """A release has nothing to do when the job was never stopped (or held) by this plan.
+
+    A signal whose effect is not known yet counts: it may turn out to have ended the job, which is then recovered.
+    """
+    holds = {ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.HOLD}
     theirs = [a for a in actions if a.job_id == release.job_id and a.kind in holds]
+    if all(a.state in FINAL for a in theirs):
+        theirs = [a for a in theirs if a.kind != ActionKind.SIGNAL]
     if all(a.state in (ActionState.EXPIRED, ActionState.FAILED) for a in theirs):
         move_action(release, ActionState.EXPIRED, detail="It was never stopped.")
 
 
 def _restore_priority(plan: Plan, actions: Sequence[PlannedAction]) -> None:
-    raised = [
-        a
-        for a in actions
-        if a.kind == ActionKind.PRIORITISE and a.state in (ActionState.ISSUED, ActionState.VERIFIED)
-    ]
+    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in SENT]
     if raised and not any(a.kind == ActionKind.RESTORE_PRIORITY for a in actions):
-        first = raised[0]
-        PlannedAction.objects.create(
-            plan=plan,
-            cluster=plan.cluster,
-            kind=ActionKind.RESTORE_PRIORITY,
-            order=5,
-            job_id=first.job_id,
-            run_start=first.run_start,
-            run_restarts=first.run_restarts,
-            job_name=first.job_name,
-            user=first.user,
-            value=first.value,
-        )
-        plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - see the new row
+        _add(plan, raised[0], ActionKind.RESTORE_PRIORITY, order=5, value=raised[0].value)
 
 
 def _finish(plan: Plan) -> None:

@@ -13,6 +13,7 @@ class ActionKind(StrEnum):
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
     REQUEUE_HOLD: stop a running job and put it back into the queue, held.
+    RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
     (also clears Slurm's own delay after a requeue).
@@ -22,6 +23,7 @@ class ActionKind(StrEnum):
     RESTORE_PRIORITY = "restore_priority"
     SIGNAL = "signal"
     REQUEUE_HOLD = "requeue_hold"
+    RECOVER = "recover"
     CANCEL = "cancel"
     HOLD = "hold"
     RELEASE = "release"

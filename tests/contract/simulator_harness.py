@@ -108,7 +108,7 @@ def _spec(work: Work, now: int, *, batch: bool) -> JobSpec:
         batch=batch,
         requeue=work.requeue,
         array_tasks=work.array_tasks,
-        on_signal=OnSignal.CHECKPOINT if work.checkpoints else OnSignal.IGNORE,
+        on_signal=OnSignal.CHECKPOINT if work.checkpoints else OnSignal.DIE,
         completing_s=5 if work.ends_slowly else None,
     )
 

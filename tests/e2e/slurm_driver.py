@@ -13,7 +13,10 @@ from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan
 from deploy.private_slurm import PrivateSlurm
 
-SLEEP = "#!/bin/bash\nsleep 600 & wait\n"
+SLEEP = "#!/bin/bash\ntrap : USR1\nwhile true; do sleep 600 & wait $!; done\n"
+"""Survives its checkpoint signal."""
+NAIVE = "#!/bin/bash\nsleep 600\n"
+"""Is ended by it, like most scripts."""
 PATIENCE_S = 40.0
 
 

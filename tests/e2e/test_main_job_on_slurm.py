@@ -5,7 +5,7 @@ import pytest
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
 from console.steering.models import Plan, PlannedAction
-from tests.e2e.slurm_driver import Driver
+from tests.e2e.slurm_driver import NAIVE, Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]
 
@@ -185,6 +185,21 @@ def test_the_checkpoint_signal_comes_a_grace_time_before_the_stop(driver: Driver
     assert signal.issued_at
     assert stop.issued_at
     assert (stop.issued_at - signal.issued_at).total_seconds() >= 1.5
+
+
+def test_a_victim_whose_script_does_not_catch_the_signal_comes_back_all_the_same(driver: Driver) -> None:
+    """Most scripts are ended by the checkpoint signal. Slurm then counts the job as failed; we put it back."""
+    driver.policy("x", mode="user", levels=LEVELS, grace_s=3, user_overrides={"ann": "P3", "cy": "P0"})
+    driver.running("ann", "naive", *ONE_NODE, "-c", "8", script=NAIVE)
+    driver.submit("cy", "urgent", *ONE_NODE, "-c", "8")
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+    assert driver.states()["naive"] == "PENDING"
+
+    driver.cancel("urgent")
+    driver.steer_until_running("naive")
+
+    assert driver.restarts()["naive"] == 1
 
 
 def test_over_quota_jobs_are_held_until_a_place_is_free(driver: Driver) -> None:

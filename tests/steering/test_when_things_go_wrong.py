@@ -12,6 +12,7 @@ from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Plan, PlannedAction
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.state import NodeState
 from scheduler.model.actions import Action, ActionKind, Outcome
 from scheduler.model.jobs import JobState
@@ -117,6 +118,34 @@ def test_a_victim_that_ends_by_itself_in_its_grace_time_needs_no_stop(sim: Sim) 
     assert sim.state(urgent) is JobState.RUNNING
     assert sim.plan().state == "verified"
     assert sim.actions(ActionKind.REQUEUE_HOLD)[0].state in {"expired", "verified"}
+
+
+def test_a_victim_that_its_checkpoint_signal_kills_goes_back_into_the_queue(sim: Sim) -> None:
+    sim.policy(grace_s=5)
+    low = sim.running("ann", 8, on_signal=OnSignal.DIE)
+    urgent = sim.submit("cy", 6, run_time_s=20)
+
+    sim.cycles(12)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
+    assert sim.plan().state == "verified"
+    sim.port.advance(30)
+    assert sim.state(low) is JobState.RUNNING
+
+
+def test_a_victim_killed_by_its_signal_comes_back_although_the_plan_is_undone(sim: Sim) -> None:
+    sim.policy(grace_s=5)
+    low = sim.running("ann", 8, on_signal=OnSignal.DIE)
+    urgent = sim.submit("cy", 6)
+    sim.cycle()
+    sim.port.cancel(urgent)
+
+    sim.cycles(12)
+
+    assert sim.plan().state == "undone"
+    assert sim.state(low) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
 
 
 def test_a_node_that_drains_in_the_grace_time_saves_the_victim(sim: Sim) -> None:

@@ -29,12 +29,28 @@ def act(state: ClusterState, action: Action) -> Outcome:
 
 def _carry_out(state: ClusterState, action: Action) -> Outcome:
     job = state.jobs.get(action.run.job_id)
+    if action.kind is ActionKind.RECOVER:
+        return _recover(state, job, action)
     if job is None:
         return _gone("Invalid job id specified")
     outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
     if outcome is DONE and action.comment:
         job.comment = action.comment
     return outcome
+
+
+def _recover(state: ClusterState, job: SimJob | None, action: Action) -> Outcome:
+    killed = state.killed.get(action.run.job_id)
+    if job is None and killed is not None and killed.run == action.run:
+        lifecycle.recover(state, killed)
+        return DONE
+    if job is None:
+        return _gone("the job ended, but not by the signal")
+    if job.state is JobState.COMPLETING:
+        return Outcome(OutcomeKind.UNKNOWN, "the job is still completing")
+    if _was_requeued_from(job, action):
+        return ALREADY
+    return _gone(f"that run is over; the job is now run {job.run}")
 
 
 def _stopping(state: ClusterState, job: SimJob, action: Action) -> Outcome:

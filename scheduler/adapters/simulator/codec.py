@@ -25,7 +25,7 @@ def dump(state: ClusterState) -> Json:
     specs: dict[int, int] = {}
     spec_list: list[Json] = []
     jobs = []
-    for job in state.jobs.values():
+    for job in (*state.jobs.values(), *state.killed.values()):
         if id(job.spec) not in specs:
             specs[id(job.spec)] = len(spec_list)
             spec_list.append({**_flat(job.spec), "request": _sets_sorted(_flat(job.spec.request))})
@@ -45,7 +45,8 @@ def dump(state: ClusterState) -> Json:
             "actions": [_flat(fault) for fault in state.faults.actions],
         },
         "specs": spec_list,
-        "jobs": jobs,
+        "jobs": jobs[: len(state.jobs)],
+        "killed": jobs[len(state.jobs) :],
     }
 
 
@@ -68,6 +69,7 @@ def load(data: Mapping[str, Any]) -> ClusterState:
         streams={name: StreamState(**stream) for name, stream in data["streams"].items()},
         faults=_faults(data["faults"]),
         jobs={job.id: job for job in jobs},
+        killed={job["id"]: _job(job, specs) for job in data.get("killed", ())},
     )
 
 

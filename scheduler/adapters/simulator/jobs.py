@@ -99,6 +99,7 @@ class SimJob:
     checkpoint_at: int | None = None
     free_at: int | None = None
     afterwards: Afterwards = Afterwards.GONE
+    killed: bool = False
     estimated_start: int | None = None
 
     @property

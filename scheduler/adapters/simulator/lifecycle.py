@@ -4,6 +4,8 @@ from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
 from scheduler.adapters.simulator.state import ClusterState
 from scheduler.model.jobs import JobState
 
+KILLED_KEPT = 100
+
 
 def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dict[str, int]]) -> None:
     """A pending job starts now on `alloc`; what its last checkpoint has saved need not be done again."""
@@ -21,6 +23,7 @@ def signal(state: ClusterState, job: SimJob) -> bool:
     """The checkpoint signal reaches a running job's script. False: a checkpoint is being made already."""
     if job.spec.on_signal is OnSignal.DIE:
         end(state, job, ok=False)
+        job.killed = True
     if job.spec.on_signal is not OnSignal.CHECKPOINT:
         return True
     if job.checkpoint_at is not None:
@@ -56,8 +59,25 @@ def finish_completing(state: ClusterState, job: SimJob) -> None:
     state.changed = True
     if job.afterwards is Afterwards.GONE:
         del state.jobs[job.id]
+        if job.killed:
+            _remember_killed(state, job)
     else:
         _back_to_queue(state, job, held=job.afterwards is Afterwards.REQUEUED_HELD)
+
+
+def _remember_killed(state: ClusterState, job: SimJob) -> None:
+    state.killed[job.id] = job
+    while len(state.killed) > KILLED_KEPT:
+        del state.killed[next(iter(state.killed))]
+
+
+def recover(state: ClusterState, job: SimJob) -> None:
+    """A job that a signal has ended is requeued, held, as a later run."""
+    del state.killed[job.id]
+    state.jobs[job.id] = job
+    job.killed = False
+    job.restarts += 1
+    _back_to_queue(state, job, held=True)
 
 
 def fail_node(state: ClusterState, job: SimJob) -> None:

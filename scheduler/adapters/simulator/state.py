@@ -62,7 +62,8 @@ class StreamState:
 class ClusterState:
     """Everything there is. `now` is epoch seconds; `changed`: a scheduling pass is due.
 
-    Ended jobs are forgotten at once, so the state stays as small as the queue.
+    Ended jobs are forgotten at once, so the state stays as small as the queue; `killed` are the last few that a
+    signal ended, which Slurm, too, remembers for a while and would still requeue.
     """
 
     name: str
@@ -71,6 +72,7 @@ class ClusterState:
     partitions: dict[str, SimPartition]
     behaviour: Behaviour = field(default_factory=Behaviour)
     jobs: dict[str, SimJob] = field(default_factory=dict)
+    killed: dict[str, SimJob] = field(default_factory=dict)
     next_id: int = 1
     changed: bool = False
     seed: int = 0

@@ -29,6 +29,8 @@ def verdict(action: Action, row: Row | None) -> Outcome | None:
             return _signal(action, row, state)
         case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL:
             return _stop(action, row, state)
+        case ActionKind.RECOVER:
+            return _recover(action, row, state)
         case ActionKind.RELEASE:
             return _release(row, state)
         case ActionKind.HOLD:
@@ -63,6 +65,15 @@ def _stop(action: Action, row: Row, state: JobState) -> Outcome | None:
     if state is JobState.COMPLETING and (requeued_since or _same_run(action, row)):
         return Outcome(OutcomeKind.ALREADY, "Job/step already completing or completed")
     if action.kind is ActionKind.REQUEUE_HOLD and requeued_since and row.priority == 0:
+        return Outcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+    return _over(row)
+
+
+def _recover(action: Action, row: Row, state: JobState) -> Outcome:
+    """The job is there, so it has not ended: nothing to put back. (`recover` looks after those that have.)"""
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if row.restarts == action.run.restarts + 1 and state is JobState.PENDING and row.priority == 0:
         return Outcome(OutcomeKind.ALREADY, "it is back in the queue, held")
     return _over(row)
 

@@ -4,6 +4,8 @@ import errno
 import os
 import signal
 import socket
+import stat
+import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -65,9 +67,8 @@ class Command(BaseCommand):
         _listen_for_the_end()
         try:
             with ExitStack() as stack:
-                private = stack.enter_context(
-                    PrivateSlurm(home / "cluster", name=settings.GIVEWAY_CLUSTER_NAME)
-                )
+                root = _reachable(home / "cluster", stack)
+                private = stack.enter_context(PrivateSlurm(root, name=settings.GIVEWAY_CLUSTER_NAME))
                 self.stdout.write(
                     f"A private Slurm runs. In another terminal: export SLURM_CONF={private.conf}"
                 )
@@ -115,6 +116,15 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {name:<8}{words}")
         self.stdout.write("Ctrl-C stops it.")
         self.stdout.flush()
+
+
+def _reachable(folder: Path, stack: ExitStack) -> Path:
+    """`folder`, or one below /tmp where ordinary users, who will submit jobs, cannot enter it (a checkout in /root)."""
+    if all(parent.stat().st_mode & stat.S_IXOTH for parent in folder.parents):
+        return folder
+    temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="giveway-slurm-"))
+    Path(temporary).chmod(0o755)
+    return Path(temporary) / "cluster"
 
 
 def _gunicorn(port: int) -> list[str]:

@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # As root (a private Slurm needs it) Celery warns of pickled messages; ours are JSON, from this process alone.
         warnings.filterwarnings("ignore", message="(?s).*superuser privileges", module="celery.platforms")
-        timer: Any = EmbeddedService(app, thread=True)
+        timer: Any = EmbeddedService(app, thread=True, scheduler_cls=app.conf.beat_scheduler)
         worker = app.Worker(
             pool="solo",
             concurrency=1,
