@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 from rest_framework.authtoken.models import Token
 
@@ -81,6 +81,7 @@ def _safe_next(request: HttpRequest) -> str:
     return target if safe else "/"
 
 
+@require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """One's own account: what one may do, the API token, the password."""
     return render(

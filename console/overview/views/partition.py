@@ -80,6 +80,6 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
             wanted.apply(held, axis),
             total=None if wanted.active else state.running,
         ),
-        "latest": plans.prefetch_related("actions")[:LATEST_PLANS],
+        "latest": plans[:LATEST_PLANS],
         "kept": [(key, request.GET[key]) for key in KEPT_PARAMETERS if request.GET.get(key)],
     }

@@ -1,0 +1,179 @@
+"""Every page as everybody: who gets it, who does not see that it is there, who may look but not touch."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from console.core.htmx import PARTS
+from tests.ui.conftest import ROLES, House, SignedIn, part
+
+SIGN_IN = 302
+EVERYBODY = (SIGN_IN, 200, 200, 200, 200, 200)
+ELSEWHERE = ("api/v1/",)
+"""Addresses whose access is tested elsewhere: tests/api/test_access.py."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A request to a named page, and the status it gets as each of `ROLES`. `{plan}` stands for the plan's id."""
+
+    page: str
+    method: str
+    statuses: tuple[int, ...]
+    args: tuple[str, ...] = ()
+    query: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.method, self.page, *self.args, self.query)))
+
+
+#                                                      anonymous vera pam dave otto ada
+CASES = (
+    Case("livez", "get", (200, 200, 200, 200, 200, 200)),
+    Case("readyz", "get", (200, 200, 200, 200, 200, 200)),
+    Case("login", "get", (200, 302, 302, 302, 302, 302)),
+    Case("theme", "post", (302, 302, 302, 302, 302, 302)),
+    Case("account", "get", EVERYBODY),
+    Case("account-token", "post", (SIGN_IN, 302, 302, 302, 302, 302)),
+    Case("account-token-revoke", "post", (SIGN_IN, 302, 302, 302, 302, 302)),
+    Case("account-password", "post", EVERYBODY),
+    Case("logout", "post", (302, 302, 302, 302, 302, 302)),
+    Case("overview", "get", EVERYBODY),
+    Case("help", "get", EVERYBODY),
+    Case("partition", "get", EVERYBODY, ("x",)),
+    Case("partition", "get", EVERYBODY, ("y",)),
+    Case("partition", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("jobs", "get", EVERYBODY),
+    Case("job", "get", EVERYBODY, ("101",)),
+    Case("job", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("plans", "get", EVERYBODY),
+    Case("plan", "get", EVERYBODY, ("{plan}",)),
+    Case("plan", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
+    Case("plan-snapshot", "get", EVERYBODY, ("{plan}",)),
+    Case("partition-policy", "get", (SIGN_IN, 404, 404, 200, 200, 200), ("x",)),
+    Case("partition-policy", "post", (SIGN_IN, 404, 404, 200, 403, 200), ("x",)),
+    Case("partition-policy", "get", (SIGN_IN, 404, 404, 404, 200, 200), ("y",)),
+    Case("partition-policy", "post", (SIGN_IN, 404, 404, 404, 403, 200), ("y",)),
+    Case("partition-revisions", "get", (SIGN_IN, 404, 404, 200, 200, 200), ("x",)),
+    Case("partition-revisions", "get", (SIGN_IN, 404, 404, 404, 200, 200), ("y",)),
+    Case("projects", "get", (SIGN_IN, 404, 200, 200, 200, 200)),
+    Case("new-project", "get", (SIGN_IN, 403, 403, 403, 403, 200)),
+    Case("new-project", "post", (SIGN_IN, 403, 403, 403, 403, 200)),
+    Case("project", "get", (SIGN_IN, 404, 200, 200, 200, 200), ("alpha",)),
+    Case("project", "post", (SIGN_IN, 404, 200, 403, 403, 200), ("alpha",)),
+    Case("project", "get", (SIGN_IN, 404, 404, 200, 200, 200), ("beta",)),
+    Case("project", "post", (SIGN_IN, 404, 404, 403, 403, 200), ("beta",)),
+    Case("project-delete", "get", (SIGN_IN, 404, 403, 403, 403, 200), ("alpha",)),
+    Case("project-delete", "post", (SIGN_IN, 404, 403, 403, 403, 200), ("alpha",)),
+    Case("levels-preview", "post", (SIGN_IN, 404, 200, 200, 200, 200)),
+    Case("audit", "get", (SIGN_IN, 404, 200, 200, 200, 200)),
+    Case("audit-verify", "post", (SIGN_IN, 404, 404, 404, 200, 200)),
+    Case("priority-file", "get", (SIGN_IN, 404, 404, 200, 200, 200)),
+    Case("priority-file-export", "get", (SIGN_IN, 404, 404, 404, 200, 200)),
+    Case("priority-file-export", "get", (SIGN_IN, 404, 404, 200, 200, 200), query="partition=x"),
+    Case("priority-file-export", "get", (SIGN_IN, 404, 404, 404, 200, 200), query="partition=y"),
+    Case("priority-file-propose", "post", (SIGN_IN, 403, 403, 403, 403, 400)),
+    Case("priority-file-confirm", "post", (SIGN_IN, 403, 403, 403, 403, 400)),
+)
+NOT_FOR_ALL = [case for case in CASES if {403, 404} & set(case.statuses)]
+
+
+def named_pages(patterns: Any = None, prefix: str = "") -> Iterator[tuple[str, str | None]]:
+    """Address and name of everything there is."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        address = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from named_pages(pattern.url_patterns, address)
+        elif isinstance(pattern, URLPattern):
+            yield address, pattern.name
+
+
+def test_every_page_has_its_row_in_the_table() -> None:
+    tested = {case.page for case in CASES}
+    untested = [
+        address for address, name in named_pages() if not address.startswith(ELSEWHERE) and name not in tested
+    ]
+    assert not untested
+
+
+def test_every_page_that_takes_posts_is_posted_to_in_the_table(house: House, signed_in: SignedIn) -> None:
+    posted = {case.page for case in CASES if case.method == "post"}
+    for case in CASES:
+        if case.page not in posted and case.page not in {"login", "livez", "readyz"}:
+            answer = signed_in("ada").post(_address(case, house))
+            assert answer.status_code == 405, f"{case.page} takes posts, and no row says from whom"
+
+
+def _address(case: Case, house: House) -> str:
+    args = [arg.format(plan=house.plan.pk) for arg in case.args]
+    address = reverse(case.page, args=args)
+    return f"{address}?{case.query}" if case.query else address
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_page_is_for_whom_it_is_for(case: Case, house: House, signed_in: SignedIn) -> None:
+    answers = {
+        role: getattr(signed_in(role), case.method)(_address(case, house), case.data) for role in ROLES
+    }
+    assert {role: answer.status_code for role, answer in answers.items()} == dict(
+        zip(ROLES, case.statuses, strict=True)
+    )
+    if case.statuses[0] == SIGN_IN and case.page not in {"theme", "logout"}:
+        assert answers["anonymous"].url.startswith("/sign-in/?next=")
+
+
+@pytest.mark.parametrize("case", NOT_FOR_ALL, ids=str)
+def test_asking_for_a_part_opens_no_other_door(case: Case, house: House, signed_in: SignedIn) -> None:
+    targets = ("partition-now", "policy-form", "project-form")
+    assert set(targets) <= {target for targets in PARTS.values() for target in targets}
+    for role, status in zip(ROLES, case.statuses, strict=True):
+        if status in {403, 404}:
+            browser = signed_in(role)
+            ask = getattr(browser, case.method)
+            found = {
+                ask(_address(case, house), case.data, headers=part(target)).status_code for target in targets
+            }
+            assert found == {status}, role
+
+
+@pytest.mark.parametrize("role", ROLES[1:])
+def test_the_navigation_leads_only_where_one_may_go(role: str, signed_in: SignedIn) -> None:
+    browser = signed_in(role)
+    page = browser.get("/").content.decode()
+    for name in ("projects", "audit", "priority-file"):
+        address = reverse(name)
+        assert (f'href="{address}"' in page) == (browser.get(address).status_code == 200), name
+
+
+@pytest.mark.parametrize(("role", "seen"), [("vera", False), ("pam", False), ("dave", True), ("otto", True)])
+def test_the_policy_tab_is_for_those_who_may_read_it(role: str, seen: bool, signed_in: SignedIn) -> None:
+    page = signed_in(role).get("/partitions/x/").content.decode()
+    assert ("/partitions/x/policy/" in page) is seen
+
+
+def test_posts_need_the_token_against_forgery(house: House) -> None:
+    from django.test import Client
+
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(house.people["ada"])
+    answer = browser.post("/projects/alpha/", {"size": 1})
+    assert answer.status_code == 403
+    assert "The form has expired" in answer.content.decode()
+
+
+def test_a_poll_without_a_session_reloads_its_page(house: House, signed_in: SignedIn) -> None:
+    answer = signed_in("anonymous").get("/partitions/x/", headers=part("partition-now"), follow=True)
+    assert answer.headers["HX-Refresh"] == "true"
+    assert b"<html" not in answer.content
+
+
+def test_refusals_look_like_the_rest(signed_in: SignedIn) -> None:
+    missing = signed_in("vera").get("/audit/")
+    assert b"Not here" in missing.content
+    assert b"css/frame" in missing.content
+    refused = signed_in("otto").post("/projects/alpha/")
+    assert b"Your role does not include this" in refused.content

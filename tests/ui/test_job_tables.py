@@ -1,0 +1,129 @@
+"""Thousands of jobs on one page: search, filter, order and pages are in the address, and the server does the work."""
+
+import re
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+
+from console.cluster.models import Job
+from console.overview.joblists import PAGE_SIZE, RUNNING, WAITING, JobFilter, read_list
+from tests import factories
+from tests.ui.conftest import House, part
+
+
+def numbers(page: str, table: str) -> list[str]:
+    """The jobs of one of the tables, in order."""
+    return re.findall(rf'id="{table}-\d+">([\w]+)</a>', page)
+
+
+@pytest.fixture
+def jobs(house: House) -> House:
+    Job.objects.all().delete()
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("9", {"name": "p0_eval", "user": "ann", "user_level": 0, "place": 2, "project": "alpha"}),
+        ("10", {"name": "batch", "user": "bob", "user_level": None, "place": 3}),
+        ("8", {"name": "sweep", "user": "cy", "user_level": 2, "place": 1}),
+        ("11", {"name": "held", "user": "ann", "user_level": 1, "place": 0}),
+    ]
+    for job_id, fields in rows:
+        factories.make_job(house.cluster, job_id, **fields)
+        factories.make_running_job(house.cluster, f"{job_id}_1", **{**fields, "place": 0})
+    factories.make_job(house.cluster, "77", partition="y")
+    return house
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["8", "9", "10", "11"]),
+        ("w_sort=place", ["8", "9", "10", "11"]),
+        ("w_sort=-place", ["11", "10", "9", "8"]),
+        ("w_sort=job", ["8", "9", "10", "11"]),
+        ("w_sort=-job", ["11", "10", "9", "8"]),
+        ("w_sort=user_level", ["9", "11", "8", "10"]),
+        ("w_sort=-user_level", ["10", "8", "11", "9"]),
+        ("w_sort=name", ["10", "11", "9", "8"]),
+        ("w_sort=nonsense", ["8", "9", "10", "11"]),
+        ("w_sort=--job", ["8", "9", "10", "11"]),
+        ("w_sort=job__user", ["8", "9", "10", "11"]),
+        ("q=ann", ["9", "11"]),
+        ("q=P0_E", ["9"]),
+        ("q=1", ["10", "11"]),
+        ("q=alpha", ["9"]),
+        ("q=%25", []),
+        ("level=0", ["9"]),
+        ("level=none", ["10"]),
+        ("level=99999999999999999999", ["8", "9", "10", "11"]),
+        ("level=zero", ["8", "9", "10", "11"]),
+        ("w_page=999", ["8", "9", "10", "11"]),
+        ("w_page=nonsense", ["8", "9", "10", "11"]),
+    ],
+)
+def test_the_address_says_which_jobs_in_which_order(
+    query: str, expected: list[str], jobs: House, ada: Client
+) -> None:
+    assert numbers(ada.get(f"/partitions/x/?{query}").content.decode(), "w") == expected
+
+
+def test_the_filter_is_for_both_tables(jobs: House, ada: Client) -> None:
+    page = ada.get("/partitions/x/?q=ann").content.decode()
+    assert numbers(page, "w") == ["9", "11"]
+    assert numbers(page, "r") == ["9_1", "11_1"]
+    assert "No running job fits the filter." in ada.get("/partitions/x/?q=nobody").content.decode()
+
+
+def test_a_poll_keeps_what_was_searched_and_sorted(jobs: House, ada: Client) -> None:
+    address = "/partitions/x/?q=ann&w_sort=-job&since=0"
+    text = ada.get(address, headers=part("partition-now")).content.decode()
+    assert numbers(text, "w") == ["11", "9"]
+    assert '<input type="hidden" name="q" value="ann">' in text
+    assert '<input type="hidden" name="w_sort" value="-job">' in text
+    assert "since=0" not in text, "links must not carry the poll's version"
+
+
+def test_a_page_is_fifty_rows_and_a_link_to_the_next(jobs: House, ada: Client) -> None:
+    for i in range(PAGE_SIZE + 3):
+        factories.make_job(jobs.cluster, str(2000 + i), place=10 + i)
+    first = ada.get("/partitions/x/").content.decode()
+    assert len(numbers(first, "w")) == PAGE_SIZE
+    assert "1 to 50 of 57" in first
+    assert "w_page=2" in first
+    second = ada.get("/partitions/x/?w_page=2").content.decode()
+    assert len(numbers(second, "w")) == 7
+    assert not set(numbers(first, "w")) & set(numbers(second, "w"))
+
+
+def test_the_known_count_is_the_true_one(jobs: House) -> None:
+    rows = Job.objects.filter(partition="x", phase="pending")
+    told = read_list(QueryDict(""), WAITING, rows, total=4)
+    counted = read_list(QueryDict(""), WAITING, rows)
+    assert told.page.paginator.count == counted.page.paginator.count == 4
+    assert [job.job_id for job in told.page] == [job.job_id for job in counted.page]
+
+
+def test_every_column_that_sorts_does(jobs: House) -> None:
+    rows = Job.objects.filter(partition="x")
+    for kind in (WAITING, RUNNING):
+        for column in kind.orders:
+            up = [job.job_id for job in read_list(QueryDict(f"{kind.key}_sort={column}"), kind, rows).page]
+            down = [job.job_id for job in read_list(QueryDict(f"{kind.key}_sort=-{column}"), kind, rows).page]
+            assert sorted(up) == sorted(down)
+            assert len(up) == 8
+
+
+def test_the_search_is_cut_not_refused() -> None:
+    assert len(JobFilter.read(QueryDict(mutable=False, query_string="q=" + "x" * 5000)).text) == 100
+
+
+def test_searching_a_number_everywhere_leads_to_the_job(jobs: House, ada: Client) -> None:
+    answer = ada.get("/jobs/?q=77")
+    assert answer.status_code == 302
+    assert answer.headers["Location"] == "/jobs/77/"
+    assert numbers(ada.get("/jobs/?q=ann").content.decode(), "j") == ["9", "11", "9_1", "11_1"]
+
+
+@pytest.mark.parametrize(("phase", "count"), [("pending", 5), ("running", 4), ("ended", 0), ("nonsense", 9)])
+def test_the_list_of_all_jobs_is_by_state(phase: str, count: int, jobs: House, ada: Client) -> None:
+    assert len(numbers(ada.get(f"/jobs/?phase={phase}").content.decode(), "j")) == count
