@@ -26,6 +26,7 @@ def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
 
     Raises `ValidationError` for a name that no partition can have.
     """
+    _check_name(name)
     found = Partition.objects.select_related("cluster", "revision").filter(cluster=cluster, name=name).first()
     if found is not None and found.revision is not None:
         return found
@@ -47,8 +48,7 @@ def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
 
 def make_partition(cluster: Cluster, name: str) -> None:
     """The bare row, if there is none yet, without a policy: for `ensure_partition` and for who must lock it first."""
-    if not name.isprintable():
-        raise ValidationError({"name": _("Must not hold invisible characters.")})
+    _check_name(name)
     Partition(cluster=cluster, name=name).clean_fields(exclude=["cluster", "revision"])
     Partition.objects.get_or_create(cluster=cluster, name=name)
 
@@ -140,6 +140,12 @@ def _policy(document: dict[str, Any] | PartitionPolicy, partition: Partition) ->
             }
         )
     return policy
+
+
+def _check_name(name: str) -> None:
+    """PostgreSQL refuses some characters even in a question."""
+    if not name.isprintable():
+        raise ValidationError({"name": _("Must not hold invisible characters.")})
 
 
 def _check_limits(policy: PartitionPolicy) -> None:

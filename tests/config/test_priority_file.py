@@ -332,10 +332,11 @@ def test_a_pattern_may_name_a_level_of_a_partition_outside_the_file(cluster: Clu
 
 # --- Any configuration ------------------------------------------------------------------------------------
 
+Entries = st.SearchStrategy[list[dict[str, Any]]]
 NAMES = st.sampled_from(["ann", "bob", "cy", "dee"])
 NUMBERS = st.integers(1, 1000) | st.floats(0.001, 1e6, allow_nan=False)
 LEVELS = ["P0", "P1", "P2"]
-PROJECTS = st.lists(
+PROJECTS: Entries = st.lists(
     st.fixed_dictionaries(
         {
             "code": st.sampled_from(["alpha", "beta", "g.1"]),
@@ -358,7 +359,7 @@ PROJECTS = st.lists(
     ),
     unique_by=lambda project: str(project["code"]),
 )
-PARTITIONS = st.lists(
+PARTITIONS: Entries = st.lists(
     st.fixed_dictionaries(
         {
             "name": st.sampled_from(["x", "y", "z"]),

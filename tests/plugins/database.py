@@ -109,10 +109,11 @@ def database_can_be_emptied() -> Iterator[None]:
     """Around the emptying only: while a test runs, the log is as guarded as in production."""
     from console.audit import triggers
 
-    empty = TransactionTestCase._fixture_teardown
+    # Django's own names, not in its type information.
+    empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 
     def unguarded(case: TransactionTestCase) -> None:
-        used = [connections[alias] for alias in case._databases_names(include_mirrors=False)]
+        used = [connections[alias] for alias in case._databases_names(include_mirrors=False)]  # type: ignore[attr-defined]
         for connection in used:
             triggers.remove(connection)
         try:

@@ -39,3 +39,10 @@ def pytest_unconfigure() -> None:
 
         connections.close_all()
         server.close()
+
+
+def pytest_report_header() -> str:
+    """Which database the tests run on."""
+    from django.db import connection
+
+    return f"database: {connection.vendor}"
