@@ -1,1 +1,1 @@
-"""Giveway's planning core: facts about a cluster in, a plan out. No Django, no I/O outside `adapters` and `__main__`."""
+"""Giveway's planning core: facts about a cluster in, a plan out. No Django; I/O only in `adapters` and `__main__`."""

@@ -1,4 +1,4 @@
-"""Contract: a job whose script the checkpoint signal has ended is put back into the queue, and no other ended job is."""
+"""Contract: a job whose script the checkpoint signal has ended goes back into the queue; no other ended job does."""
 
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState

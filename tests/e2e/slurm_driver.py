@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from console.partitions.services import activate_policy, ensure_partition
-
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster
+from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan
 from deploy.private_slurm import PrivateSlurm
