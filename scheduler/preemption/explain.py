@@ -12,7 +12,7 @@ from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
-from scheduler.preemption.sentences import Speaker, clean
+from scheduler.preemption.sentences import Speaker, clean, printable
 from scheduler.priority.levels import level_word, weight
 from scheduler.priority.order import pending_order
 
@@ -28,9 +28,13 @@ def explain(snapshot: Snapshot, job_id: str) -> str:
     jobs = {job.id: job for job in snapshot.jobs}
     job = jobs[job_id]
     about = _About(snapshot, plan(snapshot), Speaker(snapshot), jobs)
-    if job.state is JobState.COMPLETING:
-        return f"{about.say.who(job)} is ending; what it holds comes free: {_held(job)}."
-    return "\n".join(_pending(about, job) if job.state is JobState.PENDING else _running(about, job))
+    if job.state is JobState.PENDING:
+        lines = _pending(about, job)
+    elif job.state is JobState.RUNNING:
+        lines = _running(about, job)
+    else:
+        lines = iter([f"{about.say.who(job)} is ending; what it holds comes free: {_held(job)}."])
+    return "\n".join(map(printable, lines))
 
 
 @dataclass(frozen=True, slots=True)

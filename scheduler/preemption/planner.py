@@ -24,7 +24,7 @@ from scheduler.preemption.passed import passed_over
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import SECOND_TIER, Ranking, Reach
 from scheduler.preemption.search import Placement, Search, Wanted
-from scheduler.preemption.sentences import Speaker, clean
+from scheduler.preemption.sentences import Speaker, clean, printable
 from scheduler.preemption.several import Room
 from scheduler.preemption.shapes import Shape, Shapes
 from scheduler.preemption.universe import Universe
@@ -74,7 +74,7 @@ class _Planner:
             else:
                 decisions.append(self._decide(job, self._ranking.reach(*self._ranking.weights(job))))
         decisions.extend(self._decide_demoted(job) for job in demoted)
-        return Plan(self._snapshot.partition.name, tuple(decisions))
+        return Plan(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
 
     def _without_search(self, job: Job) -> Decision | None:
         """Step 4 and what is settled already."""
@@ -193,6 +193,12 @@ class _Planner:
             return decision
         self._explained += 1
         return replace(decision, passed_over=passed_over(self._universe, decision, shape, reach))
+
+
+def _fit_to_be_shown(decision: Decision) -> Decision:
+    """Names of levels and resources are in the sentence as they are: nothing in it may act on a terminal."""
+    words = printable(decision.explain)
+    return decision if words is decision.explain else replace(decision, explain=words)
 
 
 def _reason(mode: Mode, reach: Reach, room: Room) -> Reason:

@@ -126,8 +126,13 @@ def wanted(job: Job) -> Mapping[str, int]:
 
 def clean(text: str, longest: int = _LONGEST) -> str:
     """A text of the cluster as it may stand in a sentence: printable, on one line, not too long."""
-    shown = "".join(char if char.isprintable() else "?" for char in text)
+    shown = printable(text)
     return shown if len(shown) <= longest else f"{shown[:longest]}…"
+
+
+def printable(text: str) -> str:
+    """A text in which nothing is left that a terminal or a page would obey."""
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _free(job: Job, nodes: Iterable[str], free: Amounts) -> str:
