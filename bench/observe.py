@@ -98,9 +98,10 @@ def fill(slurm: PrivateSlurm, jobs: int, gpu_share: float, pending: int) -> None
     """Running jobs, some with a GPU; then jobs that cannot start."""
     with_gpu = min(round(jobs * gpu_share), slurm.nodes * slurm.gpus)
     print(f"filling with {jobs} jobs …", file=sys.stderr)
-    slurm.fill(jobs - with_gpu)
     if with_gpu:
+        # First, while there are free CPUs beside every GPU.
         slurm.fill(with_gpu, "--gres=gpu:1")
+    slurm.fill(jobs - with_gpu)
     for number in range(pending):
         user = slurm.users[number % len(slurm.users)]
         slurm.submit(user, "-n", str(1 + number % 4), "--hold", "--output=/dev/null", "-J", f"wait{number}")
