@@ -1,4 +1,4 @@
-"""The tests of the house's foundations once more, on a real PostgreSQL.
+"""The tests of the foundations and of steering once more, on a real PostgreSQL.
 
 By hand, for any tests: `python -m pytest -p tests.plugins.on_postgres tests/steering`.
 """
@@ -13,7 +13,7 @@ import pytest
 from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("accounts", "audit", "config", "partitions", "projects")
+FOLDERS = ("accounts", "audit", "config", "partitions", "projects", "steering")
 TIMEOUT_S = 400
 
 

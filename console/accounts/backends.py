@@ -3,8 +3,9 @@
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
+
+from console.accounts.models import User
 
 
 class PasswordBackend(ModelBackend):
@@ -20,7 +21,7 @@ class PasswordBackend(ModelBackend):
         username: str | None = None,
         password: str | None = None,
         **kwargs: Any,
-    ) -> AbstractBaseUser | None:
+    ) -> User | None:
         """The account, or None. No account has invisible characters in its name, and PostgreSQL refuses some."""
         if username is not None and not username.isprintable():
             return None

@@ -15,7 +15,9 @@ class Partition(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints = [models.UniqueConstraint(fields=["cluster", "name"], name="partitions_partition_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="partitions_partition_unique")
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -29,7 +31,9 @@ class PartitionAdmin(models.Model):
 
     class Meta:
         ordering = ["username"]
-        constraints = [models.UniqueConstraint(fields=["partition", "username"], name="partitions_admin_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["partition", "username"], name="partitions_admin_unique")
+        ]
         indexes = [models.Index(fields=["username"])]
 
     def __str__(self) -> str:
@@ -53,7 +57,9 @@ class PolicyRevision(models.Model):
 
     class Meta:
         ordering = ["-number"]
-        constraints = [models.UniqueConstraint(fields=["partition", "number"], name="partitions_revision_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["partition", "number"], name="partitions_revision_unique")
+        ]
 
     def __str__(self) -> str:
         return f"{self.partition} revision {self.number}"
