@@ -97,6 +97,7 @@ def _account_context(request: HttpRequest, form: OwnPasswordForm) -> dict[str, A
         "token": Token.objects.filter(user=user).first(),
         "new_token": request.session.pop(TOKEN_ONCE, None),
         "form": form,
+        "invalid": form.is_bound,
     }
 
 

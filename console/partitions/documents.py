@@ -66,12 +66,11 @@ def _level(row: dict[str, Any]) -> dict[str, Any]:
 def _overrides(rows: Rows, subject: str, draft: Draft) -> dict[str, str]:
     result: dict[str, str] = {}
     for index, row in rows.filled:
-        if row[subject] in result:
-            rows.forms[index].add_error(
-                subject, _("%(name)s stands twice; keep one.") % {"name": row[subject]}
-            )
+        name, level = row[subject], row["level"]
+        if name in result:
+            rows.forms[index].add_error(subject, _("%(name)s stands twice; keep one.") % {"name": name})
             draft.complete = False
-        result[row[subject]] = row["level"]
+        result[name] = level
     return result
 
 

@@ -79,7 +79,7 @@ def _take(request: HttpRequest, partition: Partition) -> HttpResponse:
         messages.success(request, _("The policy of %(name)s is in force.") % {"name": partition.name})
         to = reverse("partition-policy", args=[partition.name])
         return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
-    return _show(request, partition, form, bound, status=invalid_form_status(request))
+    return _show(request, partition, form, bound, invalid=True)
 
 
 def _needs_confirmation(request: HttpRequest, partition: Partition, wanted: PartitionPolicy) -> bool:
@@ -134,10 +134,20 @@ def _head(request: HttpRequest, partition: Partition) -> dict[str, Any]:
 
 
 def _show(
-    request: HttpRequest, partition: Partition, form: PolicyForm, rows: dict[str, Rows], *, status: int = 200
+    request: HttpRequest,
+    partition: Partition,
+    form: PolicyForm,
+    rows: dict[str, Rows],
+    *,
+    invalid: bool = False,
 ) -> HttpResponse:
-    context = _head(request, partition) | {"tab": "policy", "form": form, "rows": rows}
-    return render_page(request, PAGE, context, status=status)
+    context = _head(request, partition) | {
+        "tab": "policy",
+        "form": form,
+        "rows": rows,
+        "invalid": invalid,
+    }
+    return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
 
 
 @require_safe

@@ -75,7 +75,7 @@ def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
         if saved:
             messages.success(request, _("Project %(code)s has been saved.") % {"code": saved.code})
             return _go(request, reverse("project", args=[saved.code]))
-    return _show(request, form, tasks, found, status=invalid_form_status(request))
+    return _show(request, form, tasks, found, invalid=True)
 
 
 def _with_code(request: HttpRequest, found: Project | None) -> Any:
@@ -112,7 +112,7 @@ def _go(request: HttpRequest, to: str) -> HttpResponse:
 
 
 def _show(
-    request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None, *, status: int = 200
+    request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None, *, invalid: bool = False
 ) -> HttpResponse:
     may_change = found is None or request.user.has_perm(Permission.PROJECT_CHANGE, found)
     context = {
@@ -122,8 +122,9 @@ def _show(
         "may_change": may_change,
         "may_delete": found is not None and request.user.has_perm(Permission.PROJECT_DELETE, found),
         "numbers": [form["size"], form["grade"], form["urgency"]],
+        "invalid": invalid,
     }
-    return render_page(request, FORM, context, status=status)
+    return render_page(request, FORM, context, status=invalid_form_status(request) if invalid else 200)
 
 
 @require_http_methods(READ_OR_WRITE)

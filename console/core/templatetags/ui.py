@@ -189,9 +189,9 @@ def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
 
 
 @register.filter
-def duration(seconds: float | None) -> str:
-    """`2 h 14 min`."""
-    return "–" if seconds is None else words.duration(seconds)
+def duration(seconds: float | str | None) -> str:
+    """`2 h 14 min`; a dash for what is not known (templates pass an empty text for a missing key)."""
+    return "–" if seconds in {None, ""} else words.duration(float(seconds or 0))
 
 
 @register.filter

@@ -1,0 +1,245 @@
+"""A partition's policy in the browser: its form, the step to enforcement, its revisions."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from console.audit.models import AuditEntry
+from console.partitions.models import Partition, PolicyRevision
+from console.partitions.selectors import policy_of
+from scheduler.model.policy import Enforcement, Mode
+from tests import factories
+from tests.ui.conftest import House, SignedIn, part
+
+WHOLE: dict[str, Any] = {
+    "mode": "user_then_task", "enforcement": "shadow", "over_quota": "lowest", "victim_order": "shortest_runtime",
+    "bands": "", "exempt_s": "0", "grace_s": "30", "checkpoint_signal": "USR1", "start_deadline_s": "120",
+    "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
+    "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
+    "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
+    "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
+    "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
+    "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
+    "tasks-TOTAL_FORMS": "1", "tasks-INITIAL_FORMS": "1", "tasks-0-pattern": "release_*", "tasks-0-level": "P0",
+}  # fmt: skip
+AT = "/partitions/x/policy/"
+FORM = part("policy-form")
+
+
+def typed(**changes: Any) -> dict[str, Any]:
+    """The policy as it is, with changes; `__` stands for the dash of rows."""
+    return {**WHOLE, **{key.replace("__", "-"): value for key, value in changes.items()}}
+
+
+def revision_of(house: House) -> PolicyRevision:
+    found = Partition.objects.get(pk=house.x.pk).revision
+    assert found is not None
+    return found
+
+
+def test_sending_the_form_as_it_came_changes_nothing(house: House, ada: Client) -> None:
+    ada.post(AT, typed())
+    assert revision_of(house).number == 1
+    assert not AuditEntry.objects.filter(object_id="x", reason="Agreed on Monday").exists()
+
+
+def test_its_administrator_changes_a_policy(house: House, signed_in: SignedIn) -> None:
+    changed = typed(
+        mode="task", levels__0__min_score="100", levels__0__quota="", levels__2__keyword="", grace_s="60",
+        cancel_if_not_requeueable="on", bands="P0\nP1, unconfigured", users__0__level="P1",
+    )  # fmt: skip
+    answer = signed_in("dave").post(AT, changed, follow=True)
+    assert "The policy of x is in force." in answer.content.decode()
+    policy = policy_of(Partition.objects.get(pk=house.x.pk))
+    assert (policy.mode, policy.grace_s, policy.cancel_if_not_requeueable) == (Mode.TASK, 60, True)
+    assert [(rule.name, rule.min_score, rule.keyword) for rule in policy.levels] == [
+        ("P0", 100, "p0"),
+        ("P1", 20, None),
+    ]
+    assert policy.quotas == {"P1": 3}
+    assert policy.bands == ((0,), (1, None))
+    assert policy.user_overrides == {"carol": "P1"}
+    row = AuditEntry.objects.filter(action="policy.activated", actor="dave").get()
+    assert (row.reason, row.policy_revision) == ("Agreed on Monday", 2)
+
+
+def test_the_form_shows_what_is_in_force(house: House, ada: Client) -> None:
+    document = factories.policy_document("x", bands=[[0], [1, None]], quotas={"P1": 7}, mode="task_then_user")
+    house.x.revision = PolicyRevision.objects.create(
+        partition=house.x, number=2, document=document, enforcement="shadow", author="ada"
+    )
+    house.x.save()
+    page = ada.get(AT).content.decode()
+    assert re.search(r'value="task_then_user"[^>]*checked', page)
+    assert ">\nP0\nP1, unconfigured</textarea>" in page
+    assert re.search(r'name="levels-1-quota" value="7"', page)
+    assert 'name="based_on" value="2"' in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"levels__2__min_score": "60"}, "levels-2-min_score", "Must be below 60"),
+        ({"levels__2__min_score": "x"}, "levels-2-min_score", "Enter a number."),
+        ({"levels__2__name": "P0"}, "levels-2-name", "P0"),
+        ({"levels__2__keyword": "p0"}, "levels-2-keyword", "p0"),
+        ({"levels__2__quota": "-1"}, "levels-2-quota", "greater than or equal to 0"),
+        ({"levels__1__quota": "4"}, "levels-1-name", "This field is required."),
+        ({"users__0__level": "P9"}, "users-0-level", "is no level of the partition; known are"),
+        ({"tasks__0__level": "P9"}, "tasks-0-level", "is no level of the partition; known are"),
+        ({"tasks__0__pattern": ""}, "tasks-0-pattern", "This field is required."),
+        ({"bands": "P0\nP7"}, "bands", "“P7” is no level above."),
+        ({"bands": "P1\nP0"}, "bands", "list the highest band first"),
+        ({"checkpoint_signal": "KILL"}, "checkpoint_signal", "is not one of USR1"),
+        ({"grace_s": "-1"}, "grace_s", "greater than or equal to 0"),
+        ({"grace_s": "soon"}, "grace_s", "Enter a whole number."),
+        ({"mode": "random"}, "mode", "Select a valid choice."),
+        ({"reason": ""}, "reason", "Say why; it stands in the audit log."),
+        ({"admins": "x" * 200}, "admins", "is no user name"),
+    ],
+)
+def test_what_is_wrong_stands_beside_its_field(
+    changes: dict[str, str], field: str, message: str, house: House, ada: Client
+) -> None:
+    answer = ada.post(AT, typed(**{"start_deadline_s": "777", **changes}), headers=FORM)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert 'value="777"' in page, "what was typed is kept"
+    assert "Nothing has been saved yet." in page
+    after = page[page.index(f'name="{field}"') :]
+    errors = re.search(r'<ul class="field-errors"[^>]*>(.*?)</ul>', after, re.DOTALL)
+    assert errors
+    assert message in errors.group(1)
+    assert page.count('class="field-errors"') == 1, "only one field is at fault"
+    assert revision_of(house).number == 1
+
+
+def test_the_same_user_twice_is_said_at_the_second(house: House, ada: Client) -> None:
+    page = ada.post(
+        AT, typed(users__TOTAL_FORMS="2", users__1__user="carol", users__1__level="P1")
+    ).content.decode()
+    after = page[page.index('name="users-1-user"') :]
+    assert "carol stands twice; keep one." in after
+
+
+def test_two_administrators_do_not_overwrite_each_other(house: House, signed_in: SignedIn) -> None:
+    signed_in("dave").post(AT, typed(grace_s="60"))
+    late = signed_in("ada").post(AT, typed(grace_s="90"))
+    assert "changed since you looked" in late.content.decode()
+    assert revision_of(house).document["grace_s"] == 60
+
+
+def test_only_administrators_name_administrators(house: House, signed_in: SignedIn) -> None:
+    assert 'name="admins"' not in signed_in("dave").get(AT).content.decode()
+    signed_in("dave").post(AT, typed(admins="dave\nmallory", grace_s="31"))
+    assert list(house.x.admins.values_list("username", flat=True)) == ["dave"]
+    signed_in("ada").post(AT, typed(admins="dave, erin", based_on="2", grace_s="31"))
+    assert list(house.x.admins.values_list("username", flat=True)) == ["dave", "erin"]
+
+
+@pytest.mark.parametrize(
+    ("button", "names"),
+    [
+        ("levels:add", ["P0", "", "P1", ""]),
+        ("levels:remove:1", ["P0", "P1"]),
+        ("levels:up:2", ["P0", "P1", ""]),
+        ("levels:up:0", ["P0", "", "P1"]),
+        ("levels:down:0", ["", "P0", "P1"]),
+        ("users:add", ["P0", "", "P1"]),
+    ],
+)
+def test_rows_are_rearranged_without_a_script(
+    button: str, names: list[str], house: House, ada: Client
+) -> None:
+    page = ada.post(
+        AT, typed(row=button, grace_s="still typing", cancel_if_not_requeueable="on")
+    ).content.decode()
+    assert re.findall(r'name="levels-\d+-name"(?: value="([^"]*)")?', page) == names
+    assert 'value="still typing"' in page
+    assert re.search(r'name="cancel_if_not_requeueable"[^>]*checked', page)
+    assert revision_of(house).number == 1
+
+
+# --- Going to enforcement ---------------------------------------------------------------------------------
+
+
+def hidden(page: str) -> dict[str, str]:
+    """What the confirmation carries along."""
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+
+
+def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) -> None:
+    answer = ada.post(AT, typed(enforcement="enforce", grace_s="45", cancel_if_not_requeueable="on"))
+    page = answer.content.decode()
+    assert revision_of(house).number == 1, "nothing yet"
+    assert "From the next cycle on, Giveway stops running jobs of x" in page
+    assert "USR1, has 45 s to write a checkpoint" in page
+    assert "A job that cannot be requeued is cancelled: its work is lost." in page
+    assert "stopped more than 3 times" in page
+    carried = hidden(page)
+    assert carried["levels-2-min_score"] == "20"
+    ada.post(AT, {**carried, "confirmed": "enforce"})
+    assert revision_of(house).enforcement == Enforcement.ENFORCE
+    assert revision_of(house).document["grace_s"] == 45
+
+
+def test_one_can_go_back_from_the_confirmation(house: House, ada: Client) -> None:
+    page = ada.post(AT, typed(enforcement="enforce", grace_s="45")).content.decode()
+    back = ada.post(AT, {**hidden(page), "back": "1"}).content.decode()
+    assert re.search(r'name="grace_s" value="45"', back)
+    assert re.search(r'value="enforce"[^>]*checked', back)
+    assert revision_of(house).number == 1
+
+
+def test_with_htmx_the_confirmation_comes_as_the_part(house: House, ada: Client) -> None:
+    answer = ada.post(AT, typed(enforcement="enforce"), headers=FORM)
+    assert answer.status_code == 200
+    assert "<html" not in answer.content.decode()
+    assert "Enforce on x" in answer.content.decode()
+
+
+@pytest.mark.parametrize("confirmed", ["", "shadow", "yes", "approve"])
+def test_another_word_is_no_confirmation(confirmed: str, house: House, ada: Client) -> None:
+    ada.post(AT, typed(enforcement="enforce", confirmed=confirmed))
+    assert revision_of(house).enforcement == Enforcement.SHADOW
+
+
+def test_who_enforces_already_is_not_asked_again(house: House, ada: Client) -> None:
+    ada.post(AT, typed(enforcement="enforce", confirmed="enforce"))
+    ada.post(AT, typed(enforcement="enforce", based_on="2", grace_s="10"))
+    assert revision_of(house).number == 3
+
+
+def test_what_is_wrong_comes_before_the_confirmation(house: House, ada: Client) -> None:
+    page = ada.post(AT, typed(enforcement="enforce", levels__2__min_score="99")).content.decode()
+    assert "From the next cycle on" not in page
+    assert "Must be below 60" in page
+
+
+# --- Revisions --------------------------------------------------------------------------------------------
+
+
+def words_of(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_revisions_say_in_words_what_they_changed(house: House, ada: Client) -> None:
+    ada.post(AT, typed(mode="task", levels__0__min_score="100", levels__2__quota="", grace_s="60"))
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "Revision 2 by ada in force Agreed on Monday" in text
+    assert "mode: user_then_task → task" in text
+    assert "level P0, from score: 60 → 100" in text
+    assert "quota P1: removed 3" in text
+    assert "grace, seconds: 30 → 60" in text
+    assert "The policy the partition started with." in text
+
+
+def test_many_revisions_are_paged_and_each_compared_with_the_one_before(house: House, ada: Client) -> None:
+    for number in range(2, 40):
+        factories.make_revision(house.x, number, grace_s=number)
+    second = words_of(ada.get("/partitions/x/revisions/?page=2").content.decode())
+    assert "grace, seconds: 13 → 14" in second
+    first = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "grace, seconds: 14 → 15" in first, "the last one of a page is compared with the next page's first"
