@@ -1,9 +1,8 @@
 """Writing the mirror: only what has changed since the last look is written."""
 
-import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Protocol
 
 from django.db.models import F
 
@@ -26,19 +25,27 @@ _NODE_FIELDS = [
     for f in Node._meta.concrete_fields  # noqa: SLF001 - as above
     if f.name not in {"id", "cluster", "name"}
 ]
-_SHOWN = [name for name in _JOB_FIELDS if name not in {"fingerprint", "ended_at", "explain"}]
-_DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
 
 
-def fingerprint(job: Job) -> str:
-    """What tells a changed row from an unchanged one. Durations in the explanation grow by themselves: left out."""
-    shown = [getattr(job, name) for name in _SHOWN]
-    text = repr((shown, _DURATION.sub("", job.explain)))
-    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+class JobRow(Protocol):
+    """A job in one partition, on its way into the mirror."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Job id and partition."""
+        ...
+
+    def mark(self) -> str:
+        """A short text that is the same as long as the row would show the same; cheap."""
+        ...
+
+    def build(self) -> Job:
+        """The row, not saved; only asked for when the mark has changed."""
+        ...
 
 
-def write_jobs(cluster: Cluster, jobs: Sequence[Job]) -> bool:
-    """Make the mirror's jobs equal to `jobs` (unsaved rows). True when anything changed.
+def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
+    """Make the mirror's jobs equal to `rows`. True when anything changed.
 
     Jobs that are no longer there are marked as ended and kept for the story of a job.
     """
@@ -49,10 +56,12 @@ def write_jobs(cluster: Cluster, jobs: Sequence[Job]) -> bool:
         .values_list("pk", "job_id", "partition", "fingerprint")
     }
     fresh: list[Job] = []
-    for job in jobs:
-        job.fingerprint = fingerprint(job)
-        before = known.pop((job.job_id, job.partition), None)
-        if before is None or before[1] != job.fingerprint:
+    for row in rows:
+        mark = row.mark()
+        before = known.pop(row.key, None)
+        if before is None or before[1] != mark:
+            job = row.build()
+            job.fingerprint = mark
             fresh.append(job)
     Job.objects.bulk_create(
         fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS

@@ -25,6 +25,7 @@ from console.steering.intending import intend
 from console.steering.journal import tell_cluster
 from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome
+from console.steering.new_plans import NewPlans
 from console.steering.verifying import verify
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
@@ -127,7 +128,7 @@ def _record(
     """The mirror and the intents, in the caller's transaction."""
     kept = KeptCycle(cluster, report.number)
     for verdict in verdicts:
-        report.planned += intend(cluster, kept.row, verdict, facts.plans)
+        report.planned += intend(NewPlans(cluster, kept.row, verdict), facts.plans)
         report.lines.extend(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
             for decision in verdict.decisions

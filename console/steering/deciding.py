@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.reconcile.build import snapshot_for
-from scheduler.reconcile.decide import decide, overlay
-
 from console.steering.facts import Facts, PartitionFacts
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision
 from scheduler.model.snapshot import Snapshot
 from scheduler.priority.derive import Standing
+from scheduler.reconcile.build import snapshot_for
+from scheduler.reconcile.decide import decide, overlay
 
 REFUSED = "Slurm refused to stop it"
 
@@ -25,6 +24,8 @@ class Verdicts:
     snapshot: Snapshot
     standings: Mapping[str, Standing]
     decisions: tuple[Decision, ...]
+    jobs: Mapping[str, Job]
+    """The snapshot's jobs, by id."""
 
 
 def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
@@ -42,7 +43,8 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
         snapshot = overlay(snapshot, outstanding)
         plan = decide(snapshot)
         outstanding = outstanding.plus(plan, snapshot)
-        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions))
+        jobs = {job.id: job for job in snapshot.jobs}
+        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, jobs))
     return verdicts
 
 

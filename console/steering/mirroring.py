@@ -1,19 +1,30 @@
-"""From an observation and the verdicts to the rows that pages read."""
+"""From an observation and the verdicts to the rows that pages read.
 
+Most jobs are the same as a second ago, so each row is first only marked: what it would show, as a short text. Rows are
+made for the jobs whose mark has changed. Durations in an explanation grow by themselves and do not count as a change.
+"""
+
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from console.cluster.models import Cluster, Job
+from console.cluster.services import JobRow
 from console.steering.deciding import Verdicts
 from console.steering.models import Plan, PlanState
-from scheduler.contracts.snapshot import encode_request
+from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import Job as PlannedJob
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
+from scheduler.priority.derive import Standing
 
 LONGEST_NAME = 1000
+_DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
 
 
 def rows(
@@ -22,43 +33,80 @@ def rows(
     verdicts: Sequence[Verdicts],
     plans: Iterable[Plan],
     preemptions: Mapping[str, int],
-) -> list[Job]:
+) -> list[JobRow]:
     """A row for every job in every partition it is (or may come to be) in."""
-    builders = {v.facts.row.name: _Builder(cluster, v, plans, preemptions) for v in verdicts}
+    sources = {v.facts.row.name: _Source(cluster, v, plans, preemptions) for v in verdicts}
     return [
-        builders[partition].row(job)
+        _Row(job, sources[partition])
         for job in observation.jobs
         for partition in job.partitions
-        if partition in builders
+        if partition in sources
     ]
 
 
-class _Builder:
+@dataclass(slots=True)
+class _Row:
+    """One job in one partition, for `write_jobs`."""
+
+    job: ObservedJob
+    source: "_Source"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.job.id, self.source.partition
+
+    def mark(self) -> str:
+        """What the row would show, as a short text."""
+        text = repr((self.job, *self.source.derived(self.job)))
+        return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+    def build(self) -> Job:
+        return self.source.row(self.job)
+
+
+class _Source:
     """Makes the rows of one partition; everything is looked up once."""
 
     def __init__(
         self, cluster: Cluster, verdicts: Verdicts, plans: Iterable[Plan], preemptions: Mapping[str, int]
     ) -> None:
         self.cluster = cluster
-        self.verdicts = verdicts
+        self.partition = verdicts.facts.row.name
+        self.policy = verdicts.facts.policy
+        self.names = [level.name for level in self.policy.levels]
+        self.standings = verdicts.standings
+        self.planned = verdicts.jobs
         self.preemptions = preemptions
-        self.planned: dict[str, PlannedJob] = {job.id: job for job in verdicts.snapshot.jobs}
         self.decisions: dict[str, tuple[int, Decision]] = {
             decision.job: (place, decision) for place, decision in enumerate(verdicts.decisions, start=1)
         }
         self.plan_of: dict[str, int] = {}
         for plan in plans:
-            if plan.partition == verdicts.facts.row.name:
+            if plan.partition == self.partition:
                 self.plan_of[plan.job_id] = plan.pk
                 if plan.state == PlanState.EXECUTING:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
+
+    def derived(self, job: ObservedJob) -> tuple[Any, ...]:
+        """Everything in the row that is not observed."""
+        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
+        place, decision = self.decisions.get(job.id, (0, None))
+        return (
+            standing,
+            planned and (planned.user_level, planned.task_level, planned.protected),
+            self.names,
+            self.preemptions.get(job.id, 0),
+            self.plan_of.get(job.id),
+            place,
+            decision and (decision.action, decision.reason, _DURATION.sub("", decision.explain)),
+        )
 
     def row(self, job: ObservedJob) -> Job:
         """The job's row, not saved."""
         row = Job(
             cluster=self.cluster,
             job_id=job.id,
-            partition=self.verdicts.facts.row.name,
+            partition=self.partition,
             name=job.name[:LONGEST_NAME],
             user=job.user[:64],
             account=job.account[:64],
@@ -79,30 +127,23 @@ class _Builder:
             preemptions=self.preemptions.get(job.id, 0),
             plan=self.plan_of.get(job.id),
         )
-        self._add_levels(row)
-        if job.state == JobState.PENDING:
-            self._add_verdict(row)
+        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
+        if standing is not None and planned is not None:
+            self._add_levels(row, standing, planned)
+        if job.state == JobState.PENDING and job.id in self.decisions:
+            row.place, decision = self.decisions[job.id]
+            row.verdict, row.reason = decision.action.value, decision.reason.value
+            row.explain = decision.explain
         return row
 
-    def _add_levels(self, row: Job) -> None:
-        standing = self.verdicts.standings.get(row.job_id)
-        planned = self.planned.get(row.job_id)
-        if standing is None or planned is None:
-            return
-        policy = self.verdicts.facts.policy
+    def _add_levels(self, row: Job, standing: Standing, planned: PlannedJob) -> None:
         row.project = standing.project
         row.user_level, row.task_level = planned.user_level, planned.task_level
-        row.user_level_name = policy.level_name(planned.user_level)
-        row.task_level_name = policy.level_name(planned.task_level)
+        row.user_level_name = self.policy.level_name(planned.user_level)
+        row.task_level_name = self.policy.level_name(planned.task_level)
         row.user_origin = standing.user_origin[:300]
         row.task_origin = standing.task_origin[:300]
         row.protected = planned.protected[:200]
-
-    def _add_verdict(self, row: Job) -> None:
-        if row.job_id not in self.decisions:
-            return
-        row.place, decision = self.decisions[row.job_id]
-        row.verdict, row.reason, row.explain = decision.action.value, decision.reason.value, decision.explain
 
 
 def _resources(job: ObservedJob) -> str:
@@ -112,7 +153,7 @@ def _resources(job: ObservedJob) -> str:
 
 
 def request_words(request: Request) -> str:
-    """`6 cpu on any nodes`, `2 nodes of 4 gpu, 8 cpu`, `4 gpu`."""
+    """`6 cpu`, `4 gpu, 8 cpu`, `2 nodes of 4 gpu, 8 cpu`."""
     if request.spread:
         return amounts(request.spread)
     per_node = amounts(request.per_node)

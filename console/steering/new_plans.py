@@ -1,0 +1,195 @@
+"""Writing a new plan down: the plan itself, its actions in their order, and the whole input of its decision.
+
+The order of a plan's actions: the beneficiary first in Slurm's line, then checkpoint signals, then the stops after the
+grace time, then (when the beneficiary runs, or the plan is undone) the releases.
+"""
+
+import hashlib
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.steering.deciding import Verdicts
+from console.steering.journal import tell_plan
+from console.steering.models import (
+    ActionState,
+    Cycle,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+    StoredSnapshot,
+)
+from scheduler.contracts.snapshot import encode_snapshot
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import Job, RunKey
+from scheduler.model.plan import Decision, How
+from scheduler.model.policy import Enforcement, Mode
+from scheduler.model.resources import total
+from scheduler.model.words import amounts
+
+FIRST_IN_LINE = 4_294_967_293
+"""The highest priority that scontrol takes. Slurm's priority/basic counts down from 4294901760: all of ours stay
+above that."""
+LEVELS = 20
+PLANS = 160
+"""How many levels on each axis, and plans of one rank, keep apart in that room; others share a place."""
+
+
+@dataclass
+class NewPlans:
+    """Makes the plans of one partition in one cycle. Must be used inside a transaction.
+
+    `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept.
+    """
+
+    cluster: Cluster
+    cycle: Callable[[], Cycle]
+    verdicts: Verdicts
+
+    def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
+        """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
+        policy = self.verdicts.facts.policy
+        plan = self._plan(decision)
+        plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
+        plan.victims = victims
+        plan.stored_snapshot = self.stored_snapshot
+        enforced = policy.enforcement == Enforcement.ENFORCE
+        if enforced:
+            plan.state = PlanState.APPROVED
+            plan.deadline = plan.created_at + timedelta(seconds=policy.grace_s + policy.start_deadline_s)
+        plan.save()
+        after = {"state": plan.state, "victims": victims, "nodes": list(decision.nodes), "mode": plan.mode}
+        tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
+        if enforced:
+            PlannedAction.objects.bulk_create(self._actions(plan, decision))
+        return plan
+
+    def hold(self, decision: Decision) -> Plan:
+        """A plan that holds a job whose user is over quota, and lets it go when a place is free."""
+        job = self.verdicts.jobs[decision.job]
+        plan = self._plan(decision)
+        plan.kind = PlanKind.QUOTA
+        plan.state = PlanState.APPROVED
+        plan.save()
+        after = {"state": plan.state, "hold": job.id}
+        tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
+        hold, release = _action(plan, 1, ActionKind.HOLD, job), _action(plan, 2, ActionKind.RELEASE, job)
+        PlannedAction.objects.bulk_create([hold, release])
+        return plan
+
+    @cached_property
+    def stored_snapshot(self) -> StoredSnapshot:
+        """The input of this cycle's decisions; encoded once, shared by all plans."""
+        document = encode_snapshot(self.verdicts.snapshot)
+        text = json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+        stored, _ = StoredSnapshot.objects.get_or_create(
+            digest=hashlib.sha256(text).hexdigest(), defaults={"body": zlib.compress(text)}
+        )
+        return stored
+
+    def _plan(self, decision: Decision) -> Plan:
+        """What all kinds of plans share; not saved."""
+        job = self.verdicts.jobs[decision.job]
+        policy = self.verdicts.facts.policy
+        return Plan(
+            cluster=self.cluster,
+            cycle=self.cycle(),
+            partition=self.verdicts.facts.row.name,
+            enforcement=policy.enforcement.value,
+            mode=policy.mode.value,
+            policy_revision=self.verdicts.facts.revision,
+            job_id=job.id,
+            job_restarts=job.restarts,
+            job_name=job.name,
+            user=job.user,
+            reason=decision.reason.value,
+            explain=decision.explain,
+            created_at=clock.now(),
+        )
+
+    def _actions(self, plan: Plan, decision: Decision) -> list[PlannedAction]:
+        policy = self.verdicts.facts.policy
+        jobs = self.verdicts.jobs
+        beneficiary = jobs[decision.job]
+        priority = str(_priority(plan, beneficiary))
+        actions = [_action(plan, 1, ActionKind.PRIORITISE, beneficiary, value=priority)]
+        grace = bool(policy.grace_s and policy.checkpoint_signal)
+        for victim in decision.victims:
+            job = jobs[victim.job]
+            if grace and not _signalled(plan, job.run):
+                actions.append(_action(plan, 2, ActionKind.SIGNAL, job, value=policy.checkpoint_signal))
+            kind = ActionKind.CANCEL if victim.how == How.CANCEL else ActionKind.REQUEUE_HOLD
+            stop = _action(plan, 3, kind, job)
+            stop.not_before = plan.created_at + timedelta(seconds=policy.grace_s) if grace else None
+            actions.append(stop)
+            if kind == ActionKind.REQUEUE_HOLD:
+                actions.append(_action(plan, 4, ActionKind.RELEASE, job))
+        return actions
+
+
+def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
+    """The victims with what people want to know about them, as the plan keeps them."""
+    policy, now = verdicts.facts.policy, verdicts.snapshot.now
+    result = []
+    for victim in decision.victims:
+        job = verdicts.jobs[victim.job]
+        result.append(
+            {
+                "job": job.id,
+                "name": job.name,
+                "user": job.user,
+                "how": victim.how.value,
+                "start": job.start or 0,
+                "restarts": job.restarts,
+                "user_level": policy.level_name(job.user_level),
+                "task_level": policy.level_name(job.task_level),
+                "resources": amounts(total(job.alloc.values())),
+                "ran_s": now - (job.start or now),
+            }
+        )
+    return result
+
+
+def _signalled(plan: Plan, run: RunKey) -> bool:
+    """Whether an earlier, undone plan sent this run its checkpoint signal already."""
+    return (
+        PlannedAction.objects.filter(
+            cluster=plan.cluster,
+            kind=ActionKind.SIGNAL,
+            job_id=run.job_id,
+            run_start=run.start,
+            run_restarts=run.restarts,
+        )
+        .exclude(state=ActionState.EXPIRED)
+        .exists()
+    )
+
+
+def _action(plan: Plan, order: int, kind: ActionKind, job: Job, value: str = "") -> PlannedAction:
+    return PlannedAction(
+        plan=plan,
+        cluster=plan.cluster,
+        kind=kind,
+        order=order,
+        job_id=job.id,
+        run_start=job.run.start,
+        run_restarts=job.run.restarts,
+        job_name=job.name,
+        user=job.user,
+        value=value,
+    )
+
+
+def _priority(plan: Plan, job: Job) -> int:
+    """Several beneficiaries keep our own order in Slurm's: by the mode's first level, its second, then plan."""
+    user_first = plan.mode in {Mode.USER, Mode.USER_THEN_TASK}
+    first, second = (job.user_level, job.task_level) if user_first else (job.task_level, job.user_level)
+    ranks = [LEVELS - 1 if level is None else min(level, LEVELS - 1) for level in (first, second)]
+    return FIRST_IN_LINE - (ranks[0] * LEVELS + ranks[1]) * PLANS - plan.pk % PLANS
