@@ -5,65 +5,117 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('cluster', '0001_initial'),
+        ("cluster", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Partition',
+            name="Partition",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=64, verbose_name='name')),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='partitions', to='cluster.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=64, verbose_name="name")),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="partitions",
+                        to="cluster.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='PolicyRevision',
+            name="PolicyRevision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('document', models.JSONField()),
-                ('enforcement', models.CharField(choices=[('shadow', 'shadow'), ('approve', 'approve'), ('enforce', 'enforce')], max_length=10)),
-                ('author', models.CharField(max_length=150)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('partition', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='partitions.partition')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("document", models.JSONField()),
+                (
+                    "enforcement",
+                    models.CharField(
+                        choices=[("shadow", "shadow"), ("approve", "approve"), ("enforce", "enforce")],
+                        max_length=10,
+                    ),
+                ),
+                ("author", models.CharField(max_length=150)),
+                ("reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "partition",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="revisions",
+                        to="partitions.partition",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-number'],
+                "ordering": ["-number"],
             },
         ),
         migrations.AddField(
-            model_name='partition',
-            name='revision',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partitions.policyrevision'),
+            model_name="partition",
+            name="revision",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to="partitions.policyrevision",
+            ),
         ),
         migrations.CreateModel(
-            name='PartitionAdmin',
+            name="PartitionAdmin",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('username', models.CharField(max_length=150)),
-                ('partition', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='admins', to='partitions.partition')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("username", models.CharField(max_length=150)),
+                (
+                    "partition",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="admins",
+                        to="partitions.partition",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['username'],
-                'indexes': [models.Index(fields=['username'], name='partitions__usernam_a34a27_idx')],
-                'constraints': [models.UniqueConstraint(fields=('partition', 'username'), name='partitions_admin_unique')],
+                "ordering": ["username"],
+                "indexes": [models.Index(fields=["username"], name="partitions__usernam_a34a27_idx")],
+                "constraints": [
+                    models.UniqueConstraint(fields=("partition", "username"), name="partitions_admin_unique")
+                ],
             },
         ),
         migrations.AddConstraint(
-            model_name='policyrevision',
-            constraint=models.UniqueConstraint(fields=('partition', 'number'), name='partitions_revision_unique'),
+            model_name="policyrevision",
+            constraint=models.UniqueConstraint(
+                fields=("partition", "number"), name="partitions_revision_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='partition',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='partitions_partition_unique'),
+            model_name="partition",
+            constraint=models.UniqueConstraint(
+                fields=("cluster", "name"), name="partitions_partition_unique"
+            ),
         ),
     ]

@@ -6,79 +6,187 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('cluster', '0001_initial'),
+        ("cluster", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('code', models.CharField(help_text='Short and lasting. Job names that start with the code and an underscore belong to the project.', max_length=64, validators=[django.core.validators.RegexValidator('^[A-Za-z0-9][A-Za-z0-9_.-]*$', 'Letters, digits, dot, dash and underscore only.')], verbose_name='code')),
-                ('name', models.CharField(max_length=200, verbose_name='name')),
-                ('size', models.FloatField(help_text='How large it is: people, money, any unit you keep.', validators=[django.core.validators.MinValueValidator(1e-06, 'Must be above zero.')], verbose_name='size')),
-                ('grade', models.FloatField(help_text='Its rank: 1 is the most important.', validators=[django.core.validators.MinValueValidator(1e-06, 'Must be above zero.')], verbose_name='grade')),
-                ('urgency', models.FloatField(help_text='How near delivery is: larger is more urgent.', validators=[django.core.validators.MinValueValidator(1e-06, 'Must be above zero.')], verbose_name='urgency')),
-                ('slurm_account', models.CharField(blank=True, help_text="Its members' jobs on this account belong to it.", max_length=64, verbose_name='Slurm account')),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('updated_at', models.DateTimeField(auto_now=True)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='projects', to='cluster.cluster')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "code",
+                    models.CharField(
+                        help_text="Short and lasting. Job names that start with the code and an underscore belong to the project.",
+                        max_length=64,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+                                "Letters, digits, dot, dash and underscore only.",
+                            )
+                        ],
+                        verbose_name="code",
+                    ),
+                ),
+                ("name", models.CharField(max_length=200, verbose_name="name")),
+                (
+                    "size",
+                    models.FloatField(
+                        help_text="How large it is: people, money, any unit you keep.",
+                        validators=[django.core.validators.MinValueValidator(1e-06, "Must be above zero.")],
+                        verbose_name="size",
+                    ),
+                ),
+                (
+                    "grade",
+                    models.FloatField(
+                        help_text="Its rank: 1 is the most important.",
+                        validators=[django.core.validators.MinValueValidator(1e-06, "Must be above zero.")],
+                        verbose_name="grade",
+                    ),
+                ),
+                (
+                    "urgency",
+                    models.FloatField(
+                        help_text="How near delivery is: larger is more urgent.",
+                        validators=[django.core.validators.MinValueValidator(1e-06, "Must be above zero.")],
+                        verbose_name="urgency",
+                    ),
+                ),
+                (
+                    "slurm_account",
+                    models.CharField(
+                        blank=True,
+                        help_text="Its members' jobs on this account belong to it.",
+                        max_length=64,
+                        verbose_name="Slurm account",
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1)),
+                ("updated_at", models.DateTimeField(auto_now=True)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="projects",
+                        to="cluster.cluster",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['code'],
+                "ordering": ["code"],
             },
         ),
         migrations.CreateModel(
-            name='Membership',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('username', models.CharField(max_length=150)),
-                ('role', models.CharField(choices=[('member', 'Member'), ('manager', 'Manager')], max_length=10)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='projects.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("username", models.CharField(max_length=150)),
+                (
+                    "role",
+                    models.CharField(choices=[("member", "Member"), ("manager", "Manager")], max_length=10),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="projects.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['username'],
+                "ordering": ["username"],
             },
         ),
         migrations.CreateModel(
-            name='TaskPattern',
+            name="TaskPattern",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('pattern', models.CharField(help_text='Shell style: alpha_eval*', max_length=200, verbose_name='pattern')),
-                ('importance', models.FloatField(default=1.0, validators=[django.core.validators.MinValueValidator(1e-06, 'Must be above zero.')], verbose_name='importance')),
-                ('level', models.CharField(blank=True, help_text='Instead of an importance.', max_length=40, verbose_name='level')),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tasks', to='projects.project')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "pattern",
+                    models.CharField(
+                        help_text="Shell style: alpha_eval*", max_length=200, verbose_name="pattern"
+                    ),
+                ),
+                (
+                    "importance",
+                    models.FloatField(
+                        default=1.0,
+                        validators=[django.core.validators.MinValueValidator(1e-06, "Must be above zero.")],
+                        verbose_name="importance",
+                    ),
+                ),
+                (
+                    "level",
+                    models.CharField(
+                        blank=True, help_text="Instead of an importance.", max_length=40, verbose_name="level"
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tasks",
+                        to="projects.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pattern'],
+                "ordering": ["pattern"],
             },
         ),
         migrations.AddConstraint(
-            model_name='project',
-            constraint=models.UniqueConstraint(fields=('cluster', 'code'), name='projects_project_code_unique'),
+            model_name="project",
+            constraint=models.UniqueConstraint(
+                fields=("cluster", "code"), name="projects_project_code_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='project',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__gt', 0), ('size__gt', 0), ('urgency__gt', 0)), name='projects_project_numbers_positive'),
+            model_name="project",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("grade__gt", 0), ("size__gt", 0), ("urgency__gt", 0)),
+                name="projects_project_numbers_positive",
+            ),
         ),
         migrations.AddIndex(
-            model_name='membership',
-            index=models.Index(fields=['username', 'role'], name='projects_me_usernam_5af7a8_idx'),
+            model_name="membership",
+            index=models.Index(fields=["username", "role"], name="projects_me_usernam_5af7a8_idx"),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'username', 'role'), name='projects_membership_unique'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(
+                fields=("project", "username", "role"), name="projects_membership_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='taskpattern',
-            constraint=models.UniqueConstraint(fields=('project', 'pattern'), name='projects_taskpattern_unique'),
+            model_name="taskpattern",
+            constraint=models.UniqueConstraint(
+                fields=("project", "pattern"), name="projects_taskpattern_unique"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='taskpattern',
-            constraint=models.CheckConstraint(condition=models.Q(('importance__gt', 0)), name='projects_taskpattern_importance_positive'),
+            model_name="taskpattern",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("importance__gt", 0)), name="projects_taskpattern_importance_positive"
+            ),
         ),
     ]
