@@ -34,14 +34,30 @@ KEYS: dict[str, Any] = {
 """Keys of the priority file that are not words by themselves."""
 
 
+_HOLDERS = frozenset(
+    {"levels", "quotas", "user_overrides", "task_overrides", "projects", "partitions", "tasks"}
+)
+"""Keys that hold named things: what follows them is a name, and stands as it is."""
+
+
 @register.filter
 def key_words(path: str) -> str:
     """`levels.P0.min_score` as `level P0, from score`."""
     if not path:
         return _("value")
-    parts = [str(KEYS.get(part, part.replace("_", " "))) for part in path.split(".")]
-    head, rest = parts[0], parts[1:]
-    return ", ".join([f"{head} {rest[0]}", *rest[1:]]) if rest else head
+    result: list[str] = []
+    holder = ""
+    for part in path.split("."):
+        if holder:
+            result.append(f"{KEYS[holder]} {part}")
+            holder = ""
+        elif part in _HOLDERS:
+            holder = part
+        else:
+            result.append(str(KEYS.get(part, part)))
+    if holder:
+        result.append(str(KEYS[holder]))
+    return ", ".join(result)
 
 
 @register.filter

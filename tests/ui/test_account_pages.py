@@ -1,0 +1,140 @@
+"""Signing in and out, one's own account, light and dark."""
+
+import re
+
+import pytest
+from django.test import Client
+from rest_framework.authtoken.models import Token
+
+from console.audit.models import AuditEntry
+from tests.factories import PASSWORD
+from tests.ui.conftest import House, SignedIn
+
+
+def test_signing_in_leads_to_where_one_wanted_to_go(house: House) -> None:
+    browser = Client()
+    asked = browser.get("/projects/alpha/")
+    assert asked.headers["Location"] == "/sign-in/?next=/projects/alpha/"
+    answer = browser.post(
+        asked.headers["Location"], {"username": "ada", "password": PASSWORD, "next": "/projects/alpha/"}
+    )
+    assert answer.headers["Location"] == "/projects/alpha/"
+
+
+def test_nobody_is_sent_elsewhere_after_signing_in(house: House) -> None:
+    answer = Client().post(
+        "/sign-in/", {"username": "ada", "password": PASSWORD, "next": "https://evil.example/"}
+    )
+    assert answer.headers["Location"] == "/"
+
+
+def test_a_wrong_password_keeps_the_name_and_says_no_more_than_needed(house: House) -> None:
+    known = Client().post("/sign-in/", {"username": "ada", "password": "wrong"}).content.decode()
+    unknown = Client().post("/sign-in/", {"username": "nobody", "password": "wrong"}).content.decode()
+    for page in (known, unknown):
+        assert "This name and password do not belong together." in page
+    assert 'value="ada"' in known
+    assert "wrong" not in known
+
+
+def test_signing_out_is_a_post(house: House, ada: Client) -> None:
+    assert ada.get("/sign-out/").status_code == 405
+    assert ada.post("/sign-out/").headers["Location"] == "/sign-in/"
+    assert ada.get("/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("role", "word", "sentence"),
+    [
+        ("ada", "Administrator", "Import a priority file."),
+        ("otto", "Auditor", "Read the whole audit log."),
+        ("vera", "Viewer", "See jobs, their levels and why they wait."),
+    ],
+)
+def test_the_own_account_says_what_one_may_do(
+    role: str, word: str, sentence: str, house: House, signed_in: SignedIn
+) -> None:
+    page = signed_in(role).get("/account/").content.decode()
+    assert word in page
+    assert sentence in page
+    assert ("Create projects." in page) is (role == "ada")
+
+
+def test_a_token_is_shown_once(house: House, ada: Client) -> None:
+    page = ada.post("/account/token/", follow=True).content.decode()
+    key = Token.objects.get(user=house.people["ada"]).key
+    assert key in page
+    assert key not in ada.get("/account/").content.decode()
+    assert AuditEntry.objects.filter(action="account.token_made", actor="ada").count() == 1
+
+
+def test_a_new_token_ends_the_old_one(house: House, ada: Client) -> None:
+    ada.post("/account/token/")
+    old = Token.objects.get(user=house.people["ada"]).key
+    ada.post("/account/token/")
+    api = Client(headers={"Authorization": f"Token {old}"})
+    assert api.get("/api/v1/partitions/").status_code == 401
+    new = Token.objects.get(user=house.people["ada"]).key
+    assert Client(headers={"Authorization": f"Token {new}"}).get("/api/v1/partitions/").status_code == 200
+
+
+def test_a_token_is_taken_back(house: House, ada: Client) -> None:
+    ada.post("/account/token/")
+    page = ada.post("/account/token/revoke/", follow=True).content.decode()
+    assert "The API token no longer works." in page
+    assert not Token.objects.exists()
+    assert AuditEntry.objects.filter(action="account.token_revoked").count() == 1
+    ada.post("/account/token/revoke/")
+    assert AuditEntry.objects.filter(action="account.token_revoked").count() == 1, "there was none"
+
+
+def test_changing_the_password_ends_other_sessions(house: House, ada: Client, signed_in: SignedIn) -> None:
+    other = signed_in("ada")
+    new = "another long password"
+    sent = {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
+    page = ada.post("/account/password/", sent, follow=True).content.decode()
+    assert "Your password has been changed" in page
+    assert ada.get("/account/").status_code == 200
+    assert other.get("/account/").status_code == 302
+    row = AuditEntry.objects.get(action="account.changed")
+    assert new not in str(row.after)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "again", "message"),
+    [
+        (
+            "wrong",
+            "another long password",
+            "another long password",
+            "Your old password was entered incorrectly",
+        ),
+        (PASSWORD, "another long password", "something else", "didn’t match"),
+        (PASSWORD, "short", "short", "too short"),
+        (PASSWORD, "password123", "password123", "too common"),
+    ],
+)
+def test_a_password_that_will_not_do(
+    old: str, new: str, again: str, message: str, house: House, ada: Client
+) -> None:
+    sent = {"old_password": old, "new_password1": new, "new_password2": again}
+    page = ada.post("/account/password/", sent).content.decode()
+    assert message in page
+    house.people["ada"].refresh_from_db()
+    assert house.people["ada"].check_password(PASSWORD)
+
+
+def test_light_and_dark_are_a_choice_kept_in_a_cookie(house: House, ada: Client) -> None:
+    def chosen() -> str | None:
+        found = re.search(r"<html[^>]*data-theme=\"(\w+)\"", ada.get("/").content.decode())
+        return found.group(1) if found else None
+
+    assert chosen() is None, "as the system"
+    ada.post("/theme/", {"theme": "dark"})
+    assert chosen() == "dark"
+    ada.post("/theme/", {"theme": "light"})
+    assert chosen() == "light"
+    ada.post("/theme/", {"theme": "auto"})
+    assert chosen() is None
+    ada.cookies["theme"] = '"><script>'
+    assert chosen() is None
