@@ -1,11 +1,15 @@
 """Settings of the tests: an own home folder, fast password hashing, everything else as embedded."""
 
+import atexit
 import os
+import shutil
 import tempfile
 
-os.environ.setdefault("GIVEWAY_HOME", tempfile.mkdtemp(prefix="giveway-test-"))
+if "GIVEWAY_HOME" not in os.environ:
+    os.environ["GIVEWAY_HOME"] = tempfile.mkdtemp(prefix="giveway-test-")
+    atexit.register(shutil.rmtree, os.environ["GIVEWAY_HOME"], ignore_errors=True)
 
-from console.settings.base import *  # noqa: E402, F403
+from console.settings.base import *  # noqa: F403
 
 DEBUG = False
 SECRET_KEY = "only-for-tests"  # noqa: S105
