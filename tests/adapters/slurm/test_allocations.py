@@ -8,6 +8,7 @@ from scheduler.adapters.slurm import jobs, rows
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.rows import Row
 from scheduler.adapters.slurm.shapes import Room
+from scheduler.model.jobs import JobState, ObservedJob
 from tests.adapters.slurm.test_rows import FREE, OWN
 
 ROOM = Room(
@@ -93,3 +94,42 @@ def test_the_state_words_are_known() -> None:
     assert [state and state.value for state in known.values()] == [
         "pending", "pending", "running", "running", "completing", None, None,
     ]  # fmt: skip
+
+
+def before(seen: Row) -> ObservedJob:
+    """The job as it was seen when it held two GPUs."""
+    return jobs.running(seen, JobState.RUNNING, {"one": {"cpu": 4, "mem": 200, "gpu": 2, "gpu:a100": 2}})
+
+
+def test_a_share_is_remembered_during_one_run_only() -> None:
+    seen = replace(row("one", "cpu=4,mem=200M"), cpus=4)
+    known = before(seen)
+    assert seen.start is not None
+
+    assert jobs.remembered_alloc(replace(seen, comment="new"), known) == known.alloc
+    # After a requeue the job may have got something else on the same node.
+    assert jobs.remembered_alloc(replace(seen, start=seen.start + 60, restarts=3), known) is None
+    assert jobs.remembered_alloc(replace(seen, restarts=3), known) is None
+    assert jobs.remembered_alloc(replace(seen, cpus=3), known) is None
+    assert jobs.remembered_alloc(replace(seen, node_list="two"), known) is None
+    assert jobs.remembered_alloc(seen, None) is None
+
+
+def test_a_completing_job_keeps_the_share_of_the_nodes_it_still_has() -> None:
+    seen = replace(row("one", "cpu=4,mem=200M"), cpus=4)
+    share = {"cpu": 4, "mem": 200}
+    known = jobs.running(seen, JobState.RUNNING, {"one": share, "two": share})
+
+    # A requeue counts the restart and changes the start time at once.
+    ending = replace(seen, state="COMPLETING", start=None, restarts=3, node_list="two", cpus=1)
+    assert jobs.remembered_alloc(ending, known) == {"two": share}
+
+
+def test_a_suspended_job_that_goes_on_has_its_cpus_again() -> None:
+    seen = replace(row("plain", "cpu=4,mem=200M"), cpus=4, state="SUSPENDED")
+    suspended = jobs.running(seen, JobState.RUNNING, {"plain": {"cpu": 4, "mem": 200}})
+    assert suspended.alloc == {"plain": {"mem": 200}}
+
+    resumed = replace(seen, state="RUNNING")
+    assert jobs.remembered_alloc(resumed, suspended) is None
+    assert jobs.plain_alloc(resumed, ROOM) == {"plain": {"cpu": 4, "mem": 200}}
