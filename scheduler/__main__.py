@@ -71,8 +71,11 @@ def _on_one_line(text: str) -> str:
 
 def _write(text: str) -> int:
     """UTF-8 whatever the locale; when the reader has gone (a pipe into `head`), end without a word."""
+    left = memoryview(f"{text}\n".encode())
     try:
-        sys.stdout.buffer.write(f"{text}\n".encode())
+        # With PYTHONUNBUFFERED a pipe takes only as much as it has room for at a time.
+        while left:
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         # The interpreter flushes once more at its end: that must not fail either.

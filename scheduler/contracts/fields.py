@@ -110,7 +110,8 @@ def number(value: object, path: str) -> float:
     """A finite number >= 0, exactly as given (an integer stays one)."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(path, f"must be a number, not {kind(value)}")
-    if not math.isfinite(value):
+    # Integers are left out here: one of hundreds of digits is no float at all, and the limit below catches it.
+    if isinstance(value, float) and not math.isfinite(value):
         raise InputError(path, "must be a finite number")
     if value < 0:
         raise InputError(path, f"must not be negative, not {quoted(value)}")
