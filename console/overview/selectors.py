@@ -13,13 +13,11 @@ from console.core import clock
 from console.overview.nodemap import share
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.steering.models import OPEN_STATES, ActionState, Plan, PlannedAction
-from scheduler.model.actions import ActionKind
+from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
 from scheduler.model.policy import Mode, PartitionPolicy
 
 STALE_S = 30
 """An observation older than this is called old."""
-STOP_KINDS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
 HELD_PHASES = (JobPhase.RUNNING, JobPhase.COMPLETING)
 SHOWN_RESOURCES = ("gpu", "npu", "cpu", "mem")
 MB_PER_GB = 1024

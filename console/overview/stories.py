@@ -21,6 +21,9 @@ ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.RESTORE_PRIORITY: gettext_lazy("Giveway gave it back its own place in line"),
     ActionKind.SIGNAL: gettext_lazy("Giveway sent it the checkpoint signal"),
     ActionKind.REQUEUE_HOLD: gettext_lazy("Giveway stopped it and put it back into the queue, held"),
+    ActionKind.RECOVER: gettext_lazy(
+        "The checkpoint signal had ended it; Giveway put it back into the queue, held"
+    ),
     ActionKind.CANCEL: gettext_lazy("Giveway cancelled it"),
     ActionKind.HOLD: gettext_lazy("Giveway held it"),
     ActionKind.RELEASE: gettext_lazy("Giveway released it"),
@@ -30,6 +33,7 @@ ACTION_ICONS: dict[str, str] = {
     ActionKind.RESTORE_PRIORITY: "arrow-down",
     ActionKind.SIGNAL: "device-floppy",
     ActionKind.REQUEUE_HOLD: "player-stop",
+    ActionKind.RECOVER: "arrow-back-up",
     ActionKind.CANCEL: "circle-x",
     ActionKind.HOLD: "lock",
     ActionKind.RELEASE: "lock-open",

@@ -13,6 +13,7 @@ from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.steering.models import (
     OPEN_STATES,
+    STOP_KINDS,
     ActionState,
     Plan,
     PlanKind,
@@ -24,7 +25,6 @@ from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project
 from scheduler.reconcile.decide import Outstanding
 
-STOPS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER)
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long."""
@@ -98,7 +98,7 @@ def _preemptions(cluster: Cluster) -> dict[str, int]:
     """How often Giveway has stopped each job; other requeues (node failures) do not count."""
     done = PlannedAction.objects.filter(
         cluster=cluster,
-        kind__in=STOPS,
+        kind__in=STOP_KINDS,
         state__in=(ActionState.ISSUED, ActionState.VERIFIED),
         issued_at__gte=clock.now() - REMEMBER,
     )
@@ -107,7 +107,7 @@ def _preemptions(cluster: Cluster) -> dict[str, int]:
 
 def _refused(cluster: Cluster) -> frozenset[RunKey]:
     failed = PlannedAction.objects.filter(
-        cluster=cluster, kind__in=STOPS, state=ActionState.FAILED, issued_at__gte=clock.now() - REMEMBER
+        cluster=cluster, kind__in=STOP_KINDS, state=ActionState.FAILED, issued_at__gte=clock.now() - REMEMBER
     )
     return frozenset(run_of(action) for action in failed)
 
@@ -132,7 +132,7 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
         if plan.started_at is None and not plan.undo_reason:
             beneficiaries[plan.job_id] = plan.placement
         for action in plan.actions.all():
-            if action.kind in STOPS and action.state in UNDER_WAY:
+            if action.kind in STOP_KINDS and action.state in UNDER_WAY:
                 victims.add(run_of(action))
             if action.kind == ActionKind.RELEASE and action.state in UNDER_WAY:
                 yielded[action.job_id] = plan.job_id

@@ -165,6 +165,10 @@ class ActionState(models.TextChoices):
     FAILED = "failed", _("Failed")
 
 
+STOP_KINDS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER)
+"""What counts as having stopped a job. A recovered one was ended by its checkpoint signal."""
+
+
 class PlannedAction(models.Model):
     """One change to one job, unique per run of that job: what is done is done at most once.
 
