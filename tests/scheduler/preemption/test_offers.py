@@ -1,0 +1,189 @@
+"""Prices of nodes are kept up to date instead of worked out again: the same answers, for far less work."""
+
+import pytest
+
+from scheduler.model.jobs import Job, Request
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.offers import Offers
+from scheduler.preemption.planner import plan
+from scheduler.preemption.pricing import Price, price
+from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.universe import Place, Universe
+from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
+
+
+def universe(*jobs: Job, count: int = 3) -> Universe:
+    made = snapshot(jobs, nodes(count))
+    return Universe(made, Ranking.of(made.partition))
+
+
+def by_free(place: Place) -> Price | None:
+    """A simple price: what is free; nothing free is not to be had."""
+    free = place.free["cpu"]
+    return Price(waste=free) if free > 0 else None
+
+
+def names(offers: Offers, count: int = 9, below: int | None = None) -> list[str]:
+    return [place.node.name for place, _ in offers.cheapest(count, below)]
+
+
+class TestOffers:
+    def test_the_cheapest_come_first_and_only_as_many_as_asked(self) -> None:
+        all_of_them = universe(running("1", "n2", 5), running("2", "n3", 8))
+        offers = Offers(all_of_them, all_of_them.places, by_free)
+        assert names(offers) == ["n2", "n1"]
+        assert names(offers, 1) == ["n2"]
+        assert names(offers) == ["n2", "n1"], "asking takes nothing away"
+
+    def test_a_change_is_seen_at_the_next_question(self) -> None:
+        made = universe(running("1", "n2", 5, user=3), running("2", "n3", 8, user=3))
+        offers = Offers(made, made.places, by_free)
+        made.stop(made.runners[0])
+        assert names(offers) == ["n1", "n2"]
+        made.take({"n1": {"cpu": 7}}, coming_first=False)
+        made.take({"n2": {"cpu": 8}}, coming_first=False)
+        assert names(offers) == ["n1"]
+        made.stop(made.runners[1])
+        assert names(offers) == ["n1", "n3"]
+
+    def test_only_what_has_changed_is_priced_again(self) -> None:
+        made = universe(running("1", "n2", 5, user=3), count=50)
+        priced: list[str] = []
+
+        def counting(place: Place) -> Price | None:
+            priced.append(place.node.name)
+            return by_free(place)
+
+        offers = Offers(made, made.places, counting)
+        assert len(priced) == 50
+        priced.clear()
+        names(offers)
+        assert priced == []
+        made.stop(made.runners[0])
+        made.take({"n2": {"cpu": 1}}, coming_first=False)
+        names(offers)
+        assert priced == ["n2"]
+
+    def test_nodes_that_are_not_its_own_do_not_matter(self) -> None:
+        made = universe(running("1", "n3", 5, user=3))
+        offers = Offers(made, made.places[:2], by_free)
+        made.stop(made.runners[0])
+        assert names(offers) == ["n1", "n2"]
+        assert offers.price(made.places[2]) is None
+
+    def test_a_limit_cuts_off_the_dear_ones(self) -> None:
+        made = universe()
+        classes = {"n1": -3, "n2": -1, "n3": None}
+
+        def classed(place: Place) -> Price | None:
+            own_class = classes[place.node.name]
+            return Price() if own_class is None else Price(((own_class, 10, 1),))
+
+        offers = Offers(made, made.places, classed)
+        assert names(offers) == ["n3", "n1", "n2"]
+        assert names(offers, below=-1) == ["n3", "n1"]
+        assert names(offers, below=-3) == ["n3"]
+
+    def test_nodes_from_before_a_failure_are_looked_at_only_when_they_change(self) -> None:
+        made = universe(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
+        made.stop(made.runners[1])
+        since = len(made.log)
+        made.stop(made.runners[0])
+        offers = Offers(made, made.places, by_free, since)
+        assert names(offers) == ["n1"]
+        made.take({"n3": {"cpu": 1}}, coming_first=False)
+        assert names(offers) == ["n3", "n1"]
+
+
+@pytest.fixture
+def prices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every node that is priced with victims while planning."""
+    seen: list[str] = []
+
+    def counting(place: Place, *more: object) -> Price | None:
+        seen.append(place.node.name)
+        return price(place, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("scheduler.preemption.search.price", counting)
+    return seen
+
+
+def crowd(count: int) -> list[Job]:
+    """Two running jobs on each of so many nodes, low and lower."""
+    return [
+        running(f"{i}{half}", f"n{i}", 4, user=2 + half, ran=i)
+        for i in range(1, count + 1)
+        for half in (0, 1)
+    ]
+
+
+def queue(count: int, request: Request, user: int = 0) -> list[Job]:
+    return [pending(f"J{i:04}", request, user=user, waited=10_000 - i) for i in range(count)]
+
+
+class TestWorkGrowsWithChangesNotWithJobsTimesNodes:
+    """Counted in nodes priced, so that it does not depend on the machine."""
+
+    def test_equal_jobs_price_every_node_once_and_then_only_what_changed(self, prices: list[str]) -> None:
+        made = plan(snapshot([*crowd(60), *queue(60, one_node(4))], nodes(60)))
+        assert all(decision.victims for decision in made.decisions)
+        assert len(prices) <= 60 + 2 * 60
+
+    def test_equal_jobs_that_find_nothing_price_every_node_once(self, prices: list[str]) -> None:
+        keepers = [running(str(i), f"n{i}", 8, user=0) for i in range(1, 61)]
+        plan(snapshot([running("low", "n61", 1, user=3), *keepers, *queue(80, one_node(8))], nodes(61)))
+        assert len(prices) <= 61
+
+    def test_jobs_of_several_nodes_share_the_prices_of_one(self, prices: list[str]) -> None:
+        mixed = [*queue(5, one_node(8)), *(pending(f"K{i}", on_nodes(2 + i, 8), user=1) for i in range(3))]
+        plan(snapshot([*crowd(40), *mixed], nodes(40)))
+        assert len(prices) <= 40 + 40
+
+    def test_ten_times_the_running_jobs_are_ten_times_the_prices(self, prices: list[str]) -> None:
+        counts = []
+        for size in (50, 500):
+            prices.clear()
+            plan(snapshot([*crowd(size), *queue(1, one_node(8))], nodes(size)))
+            counts.append(len(prices))
+        assert counts[1] <= 10 * counts[0] + 10
+
+
+class TestUniverse:
+    def test_every_change_is_in_the_log(self) -> None:
+        made = universe(running("1", {"n1": {"cpu": 2}, "n3": {"cpu": 1}}, user=3))
+        made.stop(made.runners[0])
+        made.take({"n2": {"cpu": 1}}, coming_first=False)
+        assert made.log == [0, 2, 1]
+
+    def test_taking_uses_what_is_coming_first_or_leaves_it(self) -> None:
+        place = universe().places[0]
+        for coming_first, free, coming in ((True, 7, 0), (False, 5, 2)):
+            made = universe()
+            place = made.places[0]
+            place.coming = {"cpu": 2}
+            made.take({"n1": {"cpu": 3}}, coming_first=coming_first)
+            assert (place.free["cpu"], place.coming["cpu"]) == (free, coming)
+
+    def test_the_list_of_candidates_forgets_the_stopped_when_they_are_many(self) -> None:
+        made = universe(*(running(str(i), "n1", 1, user=3) for i in range(8)))
+        assert len(made.candidates("")) == 8
+        for runner in made.runners[:5]:
+            made.stop(runner)
+        assert len(made.candidates("")) == 3
+
+    def test_tallies_follow_the_stops(self) -> None:
+        made = universe(running("1", cpu=2, user=3), running("2", cpu=3, user=3, preemptable=False))
+        reach = Ranking.of(made.snapshot.partition).reach(0, 0)
+        before = made.below(reach)
+        assert (before.stoppable, before.spared, before.held) == (1, 1, {"cpu": 2})
+        made.stop(made.runners[0])
+        after = made.below(reach)
+        assert (after.stoppable, after.spared, after.held["cpu"]) == (0, 1, 0)
+
+    def test_the_scarcest_resource_is_the_one_most_in_use(self) -> None:
+        places = [node("n1", total={"cpu": 8, "gpu": 4, "mem": 100}), node("n2", up=False, total={"gpu": 99})]
+        made: Snapshot = snapshot([running("1", {"n1": {"cpu": 4, "gpu": 4}})], places)
+        scarcest = Universe(made, Ranking.of(made.partition)).scarcest
+        assert scarcest(["cpu", "gpu", "mem"]) == "gpu"
+        assert scarcest(["cpu", "mem"]) == "cpu"
+        assert scarcest(["mem"]) == "mem"
