@@ -20,7 +20,7 @@ from console.partitions.services import ensure_partition
 from console.steering import lease as leases
 from console.steering.acting import Acting, act
 from console.steering.deciding import Verdicts, decide_all
-from console.steering.facts import Facts, gather, open_plans, partition_policies
+from console.steering.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.intending import intend
 from console.steering.journal import tell_cluster
 from console.steering.mirroring import rows
@@ -107,9 +107,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     observation = acting.observation
     with report.phase("verify"), transaction.atomic():
         acting.lease.renew()
-        for partition in observation.partitions:
-            ensure_partition(cluster=cluster, name=partition.name)
-        policies = partition_policies(cluster)
+        policies = _policies(cluster, observation)
         verify(open_plans(cluster), {job.id: job for job in observation.jobs}, policies)
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
@@ -120,6 +118,15 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     with report.phase("act"):
         report.issued = act(open_plans(cluster), acting)
     kept.close(report)
+
+
+def _policies(cluster: Cluster, observation: Observation) -> dict[str, PartitionFacts]:
+    """The policies in force; a partition seen for the first time gets one, in shadow."""
+    policies = partition_policies(cluster)
+    new = [partition.name for partition in observation.partitions if partition.name not in policies]
+    for name in new:
+        ensure_partition(cluster=cluster, name=name)
+    return partition_policies(cluster) if new else policies
 
 
 def _record(
