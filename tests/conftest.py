@@ -3,4 +3,9 @@
 Factories and builders are plain modules (tests/factories.py, tests/builders.py), imported where used.
 """
 
-pytest_plugins = ["tests.plugins.browser", "tests.plugins.database", "tests.plugins.private_slurm", "tests.plugins.servers"]
+pytest_plugins = [
+    "tests.plugins.browser",
+    "tests.plugins.database",
+    "tests.plugins.private_slurm",
+    "tests.plugins.servers",
+]

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from console.partitions.services import activate_policy, ensure_partition
 
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
 from console.core import clock
+from console.partitions.services import activate_policy, ensure_partition
 from console.steering import cycle
 from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan, PlannedAction
