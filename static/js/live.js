@@ -50,9 +50,10 @@
   }
 
   // --- Polling ---------------------------------------------------------------------------------------------
+  /* The element that asked: some events carry the target as `elt`, the asker stands in the request's configuration. */
   function isPoll(event) {
-    return event.detail.elt && event.detail.elt.hasAttribute && event.detail.elt.hasAttribute("data-poll")
-      && (!event.detail.requestConfig || event.detail.requestConfig.verb === "get");
+    const asker = event.detail.requestConfig ? event.detail.requestConfig.elt : event.detail.elt;
+    return Boolean(asker && asker.hasAttribute && asker.hasAttribute("data-poll"));
   }
 
   function resting() {

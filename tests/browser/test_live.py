@@ -1,0 +1,146 @@
+"""Pages that live: rows change by themselves, hold still under the hand, and say when they no longer know."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.sessions.models import Session
+from playwright.sync_api import Page, Route, expect
+
+from console.cluster.models import Job
+from tests import factories
+from tests.ui.conftest import House
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+At = Callable[[str], str]
+
+
+def change(house: House, explain: str) -> None:
+    """The next cycle has looked again: another verdict on job 101."""
+    Job.objects.filter(job_id="101").update(explain=explain, reason="")
+    house.touch()
+
+
+def test_a_row_changes_by_itself_without_a_reload(
+    house: House, ada: Page, at: At, page_faults: list[str]
+) -> None:
+    ada.goto(at("/partitions/x/"))
+    ada.evaluate("window.sameDocument = true")
+    ada.locator("#job-filter").focus()
+    change(house, "waits: 16 cpu are missing")
+    expect(ada.locator("#partition-now")).to_contain_text("waits: 16 cpu are missing")
+    assert ada.evaluate("window.sameDocument") is True
+    assert ada.evaluate("document.activeElement.id") == "job-filter", "the focus stays"
+    assert page_faults == []
+
+
+def test_figures_and_head_change_too(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    factories.make_job(house.cluster, "102", user_level=0, user_level_name="P0")
+    house.x.revision = factories.make_revision(house.x, 2, enforcement="enforce")
+    house.x.save()
+    house.touch()
+    expect(ada.locator(".figures > div", has_text="Waiting").locator("dd")).to_contain_text("2")
+    expect(ada.locator("#partition-facts")).to_contain_text("Enforce")
+    expect(ada.locator("#announce")).to_contain_text("2 waiting")
+
+
+def test_an_opened_row_stays_open(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    row = ada.locator(f"#why-{Job.objects.get(job_id='101').pk}")
+    row.locator("summary").click()
+    expect(row).to_contain_text("keyword p1")
+    ada.mouse.move(2, 2)
+    change(house, "another verdict")
+    expect(row).to_contain_text("another verdict")
+    expect(row).to_have_attribute("open", "")
+
+
+def test_nothing_moves_under_the_pointer(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    target = ada.get_by_role("link", name="101", exact=True).first
+    target.hover()
+    change(house, "another verdict")
+    for _ in range(3):
+        ada.mouse.move(300, 500)
+        target.hover()
+        ada.wait_for_timeout(900)
+    expect(ada.locator("#partition-now")).not_to_contain_text("another verdict")
+    ada.get_by_role("button", name="Held still while you are here").click()
+    expect(ada.locator("#partition-now")).to_contain_text("another verdict")
+    expect(ada.locator("#hold-note")).to_be_hidden()
+
+
+def test_updates_can_be_paused(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    button = ada.locator("[data-pause]")
+    button.click()
+    expect(button).to_have_text("Go on updating")
+    asked: list[str] = []
+    ada.on("request", lambda request: asked.append(request.url))
+    change(house, "another verdict")
+    ada.wait_for_timeout(4500)
+    assert asked == []
+    button.click()
+    expect(ada.locator("#partition-now")).to_contain_text("another verdict")
+    expect(button).to_have_text("Pause updates")
+
+
+def test_a_console_that_is_gone_is_no_calm_cluster(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    expect(ada.locator("#offline")).to_be_hidden()
+
+    def refuse(route: Route) -> None:
+        route.abort()
+
+    ada.route("**/partitions/x/?*", refuse)
+    expect(ada.locator("#offline")).to_be_visible()
+    expect(ada.locator("#offline")).to_contain_text("Not live: the console has not answered since")
+    ada.unroute("**/partitions/x/?*", refuse)
+    expect(ada.locator("#offline")).to_be_hidden()
+
+
+def test_a_cluster_that_is_not_seen_any_more_goes_stale_by_itself(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    expect(ada.locator("#stale")).to_be_hidden()
+    house.cluster.observed_at = factories.NOW
+    house.cluster.save()
+    expect(ada.locator("#stale")).to_be_visible()
+
+
+def test_filtering_and_sorting_stay_in_the_address_and_through_polls(house: House, ada: Page, at: At) -> None:
+    factories.make_job(house.cluster, "102", user="zoe", place=2)
+    ada.goto(at("/partitions/x/"))
+    ada.locator("#job-filter").fill("zoe")
+    expect(ada.locator("#partition-now")).not_to_contain_text("101 needs 4 cpu")
+    expect(ada).to_have_url(at("/partitions/x/?q=zoe&level="))
+    ada.locator("#w-head-job").click()
+    expect(ada.locator("th[aria-sort=ascending]").first).to_contain_text("Job")
+    factories.make_job(house.cluster, "103", user="zoe", place=3)
+    house.touch()
+    ada.mouse.move(2, 2)
+    expect(ada.locator("#partition-now")).to_contain_text("103")
+    assert "w_sort=job" in ada.url
+    assert "since" not in ada.url
+    ada.go_back()
+    expect(ada.locator("main h1")).to_have_text("x")
+
+
+def test_when_the_session_ends_the_page_asks_to_sign_in(
+    house: House, ada: Page, at: At, live_server: Any
+) -> None:
+    ada.goto(at("/partitions/x/"))
+    Session.objects.all().delete()
+    expect(ada).to_have_url(at("/sign-in/?next=/partitions/x/"))
+
+
+def test_a_plan_tells_its_end(house: House, ada: Page, at: At) -> None:
+    ada.goto(at(f"/plans/{house.plan.pk}/"))
+    house.plan.state, house.plan.outcome = "verified", "101 runs."
+    house.plan.save()
+    house.touch()
+    expect(ada.locator("#plan-progress")).to_contain_text("Outcome: 101 runs.")
+    asked: list[str] = []
+    ada.on("request", lambda request: asked.append(request.url))
+    ada.wait_for_timeout(4500)
+    assert asked == [], "a plan that is over is not polled"
