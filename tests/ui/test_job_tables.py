@@ -127,3 +127,14 @@ def test_searching_a_number_everywhere_leads_to_the_job(jobs: House, ada: Client
 @pytest.mark.parametrize(("phase", "count"), [("pending", 5), ("running", 4), ("ended", 0), ("nonsense", 9)])
 def test_the_list_of_all_jobs_is_by_state(phase: str, count: int, jobs: House, ada: Client) -> None:
     assert len(numbers(ada.get(f"/jobs/?phase={phase}").content.decode(), "j")) == count
+
+
+def test_a_large_cluster_is_shown_in_pages_of_nodes(jobs: House, ada: Client) -> None:
+    for i in range(150):
+        factories.make_node(jobs.cluster, f"big{i:03d}")
+    page = ada.get("/partitions/x/").content.decode()
+    assert page.count('class="node"') == 120
+    assert "1 to 120 of 152" in page
+    second = ada.get("/partitions/x/?n_page=2").content.decode()
+    assert second.count('class="node') - second.count('class="node-') == 32
+    assert 'name="n_page" value="2"' in second, "a poll keeps the page"

@@ -11,7 +11,7 @@ from django.template import Context, Template
 from console.cluster.models import Job, Node
 from console.core.rows import rearranged
 from console.core.templatetags import ui, words
-from console.overview.nodemap import LISTED_JOBS, MOST_TICKS, node_map, share
+from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, HeldJob, node_map, share
 from console.overview.selectors import capacities
 from console.overview.stories import tell
 from console.partitions.documents import path_steps
@@ -29,11 +29,8 @@ def node(**fields: Any) -> Node:
     )
 
 
-def running(job_id: str, gpu: int, level: int | None, **fields: Any) -> Job:
-    alloc = {"n1": {"gpu": gpu, "cpu": 4}}
-    return Job(
-        **{"job_id": job_id, "name": "a", "user": "ann", "alloc": alloc, "user_level": level, **fields}
-    )
+def running(job_id: str, gpu: int, level: int | None) -> HeldJob:
+    return HeldJob(job_id, "a", "ann", level, {"n1": {"gpu": gpu, "cpu": 4}})
 
 
 # --- Node map ---------------------------------------------------------------------------------------------
@@ -41,7 +38,7 @@ def running(job_id: str, gpu: int, level: int | None, **fields: Any) -> Job:
 
 def test_a_bar_shows_jobs_by_level_the_highest_first() -> None:
     jobs = [running("3", 2, None), running("2", 1, 2), running("1", 4, 0)]
-    [bar] = node_map([node(used={"gpu": 7})], jobs, "user_level")
+    [bar] = node_map([node(used={"gpu": 7})], jobs)
     assert [(s.x, s.w, s.level) for s in bar.segments] == [
         ("0%", "50%", 0),
         ("50%", "12.5%", 2),
@@ -52,13 +49,13 @@ def test_a_bar_shows_jobs_by_level_the_highest_first() -> None:
 
 
 def test_what_others_hold_on_a_shared_node_is_told() -> None:
-    [bar] = node_map([node(used={"gpu": 8})], [running("1", 3, 0)], "user_level")
+    [bar] = node_map([node(used={"gpu": 8})], [running("1", 3, 0)])
     assert [s.label for s in bar.segments] == ["1 a ann (3 gpu)", "held elsewhere (5 gpu)"]
     assert bar.free == "64 cpu free"
 
 
 def test_more_than_a_node_has_is_never_drawn() -> None:
-    [bar] = node_map([node(used={"gpu": 99})], [running("1", 6, 0), running("2", 6, 1)], "user_level")
+    [bar] = node_map([node(used={"gpu": 99})], [running("1", 6, 0), running("2", 6, 1)])
     assert [s.w for s in bar.segments] == ["75%", "25%"]
 
 
@@ -66,15 +63,22 @@ def test_more_than_a_node_has_is_never_drawn() -> None:
     ("count", "listed", "more"), [(0, 0, 0), (3, 3, 0), (4, LISTED_JOBS - 1, 2), (9, 2, 7)]
 )
 def test_a_long_list_of_jobs_is_cut_and_counted(count: int, listed: int, more: int) -> None:
-    [bar] = node_map([node()], [running(str(i), 1, 0) for i in range(count)], "user_level")
+    [bar] = node_map([node()], [running(str(i), 1, 0) for i in range(count)])
     assert (len(bar.listed), bar.more) == (listed, more)
 
 
 def test_a_node_without_gpus_shows_cpus_and_many_are_not_ticked() -> None:
-    [bar] = node_map([node(total={"cpu": MOST_TICKS + 1, "mem": 4})], [], "user_level")
+    [bar] = node_map([node(total={"cpu": MOST_TICKS + 1, "mem": 4})], [])
     assert (bar.resource, bar.ticks, bar.free) == ("cpu", [], f"{MOST_TICKS + 1} cpu free")
-    [empty] = node_map([node(total={}, up=False, state="DOWN")], [], "user_level")
+    [empty] = node_map([node(total={}, up=False, state="DOWN")], [])
     assert (empty.summary, empty.free) == ("n1, down: 0 of 0 cpu busy", "down")
+
+
+def test_many_nodes_are_bars_without_borders() -> None:
+    nodes = [node(name=f"n{i}") for i in range(DENSE_ABOVE + 1)]
+    bars = node_map(nodes, [running("1", 3, 0)])
+    assert [len(bar.segments) for bar in bars] == [0, 1, *[0] * (DENSE_ABOVE - 1)]
+    assert not any(bar.ticks for bar in bars)
 
 
 def test_shares_are_the_same_in_every_language() -> None:

@@ -258,12 +258,6 @@ def labelled(field: BoundField) -> SafeString:
 
 
 @register.filter
-def attribute(value: object, name: str) -> Any:
-    """A named attribute."""
-    return getattr(value, name)
-
-
-@register.filter
 def age(value: datetime) -> str:
     """`2 s ago`, as plain text."""
     return ago_words((clock.now() - value).total_seconds())

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
@@ -11,7 +12,7 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
-from console.overview.nodemap import DENSE_ABOVE, node_map
+from console.overview.nodemap import DENSE_ABOVE, NODES_PER_PAGE, held_jobs, node_map
 from console.overview.selectors import HELD_PHASES, PartitionState, level_field, partition_states
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
@@ -19,17 +20,7 @@ from console.partitions.selectors import visible_partitions
 from console.steering.models import Plan
 
 LATEST_PLANS = 8
-MAP_FIELDS = (
-    "job_id",
-    "name",
-    "user",
-    "alloc",
-    "user_level",
-    "task_level",
-    "user_level_name",
-    "task_level_name",
-)
-KEPT_PARAMETERS = ("q", "level", "w_sort", "w_page", "r_sort", "r_page")
+KEPT_PARAMETERS = ("n_page", "q", "level", "w_sort", "w_page", "r_sort", "r_page")
 
 
 @require_safe
@@ -56,17 +47,18 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
     wanted = joblists.JobFilter.read(request.GET)
     held = jobs.filter(phase__in=HELD_PHASES)
     waiting = jobs.filter(phase=JobPhase.PENDING)
+    nodes = Paginator(state.nodes, NODES_PER_PAGE).get_page(request.GET.get("n_page"))
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
         "partition": partition,
         "policy": state.policy,
         "state": state,
         "tab": "now",
-        "bars": node_map(state.nodes, held.only(*MAP_FIELDS), axis),
+        "nodes": nodes,
+        "bars": node_map(list(nodes), held_jobs(held, axis)),
         "dense": len(state.nodes) > DENSE_ABOVE,
         "target": "partition-now",
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
-        "axis": axis,
         "filter": wanted,
         "waiting": joblists.read_list(
             request.GET,
