@@ -1,6 +1,7 @@
 """Signing in and out, one's own account, light and dark."""
 
 import re
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -138,3 +139,14 @@ def test_light_and_dark_are_a_choice_kept_in_a_cookie(house: House, ada: Client)
     assert chosen() is None
     ada.cookies["theme"] = '"><script>'
     assert chosen() is None
+
+
+def test_guessing_passwords_locks_the_pair_of_name_and_address(house: House, settings: Any) -> None:
+    settings.AXES_ENABLED = True
+    browser = Client()
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        answer = browser.post("/sign-in/", {"username": "ada", "password": "wrong"})
+    assert answer.status_code == 429
+    assert "There were too many wrong passwords" in answer.content.decode()
+    assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD}).status_code == 429
+    assert browser.post("/sign-in/", {"username": "otto", "password": PASSWORD}).status_code == 302
