@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("GIVEWAY_", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "SLURM_CONF", "PORT", "PYTEST")
+OURS = (
+    "GIVEWAY_",
+    "DJANGO_ALLOW_ASYNC_UNSAFE",
+    "DATABASE_URL",
+    "REDIS_URL",
+    "DJANGO_SETTINGS_MODULE",
+    "SLURM_CONF",
+    "PORT",
+    "PYTEST",
+)
 
 
 def clean_environment(**values: str) -> dict[str, str]:
