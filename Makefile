@@ -52,8 +52,8 @@ vendor: env-dev ## fetch the files in static/vendor again (needs npm)
 	$(PY) deploy/bin/vendor.py
 
 bench: env-dev ## measure planning, and as root observing a real Slurm
-	$(PY) bench/plan.py
-	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) bench/observe.py; fi
+	$(PY) -m bench.plan
+	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
 
 clean: ## remove the environment and what the tools left (not var/: the console's data)
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles

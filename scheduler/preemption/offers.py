@@ -1,44 +1,55 @@
 """The nodes that can take a shape, the cheapest first, kept up to date instead of worked out again.
 
-A heap per shape and way of pricing. When it is asked, it prices again only the nodes that the universe's
-log names since the last time; entries of the heap whose price has changed since are dropped when they
-come to the top.
+A heap per shape and way of pricing. When it is asked, it looks again only at the nodes that the
+universe's log names since the last time; entries of the heap that are out of date are dropped when they
+come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to
+the top.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.pricing import Cost, Price
 from scheduler.preemption.universe import Place, Universe
 
 Pricer = Callable[[Place], Price | None]
-_Entry = tuple[Cost, int, int, int, int]
+Bound = Callable[[Place], Cost | None]
+"""What a node costs at least; None when it cannot be had."""
+
+_Entry = tuple[Cost, int, int, int, int, bool]
+"""Cost, number of victims, waste, node, stamp, and whether that is the price (or only the bound)."""
 
 
 class Offers:
     """The prices of some nodes, by one pricer."""
 
     def __init__(
-        self, universe: Universe, places: Sequence[Place], pricer: Pricer, since: int | None = None
+        self,
+        universe: Universe,
+        places: Sequence[Place],
+        pricer: Pricer,
+        *,
+        bound: Bound | None = None,
+        since: int | None = None,
     ) -> None:
         """`since`: a point in the log from which on nodes have to be looked at; before it none could be
         had."""
         self._universe = universe
         self._pricer = pricer
+        self._bound = bound
         self._seen = len(universe.log)
-        self._prices: dict[int, Price | None] = {place.order: None for place in places}
-        fresh = None if since is None else set(universe.log[since:])
-        for place in places:
-            if fresh is None or place.order in fresh:
-                self._prices[place.order] = pricer(place)
+        self._own = frozenset(place.order for place in places)
+        self._prices: dict[int, Price | None] = {}
         self._stamps: dict[int, int] = {}
-        self._heap: list[_Entry] = [
-            self._entry(order, price) for order, price in self._prices.items() if price is not None
-        ]
+        orders = self._own if since is None else self._own.intersection(universe.log[since:])
+        self._heap: list[_Entry] = list(self._entries(orders))
         heapify(self._heap)
 
     def price(self, place: Place) -> Price | None:
-        """The present price of a node; None when it cannot take the shape, or is not one of these nodes."""
+        """The present price of a node; None when it cannot take the shape, or is not one of these nodes.
+
+        Only for offers without a bound: they have the prices of all nodes.
+        """
         self._catch_up()
         return self._prices.get(place.order)
 
@@ -48,31 +59,49 @@ class Offers:
         below this.
         """
         self._catch_up()
+        heap = self._heap
         taken: list[_Entry] = []
-        while self._heap and len(taken) < count:
-            entry = self._heap[0]
-            cost, order = entry[0], entry[3]
-            if entry[4] != self._stamps.get(order, 0):
-                heappop(self._heap)
-                continue
-            if below is not None and cost and cost[0][0] >= below:
+        while heap and len(taken) < count:
+            cost, _, _, order, stamp, priced = heap[0]
+            if stamp != self._stamps.get(order, 0):
+                heappop(heap)
+            elif below is not None and cost and cost[0][0] >= below:
                 break
-            taken.append(heappop(self._heap))
-        for entry in taken:
-            heappush(self._heap, entry)
-        return [(self._universe.places[entry[3]], self._prices[entry[3]] or Price()) for entry in taken]
+            elif priced:
+                taken.append(heappop(heap))
+            else:
+                heappop(heap)
+                entry = self._priced(order)
+                if entry is not None:
+                    heappush(heap, entry)
+        for found in taken:
+            heappush(heap, found)
+        return [(self._universe.places[found[3]], self._prices[found[3]] or Price()) for found in taken]
 
     def _catch_up(self) -> None:
         log = self._universe.log
         if self._seen == len(log):
             return
-        for order in sorted(set(log[self._seen :])):
-            if order in self._prices:
-                self._stamps[order] = self._stamps.get(order, 0) + 1
-                price = self._prices[order] = self._pricer(self._universe.places[order])
-                if price is not None:
-                    heappush(self._heap, self._entry(order, price))
+        changed = sorted(self._own.intersection(log[self._seen :]))
         self._seen = len(log)
+        for order in changed:
+            self._stamps[order] = self._stamps.get(order, 0) + 1
+        for entry in self._entries(changed):
+            heappush(self._heap, entry)
 
-    def _entry(self, order: int, price: Price) -> _Entry:
-        return price.cost, len(price.victims), price.waste, order, self._stamps.get(order, 0)
+    def _entries(self, orders: Iterable[int]) -> Iterable[_Entry]:
+        for order in orders:
+            if self._bound is None:
+                entry = self._priced(order)
+                if entry is not None:
+                    yield entry
+            else:
+                least = self._bound(self._universe.places[order])
+                if least is not None:
+                    yield least, 0, 0, order, self._stamps.get(order, 0), False
+
+    def _priced(self, order: int) -> _Entry | None:
+        found = self._prices[order] = self._pricer(self._universe.places[order])
+        if found is None:
+            return None
+        return found.cost, len(found.victims), found.waste, order, self._stamps.get(order, 0), True

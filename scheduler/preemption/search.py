@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.offers import Offers, Pricer
-from scheduler.preemption.pricing import Price, first_tier, price, price_without_victims, second_tier
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.offers import Offers
+from scheduler.preemption.pricing import Cost, Price, first_tier, price, price_without_victims, second_tier
+from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
@@ -107,26 +107,11 @@ class Search:
     def _both(self, wanted: Wanted) -> Offers:
         offers = self._both_tiers.get((wanted.shape.each, wanted.reach))
         if offers is None:
-            shape, reach = wanted.shape, wanted.reach
+            shape, both = wanted.shape, _BothTiers(self._universe, wanted, self._first(wanted.shape))
             since = self._failed.get(shape.each)
-            offers = Offers(self._universe, shape.places, self._pricer(wanted), since)
-            self._both_tiers[shape.each, reach] = offers
+            offers = Offers(self._universe, shape.places, both.price, bound=both.bound, since=since)
+            self._both_tiers[shape.each, wanted.reach] = offers
         return offers
-
-    def _pricer(self, wanted: Wanted) -> Pricer:
-        """Prices by both tiers: on a node where the first is enough, the second changes nothing."""
-        universe, shape, reach = self._universe, wanted.shape, wanted.reach
-        first = self._first(shape)
-
-        def by_both(place: Place) -> Price | None:
-            known = first.price(place)
-            if known is not None and (not known.cost or known.cost[0][0] < reach.first_floor):
-                return known
-            ordered = universe.candidates_at(place, shape.harm)
-            second = second_tier(ordered, reach)
-            return price(place, shape, chain(first_tier(ordered, reach), second)) if second else None
-
-        return by_both
 
     def _note_failure(self, wanted: Wanted) -> None:
         """Remember from where in the log on a node could serve this shape again.
@@ -151,6 +136,40 @@ class Search:
         held = self._universe.below(wanted.reach).held
         soon = self._pool(wanted.shape).soon()
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in wanted.shape.wants)
+
+
+@dataclass(frozen=True, slots=True)
+class _BothTiers:
+    """Prices by both tiers: on a node where the first is enough, the second changes nothing."""
+
+    universe: Universe
+    wanted: Wanted
+    first: Offers
+
+    def bound(self, place: Place) -> Cost | None:
+        """Where the second tier is needed, at least the lowest class of it that is on the node."""
+        known = self._by_first(place)
+        if known is not None:
+            return known.cost
+        reach = self.wanted.reach
+        lowest = self.universe.lowest_second(place).get(reach.first)
+        if lowest is None or reach.second_floor is None or lowest >= reach.second_floor:
+            return None
+        return ((SECOND_TIER + lowest, 0, 0),)
+
+    def price(self, place: Place) -> Price | None:
+        """The price of a node."""
+        known = self._by_first(place)
+        if known is not None:
+            return known
+        ordered = self.universe.candidates_at(place, self.wanted.shape.harm)
+        reach = self.wanted.reach
+        return price(place, self.wanted.shape, chain(first_tier(ordered, reach), second_tier(ordered, reach)))
+
+    def _by_first(self, place: Place) -> Price | None:
+        known = self.first.price(place)
+        enough = known is not None and (not known.cost or known.cost[0][0] < self.wanted.reach.first_floor)
+        return known if enough else None
 
 
 def placed(shape: Shape, places: list[Place]) -> Placement:

@@ -24,7 +24,7 @@ from scheduler.preemption.universe import Place, Runner, Universe, harm_of
 
 MOST_CANDIDATES = 200
 """Of step 4."""
-MOST_BEGINNINGS = 6
+MOST_BEGINNINGS = 4
 """Of step 3."""
 
 _Entry = tuple[Cost, int, int, int, tuple[Runner, ...]]
@@ -67,7 +67,7 @@ class Together:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
         priced = []
         for runner in _spanning(self._universe, self._reach, self._dearest):
-            freed = sum(place.order in self.allowed for place, _ in runner.parts)
+            freed = sum(place.order in self.allowed for place in runner.places)
             if freed > 1:
                 own_class = self._reach.class_of(runner.first, runner.second) or 0
                 priced.append((own_class, harm_of(runner, self.shape.harm) // freed, runner.order, runner))
@@ -80,7 +80,7 @@ class Together:
             runner = candidate[4]
             if candidate[0] > self._dearest or len(result) > MOST_CANDIDATES:
                 break
-            if runner.alive and any(place.order in self.allowed for place, _ in runner.parts):
+            if runner.alive and any(place.order in self.allowed for place in runner.places):
                 result.add(runner)
         return result if len(result) <= MOST_CANDIDATES else None
 
@@ -94,7 +94,7 @@ class Together:
         fitting = {place.order for place in touched if self._fits(place, gone)}
         for runner in cost_of_runners(victims, self.shape, self._reach).victims:
             gone.discard(runner)
-            mine = (place for place, _ in runner.parts if place.order in fitting)
+            mine = (place for place in runner.places if place.order in fitting)
             lost = {place.order for place in mine if not self._fits(place, gone)}
             if len(fitting) - len(lost) + len(others) >= count:
                 fitting -= lost
@@ -158,7 +158,7 @@ def _entry(place: Place, known: Price, stamp: int) -> _Entry:
 
 
 def _touched(runners: Iterable[Runner]) -> list[Place]:
-    places = {place.order: place for runner in runners for place, _ in runner.parts}
+    places = {place.order: place for runner in runners for place in runner.places}
     return [places[order] for order in sorted(places)]
 
 

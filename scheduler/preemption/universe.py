@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Job, JobState, Request
 from scheduler.model.nodes import Node
+from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.ranking import Ranking, Reach
@@ -33,6 +34,8 @@ class Place:
     holders: int = 0
     ending: int = 0
     runners: list["Runner"] = field(default_factory=list)
+    alone: tuple["Place", ...] = ()
+    """Itself: what the many jobs that are on this node only have as their places."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,8 +52,13 @@ class Runner:
     second: int
     ran: int
     spared: str
-    parts: list[tuple[Place, Amounts]] = field(default_factory=list)
+    places: tuple[Place, ...]
     alive: bool = True
+
+    @property
+    def parts(self) -> Iterable[tuple[Place, Amounts]]:
+        """Each of its nodes with what it holds there."""
+        return zip(self.places, self.job.alloc.values(), strict=True)
 
 
 @dataclass(slots=True)
@@ -98,17 +106,21 @@ class Universe:
             for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
         ]
         self.by_name = {place.node.name: place for place in self.places}
+        for place in self.places:
+            place.alone = (place,)
         self.runners: list[Runner] = []
         self.tallies: dict[tuple[int, int], Tally] = {}
         self.coming = False
         self.spanning: list[Runner] = []
         self.stoppable = 0
         self._ordered: dict[str, list[Candidate]] = {}
+        self._lowest: dict[int, dict[int, int]] = {}
         self._at: dict[tuple[int, str], list[Candidate]] = {}
         held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
         for job in sorted(held, key=lambda job: natural(job.id)):
             self._settle(job, demoted)
-        self._scarcity = self._used_shares()
+        by_work = snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
+        self._scarcity = self._used_shares() if by_work else {}
 
     def _settle(self, job: Job, demoted: frozenset[str]) -> None:
         """Put a running or ending job onto its nodes."""
@@ -124,19 +136,19 @@ class Universe:
         ran = max(0, self.snapshot.now - (job.start or 0))
         spared = "" if job.preemptable else "protected"
         spared = spared or ("exempt" if ran < self.snapshot.partition.exempt_s else "")
-        runner = Runner(job, len(self.runners), first, second, ran, spared)
+        places = [self.by_name[name] for name in job.alloc]
+        alone = places[0].alone if len(places) == 1 else tuple(places)
+        runner = Runner(job, len(self.runners), first, second, ran, spared, alone)
         self.runners.append(runner)
-        for name, amounts in job.alloc.items():
-            place = self.by_name[name]
+        for place, amounts in runner.parts:
             subtract(place.free, amounts)
             place.holders += 1
             place.runners.append(runner)
-            runner.parts.append((place, amounts))
         tally = self.tallies.setdefault((first, second), Tally())
         if spared:
             tally.spared += 1
         else:
-            if len(runner.parts) > 1:
+            if len(places) > 1:
                 self.spanning.append(runner)
             self.stoppable += 1
             tally.change(runner, 1)
@@ -202,6 +214,20 @@ class Universe:
             ordered.sort()
             self._at[key] = ordered
         return ordered
+
+    def lowest_second(self, place: Place) -> Mapping[int, int]:
+        """By weight on the first axis, the least weight on the second among those on a node who may be
+        stopped.
+
+        Those who are stopped meanwhile still count: a lower bound.
+        """
+        known = self._lowest.get(place.order)
+        if known is None:
+            known = self._lowest[place.order] = {}
+            for runner in place.runners:
+                if not runner.spared:
+                    known[runner.first] = min(known.get(runner.first, runner.second), runner.second)
+        return known
 
     def _candidate(self, runner: Runner, gives: Amounts, harm: str) -> Candidate:
         return runner.first, harm_of(runner, harm), runner.ran, runner.order, runner, gives

@@ -3,10 +3,10 @@
 import pytest
 
 from scheduler.model.jobs import Job, Request
-from scheduler.model.snapshot import Snapshot
+from scheduler.model.policy import VictimOrder
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.planner import plan
-from scheduler.preemption.pricing import Price, price
+from scheduler.preemption.pricing import Cost, Price, price
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.universe import Place, Universe
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
@@ -89,7 +89,7 @@ class TestOffers:
         made.stop(made.runners[1])
         since = len(made.log)
         made.stop(made.runners[0])
-        offers = Offers(made, made.places, by_free, since)
+        offers = Offers(made, made.places, by_free, since=since)
         assert names(offers) == ["n1"]
         made.take({"n3": {"cpu": 1}}, coming_first=False)
         assert names(offers) == ["n3", "n1"]
@@ -148,6 +148,44 @@ class TestWorkGrowsWithChangesNotWithJobsTimesNodes:
         assert counts[1] <= 10 * counts[0] + 10
 
 
+class TestOffersWithALowerBound:
+    def test_a_node_is_priced_only_when_its_bound_comes_to_the_top(self) -> None:
+        made = universe(running("1", "n1", 5), running("2", "n2", 3), count=4)
+        priced: list[str] = []
+
+        def pricer(place: Place) -> Price | None:
+            priced.append(place.node.name)
+            return Price(((-1, place.free["cpu"], 1),))
+
+        def bound(place: Place) -> Cost | None:
+            return None if place.node.name == "n4" else ((-1, place.order * 3, 0),)
+
+        offers = Offers(made, made.places, pricer, bound=bound)
+        assert priced == []
+        assert names(offers, 1) == ["n1"]
+        assert priced == ["n1", "n2"], "n2 might have been cheaper than n1; n3 might not"
+        assert names(offers) == ["n1", "n2", "n3"]
+        assert priced == ["n1", "n2", "n3"]
+
+    def test_a_bound_above_the_limit_is_not_priced_at_all(self) -> None:
+        made = universe()
+        offers = Offers(made, made.places, lambda place: Price(), bound=lambda place: ((-place.order, 0, 0),))
+        assert names(offers, below=-1) == ["n3"]
+
+    def test_a_price_that_turns_out_impossible_is_dropped(self) -> None:
+        made = universe()
+        offers = Offers(made, made.places, lambda place: None, bound=lambda place: ())
+        assert names(offers) == []
+
+    def test_a_change_brings_the_bound_back(self) -> None:
+        made = universe(running("1", "n1", 8, user=3))
+        offers = Offers(made, made.places, by_free, bound=lambda place: ())
+        assert names(offers) == ["n2", "n3"]
+        made.stop(made.runners[0])
+        made.take({"n1": {"cpu": 7}}, coming_first=False)
+        assert names(offers) == ["n1", "n2", "n3"]
+
+
 class TestUniverse:
     def test_every_change_is_in_the_log(self) -> None:
         made = universe(running("1", {"n1": {"cpu": 2}, "n3": {"cpu": 1}}, user=3))
@@ -182,7 +220,8 @@ class TestUniverse:
 
     def test_the_scarcest_resource_is_the_one_most_in_use(self) -> None:
         places = [node("n1", total={"cpu": 8, "gpu": 4, "mem": 100}), node("n2", up=False, total={"gpu": 99})]
-        made: Snapshot = snapshot([running("1", {"n1": {"cpu": 4, "gpu": 4}})], places)
+        jobs = [running("1", {"n1": {"cpu": 4, "gpu": 4}})]
+        made = snapshot(jobs, places, victim_order=VictimOrder.LEAST_LOST_WORK)
         scarcest = Universe(made, Ranking.of(made.partition)).scarcest
         assert scarcest(["cpu", "gpu", "mem"]) == "gpu"
         assert scarcest(["cpu", "mem"]) == "cpu"
