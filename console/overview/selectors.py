@@ -177,6 +177,12 @@ def capacities(nodes: Iterable[Node]) -> list[Capacity]:
     ]
 
 
+def open_plans(cluster: Cluster) -> dict[int, Plan]:
+    """The plans that are not over, by id."""
+    rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES)
+    return rows.only("id", "job_id", "state", "kind").in_bulk()
+
+
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:
     """How many jobs were stopped since then, by partition."""
     rows = done_stops(cluster, moment).order_by().values_list("plan__partition").annotate(Count("id"))

@@ -15,8 +15,8 @@ from console.steering.models import Plan, PlannedAction
 from tests import factories
 from tests.ui.conftest import House
 
-HOSTILE = r""""><script>alert(1)</script><img src=x onerror=alert(2)>'{% now "Z\Q" %}&lt;<style>*{}</style>"""
-MARK = re.compile(r"<script>alert|<img src=x|<style>\*|\dQ\b")
+HOSTILE = r""""><script>alert(1)</script><img src=x onerror=alert(2)>'{% now "\T\a\g\R\u\n" %}&lt;<style>*{}</style>"""
+MARK = re.compile(r"<script>alert|<img src=x|<style>\*|TagRun")
 
 
 @pytest.fixture

@@ -14,8 +14,10 @@ from console.core.templatetags import ui, words
 from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, HeldJob, node_map, share
 from console.overview.selectors import capacities
 from console.overview.stories import tell
+from console.overview.templatetags.console import part_in_plan
 from console.partitions.documents import path_steps
 from console.projects.forms import TaskForm
+from console.steering.models import Plan
 from scheduler.model.plan import DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode
 from tests import factories
@@ -147,6 +149,25 @@ def test_every_state_that_is_shown_has_an_icon_and_words() -> None:
         assert ui.word(str(value)) in shown
     for value in (*Mode, *DecisionKind, *How):
         assert ui.word(value.value), value
+
+
+@pytest.mark.parametrize(
+    ("plan_state", "phase", "beneficiary", "text"),
+    [
+        ("executing", "pending", True, "making room"),
+        ("executing", "running", True, "started"),
+        ("executing", "running", False, "gives way"),
+        ("executing", "completing", False, "gives way"),
+        ("executing", "pending", False, "gave way"),
+        ("proposed", "pending", True, "room could be made"),
+        ("proposed", "running", False, "could give way"),
+    ],
+)
+def test_a_jobs_part_in_an_open_plan(plan_state: str, phase: str, beneficiary: bool, text: str) -> None:
+    plan = Plan(pk=5, job_id="101", state=plan_state)
+    job = Job(job_id="101" if beneficiary else "88", phase=phase, plan=5)
+    assert text in part_in_plan(job, {5: plan})
+    assert part_in_plan(job, {}) == "", "the plan is over by now"
 
 
 def test_every_icon_is_in_the_sprite() -> None:

@@ -1,16 +1,22 @@
 """The frame's navigation: what this person may open, and no more."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import template
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from console.accounts.permissions import Permission
+from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
+from console.core.templatetags.ui import state
 from console.overview.forms import read_inputs, read_tasks
 from console.overview.levels import Inputs, Named, Preview, preview, score_level
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
+from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.model.policy import PartitionPolicy
 
 register = template.Library()
@@ -69,3 +75,25 @@ def partition_policies() -> list[PartitionPolicy]:
 def level_by_score(policy: PartitionPolicy, score: float) -> Named:
     """The level that a score reaches in a partition."""
     return score_level(policy, score)
+
+
+@register.simple_tag
+def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
+    """What an open plan has to do with a job, as a state; empty when there is none."""
+    plan = plans.get(job.plan) if job.plan else None
+    if plan is None:
+        return ""
+    only_proposed = plan.state == PlanState.PROPOSED
+    if plan.job_id == job.job_id:
+        if job.phase != JobPhase.PENDING:
+            return state("verified", _("started"))
+        if plan.kind == PlanKind.QUOTA:
+            return state("pending", _("over quota"))
+        return (
+            state("shadow", _("room could be made"))
+            if only_proposed
+            else state("executing", _("making room"))
+        )
+    if job.phase == JobPhase.PENDING:
+        return state("undone", _("gave way"))
+    return state("shadow", _("could give way")) if only_proposed else state("completing", _("gives way"))

@@ -13,6 +13,9 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview.selectors import STALE_S, is_stale, partition_states
 from console.partitions.selectors import visible_partitions
+from console.steering.models import Plan
+
+LATEST_PLANS = 6
 
 
 def observed(cluster: Cluster) -> dict[str, Any]:
@@ -34,7 +37,10 @@ def overview(request: HttpRequest) -> HttpResponse:
     if nothing_new:
         return nothing_new
     partitions = visible_partitions(person(request)).filter(cluster=cluster).select_related("revision")
-    context = live_context(cluster) | {"states": partition_states(cluster, partitions)}
+    context = live_context(cluster) | {
+        "states": partition_states(cluster, partitions),
+        "latest": Plan.objects.filter(cluster=cluster)[:LATEST_PLANS],
+    }
     return render_page(request, "overview/overview.html", context)
 
 

@@ -11,6 +11,7 @@ from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
+from console.overview.selectors import open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.partitions.selectors import visible_partitions
@@ -34,6 +35,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
     rows = rows.filter(phase=phase) if phase in JobPhase.values else rows
     context = live_context(cluster) | {
         "jobs": joblists.read_list(request.GET, joblists.EVERY, wanted.apply(rows, "user_level")),
+        "open_plans": open_plans(cluster),
         "filter": wanted,
         "phase": phase,
         "phases": JobPhase.choices,
@@ -60,5 +62,10 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
-    context = live_context(cluster) | {"rows": rows, "job": rows[0], "story": tell(cluster, job_id, rows)}
+    context = live_context(cluster) | {
+        "rows": rows,
+        "job": rows[0],
+        "story": tell(cluster, job_id, rows),
+        "open_plans": open_plans(cluster),
+    }
     return render_page(request, "overview/job.html", context)

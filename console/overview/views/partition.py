@@ -72,6 +72,7 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
             wanted.apply(held, axis),
             total=None if wanted.active else state.running,
         ),
+        "open_plans": {plan.pk: plan for plan in state.plans},
         "latest": plans[:LATEST_PLANS],
         "kept": [(key, request.GET[key]) for key in KEPT_PARAMETERS if request.GET.get(key)],
     }
