@@ -170,11 +170,13 @@ _AFTER: Mapping[OutcomeKind, ActionState] = {
 def _settle(action: PlannedAction, outcome: Outcome) -> None:
     """Write down what came of an action, and what that means for its plan."""
     after = _AFTER[outcome.kind]
+    if after == ActionState.FAILED and action.kind in TAKING_BACK:
+        after = ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
     if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):
         return
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
     plan = action.plan
-    if after == ActionState.FAILED and action.kind not in TAKING_BACK:
+    if after == ActionState.FAILED:
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
         )

@@ -22,6 +22,7 @@ from scheduler.model.policy import Enforcement
 
 OVERDUE = timedelta(seconds=10)
 """How long an effect may take to be seen before the action is issued again."""
+MOST_DOUBLINGS = 5
 ATTEMPTS = 3
 SURVIVED = timedelta(seconds=2)
 """A job that still runs so long after the checkpoint signal was not ended by it."""
@@ -99,7 +100,9 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
 
 
 def _is_overdue(action: PlannedAction, now: datetime) -> bool:
-    return action.issued_at is None or now - action.issued_at > OVERDUE
+    """Each attempt gets twice the time of the one before, up to a limit."""
+    patience = OVERDUE * 2 ** min(max(action.attempts - 1, 0), MOST_DOUBLINGS)
+    return action.issued_at is None or now - action.issued_at > patience
 
 
 def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFacts | None) -> None:

@@ -65,6 +65,21 @@ def test_a_refused_stop_undoes_the_plan_and_that_run_is_left_alone(sim: Sim) -> 
     assert sim.port.job(urgent).priority < 4_000_000_000
 
 
+def test_a_refused_release_is_tried_again_until_the_victim_is_free(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    sim.submit("cy", 6, run_time_s=5)
+    sim.port.faults.actions.append(ActionFault(Effect.REFUSE, words="no", kind=ActionKind.RELEASE, times=2))
+
+    sim.cycles(20)
+    assert sim.row(low).held
+    assert sim.plan().state == "executing"
+
+    sim.cycles(30)
+    assert sim.state(low) is JobState.RUNNING
+    assert sim.plan().state == "verified"
+
+
 def test_after_an_undone_plan_there_is_no_second_one_at_once(sim: Sim) -> None:
     sim.policy(start_deadline_s=10)
     sim.running("ann", 8)
