@@ -20,7 +20,11 @@ class ChildEndedError(Exception):
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process when its parent is gone, however that happened."""
+    """Ask Linux to end this process when its parent is gone, however that happened.
+
+    Ctrl-C reaches the whole group; the parent is the one who answers it and ends its children in order.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 

@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from celery.beat import EmbeddedService
+from celery.signals import worker_ready
 from django.core.management.base import BaseCommand
 
 from console.celery import app
@@ -29,9 +30,8 @@ class Command(BaseCommand):
             without_mingle=True,
             without_heartbeat=True,
         )
-        signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # Ctrl-C goes to the whole group; `run` ends us in order.
+        # Ctrl-C reaches the whole group; `run` ends us in order. Celery sets its own answer while it starts.
+        worker_ready.connect(lambda **_: signal.signal(signal.SIGINT, signal.SIG_IGN), weak=False)
         timer.start()
         worker.start()
         timer.stop()
