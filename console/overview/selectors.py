@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
@@ -112,7 +112,9 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
     nodes = list(Node.objects.filter(cluster=cluster))
     jobs = _job_counts(cluster, names)
     plans = list(
-        Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES).defer("explain")
+        Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
+        .annotate(next_stop=_next_stop())
+        .defer("explain")
     )
     stops = stops_since(cluster, day_start())
     return [_state(partition, seen, nodes, jobs, plans, stops) for partition in chosen]
@@ -181,6 +183,14 @@ def open_plans(cluster: Cluster) -> dict[int, Plan]:
     """The plans that are not over, by id."""
     rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES)
     return rows.only("id", "job_id", "state", "kind").in_bulk()
+
+
+def _next_stop() -> Subquery:
+    """When the grace time of a plan's next victim ends."""
+    steps = PlannedAction.objects.filter(
+        plan=OuterRef("pk"), state=ActionState.PLANNED, kind__in=STOP_KINDS, not_before__isnull=False
+    )
+    return Subquery(steps.order_by("not_before").values("not_before")[:1])
 
 
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:

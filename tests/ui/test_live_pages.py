@@ -1,11 +1,14 @@
 """Pages that poll: whole, in part, unchanged, and never more than somebody may see."""
 
 import json
+import re
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from console.cluster.models import Cluster
@@ -140,6 +143,29 @@ def test_a_cluster_never_seen_is_no_fault_of_the_page(address: str, house: House
     house.cluster.observed_at = None
     house.cluster.save()
     assert "The cluster has not been seen yet" in ada.get(address).content.decode()
+
+
+def test_a_running_plan_counts_down_to_its_next_stop(house: House, ada: Client) -> None:
+    moment = timezone.now() + timedelta(seconds=30)
+    house.plan.actions.filter(kind="requeue_hold").update(not_before=moment, state="planned")
+    figures = ada.get("/partitions/x/").content.decode()
+    assert "running: 1 stop, grace ends <time" in figures
+    assert f'datetime="{moment.isoformat(timespec="seconds")}"' in figures
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/partitions/x/", "/partitions/x/policy/", "/jobs/101/", "/projects/alpha/", "/audit/", "/help/"],
+)
+def test_pages_keep_the_strict_policy_for_contents(address: str, house: House, ada: Client) -> None:
+    answer = ada.get(address)
+    directives = answer.headers["Content-Security-Policy"]
+    assert "script-src 'self'" in directives
+    assert "unsafe" not in directives
+    page = answer.content.decode()
+    assert not re.search(
+        r"<style|<script(?![^>]* src=)|\sstyle=|\son\w+=|javascript:|https?://(?!www\.w3\.org)", page
+    )
 
 
 MANY = 120
