@@ -48,6 +48,7 @@ def process(*argv: str, env: dict[str, str], log: Path) -> Iterator[subprocess.P
             stdout=out,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
         try:
             yield child

@@ -128,16 +128,7 @@ def _reachable(folder: Path, stack: ExitStack) -> Path:
 
 
 def _gunicorn(port: int) -> list[str]:
-    return [
-        "console.wsgi",
-        f"--bind=127.0.0.1:{port}",
-        "--workers=1",
-        "--threads=8",
-        "--worker-class=gthread",
-        "--no-control-socket",
-        "--log-level=warning",
-        "--graceful-timeout=5",
-    ]
+    return ["console.wsgi", "--config=python:console.launch.web", f"--bind=127.0.0.1:{port}"]
 
 
 def _port(given: int | None) -> int:

@@ -1,0 +1,25 @@
+"""gunicorn's settings in an embedded installation (`--config=python:console.launch.web`).
+
+Ctrl-C reaches the whole process group. `run` answers it and ends its children in order; a gunicorn that answered it too
+would be told twice, and now and then end its own worker the hard way.
+"""
+
+import signal
+from typing import Any
+
+workers = 1
+threads = 8
+worker_class = "gthread"
+loglevel = "warning"
+graceful_timeout = 5
+control_socket_disable = True
+
+
+def when_ready(server: Any) -> None:
+    """The master has set its signal handlers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def post_worker_init(worker: Any) -> None:
+    """The worker has set its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
