@@ -20,13 +20,14 @@ class ChildEndedError(Exception):
 
 
 def _end_with_parent() -> None:
-    """Ask Linux to end this process when its parent is gone, however that happened.
+    """Ask Linux to end this process, at once, when its parent is gone, however that happened: all that matters is in
+    the database.
 
     Ctrl-C reaches the whole group; the parent is the one who answers it and ends its children in order.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Children:
 
     env: Mapping[str, str]
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    stop_s: float = STOP_S
 
     def start(self, name: str, *argv: str) -> None:
         """Start a Python module or script with this interpreter."""
@@ -72,7 +74,7 @@ class Children:
         for process in self.running.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
-        until = time.monotonic() + STOP_S
+        until = time.monotonic() + self.stop_s
         for process in self.running.values():
             try:
                 process.wait(max(0.1, until - time.monotonic()))

@@ -17,7 +17,7 @@ MODES = (
 )
 ENFORCEMENTS = (
     (Enforcement.SHADOW, _("Shadow: plans are made, shown and recorded; nothing is touched")),
-    (Enforcement.APPROVE, _("Approve: a plan waits for a person (there is no button for it yet, so nothing is touched)")),
+    (Enforcement.APPROVE, _("Approve: a plan waits for a person (no button for it yet: nothing is touched)")),
     (Enforcement.ENFORCE, _("Enforce: plans are carried out at once; running jobs are stopped")),
 )
 OVER_QUOTA = (

@@ -5,7 +5,7 @@ before but what is in the database. One at a time per cluster (`lease`); whoever
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ from console.steering.facts import Facts, PartitionFacts, gather, open_plans, pa
 from console.steering.intending import intend
 from console.steering.journal import tell_cluster
 from console.steering.mirroring import rows
-from console.steering.models import Cycle, CycleOutcome
+from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
 from console.steering.new_plans import NewPlans
 from console.steering.verifying import verify
 from scheduler.model.observation import Observation
@@ -44,6 +44,8 @@ class Report:
     planned: int = 0
     issued: int = 0
     phases: dict[str, float] = field(default_factory=dict)
+    open_before: list[tuple[int, str]] = field(default_factory=list)
+    """Plans that were open when the cycle began, with their states."""
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -108,7 +110,9 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     with report.phase("verify"), transaction.atomic():
         acting.lease.renew()
         policies = _policies(cluster, observation)
-        verify(open_plans(cluster), {job.id: job for job in observation.jobs}, policies)
+        plans = open_plans(cluster)
+        report.open_before = _shown(plans)
+        verify(plans, {job.id: job for job in observation.jobs}, policies)
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
         verdicts = decide_all(observation, facts)
@@ -140,17 +144,23 @@ def _record(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
             for decision in verdict.decisions
         )
+    open_now = open_plans(cluster)
     had_fault = cluster.fault
-    jobs = rows(cluster, acting.observation, verdicts, open_plans(cluster), facts.preemptions)
+    jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions)
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),
-        bool(facts.plans or report.planned),
+        _shown(open_now) != report.open_before,
+        any(plan.state != PlanState.PROPOSED for plan in open_now),  # its steps are about to move on
     ]
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
     return kept
+
+
+def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
+    return [(plan.pk, plan.state) for plan in plans]
 
 
 class KeptCycle:

@@ -40,6 +40,20 @@ def test_a_cycle_in_which_nothing_changed_writes_nothing_that_pages_show(sim: Si
     assert sim.cluster.cycle == cycle + 3
 
 
+def test_an_open_proposal_does_not_make_pages_fetch_the_same_again(sim: Sim) -> None:
+    sim.policy(enforcement="shadow")
+    sim.running("ann", 8)
+    sim.submit("cy", 6)
+    sim.cycles(2)
+    sim.cluster.refresh_from_db()
+    version = sim.cluster.version
+
+    sim.cycles(3)
+
+    sim.cluster.refresh_from_db()
+    assert sim.cluster.version == version
+
+
 def test_a_job_that_has_left_is_kept_as_ended(sim: Sim) -> None:
     sim.policy()
     job = sim.running("ann", 4, run_time_s=5)

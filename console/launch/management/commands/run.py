@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from console.launch.children import ChildEndedError, Children, environment
+from console.launch.children import STOP_S, ChildEndedError, Children, environment
 
 READY_S = 60.0
 
@@ -74,7 +74,7 @@ class Command(BaseCommand):
                 )
                 self.stdout.flush()
                 env = {"GIVEWAY_CLUSTER": "slurm", "GIVEWAY_HOME": str(home), "PORT": str(port)}
-                children = Children({**environment(**env), **private.env})
+                children = Children({**environment(**env), **private.env}, stop_s=2 * STOP_S)
                 stack.callback(children.stop)
                 children.start("console", "manage.py", "run", "--slurm", *(["--empty"] if empty else []))
                 children.running["console"].wait()

@@ -1,12 +1,14 @@
 """`manage.py worker`: the embedded worker with its timer in one process, on whatever broker the settings name."""
 
+import os
 import signal
+import threading
 import warnings
 from typing import Any
 
 from celery.beat import EmbeddedService
 from celery.signals import worker_ready
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from console.celery import app
 
@@ -33,5 +35,14 @@ class Command(BaseCommand):
         # Ctrl-C reaches the whole group; `run` ends us in order. Celery sets its own answer while it starts.
         worker_ready.connect(lambda **_: signal.signal(signal.SIGINT, signal.SIG_IGN), weak=False)
         timer.start()
+        threading.Thread(target=_end_with, args=(timer,), daemon=True).start()
         worker.start()
-        timer.stop()
+        if not timer.is_alive():
+            raise CommandError("The timer ended by itself; see its messages above.")
+        timer.service.stop()  # its thread ends with the process
+
+
+def _end_with(timer: threading.Thread) -> None:
+    """A worker whose timer has died would look alive and do nothing: end it, so that somebody notices."""
+    timer.join()
+    os.kill(os.getpid(), signal.SIGTERM)
