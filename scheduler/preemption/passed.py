@@ -12,14 +12,14 @@ _MOST = 50
 
 
 def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Reach) -> tuple[PassedOver, ...]:
-    """At most 50 running jobs that were left alone: first those on the nodes chosen, then others, by node."""
+    """At most 50 running jobs that were left alone (the victims being stopped): first those on the nodes
+    chosen, then others, by node."""
     chosen = set(decision.nodes)
-    victims = {victim.job for victim in decision.victims}
     nearest = [universe.by_name[name] for name in decision.nodes]
     result: dict[str, PassedOver] = {}
     for place in chain(nearest, shape.places):
         for runner in place.runners:
-            if runner.job.id not in victims and runner.alive:
+            if runner.alive:
                 here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
                 otherwise = here if decision.action is DecisionKind.PREEMPT else Reason.NOT_ENOUGH
                 reason = why(runner, reach, otherwise)

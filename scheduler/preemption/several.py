@@ -7,8 +7,7 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
    repeat until there are enough nodes.
 3. The same again, beginning with one job on several nodes as gone, for a few such jobs that do the least harm
    per node.
-4. One more, when there are not too many candidates: count all of them as gone.
-5. Every attempt is trimmed: each victim without whom enough nodes fit, anywhere, is given back, the most
+4. Every attempt is trimmed: each victim without whom enough nodes fit, anywhere, is given back, the most
    valuable first. The cheapest attempt is taken.
 """
 
@@ -22,8 +21,6 @@ from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe, harm_of
 
-MOST_CANDIDATES = 200
-"""Of step 4."""
 MOST_BEGINNINGS = 4
 """Of step 3."""
 
@@ -53,9 +50,6 @@ class Together:
         alone = offers.cheapest(2 * self.shape.count + 8, self._dearest + 1)
         free = [place for place, known in alone if not known.victims]
         attempts = [_one_by_one(self, alone, begin) for begin in ([], *([wide] for wide in self._wide()))]
-        everybody = self._everybody()
-        if everybody is not None:
-            attempts.append(everybody)
         return min((self._trimmed(victims, free) for victims in attempts), key=_harm)
 
     def price(self, place: Place, gone: set[Runner]) -> Price | None:
@@ -73,19 +67,8 @@ class Together:
                 priced.append((own_class, harm_of(runner, self.shape.harm) // freed, runner.order, runner))
         return [entry[3] for entry in nsmallest(MOST_BEGINNINGS, priced)]
 
-    def _everybody(self) -> set[Runner] | None:
-        """All candidates up to the class, on nodes where the job may run; None when they are too many."""
-        result: set[Runner] = set()
-        for candidate in by_tier(self._universe.candidates(self.shape.harm), self._reach):
-            runner = candidate[4]
-            if candidate[0] > self._dearest or len(result) > MOST_CANDIDATES:
-                break
-            if runner.alive and any(place.order in self.allowed for place in runner.places):
-                result.add(runner)
-        return result if len(result) <= MOST_CANDIDATES else None
-
     def _trimmed(self, victims: set[Runner], free: list[Place]) -> Room:
-        """Step 5, and the nodes: those where victims leave, then free ones."""
+        """Step 4, and the nodes: those where victims leave, then free ones."""
         count = self.shape.count
         touched = [place for place in _touched(victims) if place.order in self.allowed]
         known = {place.order for place in touched}

@@ -49,7 +49,7 @@ def snapshot_for(
     for observed in observation.jobs:
         if policy.name not in observed.partitions:
             if observed.state is not JobState.PENDING:
-                _hold(elsewhere, observed.alloc, names)
+                _hold(elsewhere, observed.alloc)
             continue
         standing = standings[observed.id] = deriver.derive(observed)
         job = _job(observed, standing, names)
@@ -117,10 +117,9 @@ def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, preempt
     return replace(job, how=How.CANCEL) if must_be_cancelled(observed) else job
 
 
-def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts], nodes: frozenset[str]) -> None:
+def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) -> None:
     for name, part in alloc.items():
-        if name in nodes:
-            add(elsewhere.setdefault(name, {}), part)
+        add(elsewhere.setdefault(name, {}), part)
 
 
 def _node(node: Node, held: Mapping[str, int]) -> Node:

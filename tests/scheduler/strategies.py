@@ -1,6 +1,7 @@
 """Small random partitions for Hypothesis: few nodes and jobs, so that every set of victims can be tried."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -176,6 +177,8 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
     ]
     left = {place.name: place.total["cpu"] for place in places}
     jobs: list[Job] = []
+    # Half of the time all users, or all tasks, are equal: then the second tier decides.
+    flat = draw(st.sampled_from(["", "", "user", "task"]))
     while any(left.values()) and len(jobs) < 9:
         name = draw(st.sampled_from([place.name for place in places if left[place.name]]))
         size = min(draw(st.integers(1, 3)), left[name])
@@ -219,6 +222,10 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
                 request=several if spanning and draw(st.booleans()) else one_or_any,
             )
         )
+    if flat == "user":
+        jobs = [replace(job, user_level=1) for job in jobs]
+    elif flat == "task":
+        jobs = [replace(job, task_level=1) for job in jobs]
     return Snapshot(now=NOW, partition=draw(rules(simple=True)), nodes=tuple(places), jobs=tuple(jobs))
 
 

@@ -9,7 +9,7 @@ from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.ranking import SECOND_TIER, Ranking, Reach
 from scheduler.priority.levels import weight
 from tests.builders import HOUR, one_node, pending, running
-from tests.scheduler.planning import decide, stopped
+from tests.scheduler.planning import decide, decisions, stopped
 
 BANDS = ((0, 1), (2, 3), (4, None))
 GAPS = ((0, 2), (5, 6))
@@ -65,6 +65,19 @@ def test_a_job_of_the_same_band_is_passed_over_as_such() -> None:
     decision = decide(running("v", cpu=8, user=1), pending(request=one_node(4), user=0), bands=BANDS)
     assert decision.reason is Reason.NOTHING_LOWER_RUNS
     assert [(other.job, other.reason) for other in decision.passed_over] == [("v", Reason.SAME_BAND)]
+
+
+def test_a_lower_job_may_reach_what_a_higher_one_does_not_and_still_finds_it() -> None:
+    """r is in `top`'s own band of users, but an equal of `next`, and in a lower band of tasks."""
+    jobs = [
+        running("r", cpu=7, user=1, task=3),
+        running("low", cpu=1, user=3),
+        pending("top", one_node(4), user=0, task=0, waited=9),
+        pending("next", one_node(4), user=1, task=0, waited=8),
+    ]
+    made = decisions(jobs, mode=Mode.USER_THEN_TASK, bands=BANDS)
+    assert stopped(made["top"]) == []
+    assert stopped(made["next"]) == ["r"]
 
 
 class TestReach:

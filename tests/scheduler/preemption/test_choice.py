@@ -1,5 +1,7 @@
 """Of all who may be stopped, who is: the document's order on a node, the least harm among nodes (spec 1.4)."""
 
+from typing import Any
+
 import pytest
 
 from scheduler.model.plan import How
@@ -165,6 +167,38 @@ class TestAmongNodes:
         urgent = pending(request=one_node(8), user=1, task=1)
         decision = decide(*jobs, urgent, nodes=nodes(2), mode=mode)
         assert stopped(decision) == [f"first{i}" for i in range(8)]
+
+
+@pytest.mark.parametrize("mode", [Mode.USER_THEN_TASK, Mode.TASK_THEN_USER])
+class TestAmongNodesInTheSecondTier:
+    """The same rules, on the second axis."""
+
+    def levels(self, mode: Mode, second: int) -> dict[str, Any]:
+        return {"user": 1, "task": second} if mode is Mode.USER_THEN_TASK else {"user": second, "task": 1}
+
+    def test_the_lowest_class_wins_whatever_the_node(self, mode: Mode) -> None:
+        for low in (1, 2, 3):
+            jobs = [
+                running(
+                    f"v{i}",
+                    f"n{i}",
+                    8,
+                    ran=9 * HOUR if i == low else 1,
+                    **self.levels(mode, 3 if i == low else 2),
+                )
+                for i in (1, 2, 3)
+            ]
+            urgent = pending(request=one_node(8), user=1, task=1)
+            assert stopped(decide(*jobs, urgent, nodes=nodes(3), mode=mode)) == [f"v{low}"]
+
+    def test_then_the_least_harm(self, mode: Mode) -> None:
+        for short in (1, 2, 3):
+            jobs = [
+                running(f"v{i}", f"n{i}", 8, ran=60 if i == short else HOUR, **self.levels(mode, 3))
+                for i in (1, 2, 3)
+            ]
+            urgent = pending(request=one_node(8), user=1, task=1)
+            assert stopped(decide(*jobs, urgent, nodes=nodes(3), mode=mode)) == [f"v{short}"]
 
 
 class TestHowAVictimGivesWay:

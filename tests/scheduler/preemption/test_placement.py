@@ -140,6 +140,16 @@ class TestSeveralResources:
         decision = decide(*jobs, pending(request=wants, user=0), nodes=[big])
         assert stopped(decision) == ["cpu_hog", "mem_hog"]
 
+    @pytest.mark.parametrize(("first", "second"), [("cpu", "mem"), ("mem", "cpu")])
+    def test_one_resource_is_not_enough_whichever_comes_free_first(self, first: str, second: str) -> None:
+        place = node(total={"cpu": 4, "mem": 4})
+        jobs = [
+            running("first", {"n1": {first: 4, second: 1}}, user=None),
+            running("second", {"n1": {second: 3}}, user=2),
+        ]
+        wants = Request(nodes=1, per_node={"cpu": 3, "mem": 3})
+        assert stopped(decide(*jobs, pending(request=wants, user=0), nodes=[place])) == ["first", "second"]
+
     def test_whoever_helps_with_no_missing_resource_stays(self) -> None:
         big = node(total={"cpu": 8, "mem": 1000})
         jobs = [
@@ -208,6 +218,16 @@ class TestWholeNodes:
         )
         assert made["1"].action is START
         assert made["2"].action is QUEUE
+
+    def test_a_node_that_a_wide_victim_leaves_empty_is_there_for_the_next(self) -> None:
+        wide = running("wide", {"n1": {"cpu": 1}, "n2": {"cpu": 1}}, user=3)
+        made = decisions(
+            [wide, pending("1", self.WHOLE, user=0, waited=2), pending("2", self.WHOLE, user=0, waited=1)],
+            nodes(2),
+        )
+        assert stopped(made["1"]) == ["wide"]
+        assert made["2"].action is START
+        assert made["2"].nodes == ("n2",)
 
     def test_two_whole_nodes(self) -> None:
         jobs = [running("a", "n1", 1, user=3), running("b", "n2", 1, user=3), running("c", "n3", 1, user=0)]

@@ -107,6 +107,21 @@ class TestVictimsOnSeveralNodes:
         decision = decide(*jobs, pending(request=on_nodes(3, 4), user=0), nodes=nodes(3))
         assert stopped(decision) == ["wide"]
 
+    def test_it_is_given_back_also_where_better_looking_wide_jobs_are_tried_first(self) -> None:
+        """The decoys do less harm per node, but make no room; so nobody begins with `wide`."""
+        decoys = [running(f"d{i}", two_on("n3", "n4", cpu=1), user=3, ran=1) for i in range(3)]
+        decoys += [running("d3", two_on("n5", "n6", cpu=1), user=3, ran=1)]
+        jobs = [
+            *decoys,
+            *(running(f"k{i}", f"n{i}", 5, user=0) for i in (3, 4)),
+            *(running(f"k{i}", f"n{i}", 7, user=0) for i in (5, 6)),
+            running("cheap", "n1", 4, user=3, ran=10),
+            running("wide", two_on("n1", "n2"), user=3, ran=600),
+            running("k2", "n2", 4, user=0),
+        ]
+        decision = decide(*jobs, pending(request=on_nodes(2, 4), user=0), nodes=nodes(6))
+        assert stopped(decision) == ["wide"]
+
     def test_for_one_node_a_wide_victim_costs_all_of_itself(self) -> None:
         jobs = [
             running("wide", two_on("n1", "n2", cpu=8), user=3, ran=600),
