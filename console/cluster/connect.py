@@ -6,14 +6,13 @@ from pathlib import Path
 from django.conf import settings
 
 from console.cluster.models import Cluster as ClusterRow
+from console.cluster.selectors import shown_cluster
 from scheduler.ports import Cluster
 
 
 def configured_cluster() -> ClusterRow:
     """The row of the cluster that the settings name; made at first use."""
-    row, _ = ClusterRow.objects.get_or_create(
-        name=settings.GIVEWAY_CLUSTER_NAME, defaults={"kind": settings.GIVEWAY_CLUSTER}
-    )
+    row = shown_cluster()
     if row.kind != settings.GIVEWAY_CLUSTER:
         row.kind = settings.GIVEWAY_CLUSTER
         row.save(update_fields=["kind"])
