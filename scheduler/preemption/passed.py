@@ -18,6 +18,8 @@ def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Rea
     nearest = [universe.by_name[name] for name in decision.nodes]
     result: dict[str, PassedOver] = {}
     for place in chain(nearest, shape.places):
+        for job in place.ending:
+            result.setdefault(job.id, PassedOver(job.id, Reason.ENDING))
         for runner in place.runners:
             if runner.alive:
                 here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE

@@ -32,7 +32,7 @@ class Place:
     free: dict[str, int]
     coming: dict[str, int] = field(default_factory=dict)
     holders: int = 0
-    ending: int = 0
+    ending: list[Job] = field(default_factory=list)
     runners: list["Runner"] = field(default_factory=list)
     alone: tuple["Place", ...] = ()
     """Itself: what the many jobs that are on this node only have as their places."""
@@ -129,7 +129,7 @@ class Universe:
                 place = self.by_name[name]
                 subtract(place.free, amounts)
                 add(place.coming, amounts)
-                place.ending += 1
+                place.ending.append(job)
             self.coming = self.coming or bool(job.alloc)
             return
         first, second = (_NOTHING, _NOTHING) if job.id in demoted else self.ranking.weights(job)

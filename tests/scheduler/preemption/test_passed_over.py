@@ -3,7 +3,7 @@
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import SENTENCES, Reason
-from tests.builders import node, nodes, one_node, pending, running
+from tests.builders import ending, node, nodes, one_node, pending, running
 from tests.scheduler.planning import decide, decisions
 
 
@@ -17,8 +17,9 @@ def test_every_kind_of_reason() -> None:
         running("valuable", "n1", 2, user=2, ran=400),
         running("protected", "n1", 1, user=3, preemptable=False),
         running("exempt", "n1", 1, user=3, ran=10),
-        running("equal", "n1", 2, user=0),
+        running("equal", "n1", 1, user=0),
         running("elsewhere", "n2", 8, user=3, ran=9999),
+        ending("ending", "n1", 1, user=3),
     ]
     decision = decide(*jobs, pending(request=one_node(2), user=0), nodes=nodes(2), exempt_s=300)
     assert reasons(decision) == {
@@ -27,6 +28,7 @@ def test_every_kind_of_reason() -> None:
         "exempt": Reason.EXEMPT,
         "equal": Reason.EQUAL_OR_HIGHER,
         "elsewhere": Reason.OTHER_PLACE,
+        "ending": Reason.ENDING,
     }
 
 
