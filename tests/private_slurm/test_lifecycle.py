@@ -180,7 +180,7 @@ def test_a_folder_in_use_and_a_folder_of_somebody_else_are_refused(slurm_root: P
 def test_a_configuration_that_cannot_work_is_an_error_that_shows_the_log(slurm_root: Path) -> None:
     slurm = small(slurm_root, options={"SelectType": "select/nonsense"})
 
-    with pytest.raises(PrivateSlurmError, match=r"(?s)slurmctld.* ended while starting.*select/nonsense"):
+    with pytest.raises(PrivateSlurmError, match=r"(?s)slurm(ctl)?d.* ended while starting.*select/nonsense"):
         slurm.start()
 
     assert not any(host.listens(port) for port in processes.ports(slurm.conf))
