@@ -11,7 +11,7 @@ from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Place, Universe, with_type
 
 Placement = Mapping[str, Amounts]
 
@@ -29,7 +29,7 @@ class Search:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self._pools: dict[Shape, Pool] = {}
+        self._pools: dict[ShapeKey, Pool] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._first_tier: dict[ShapeKey, Offers] = {}
         self._both_tiers: dict[tuple[ShapeKey, Reach], Offers] = {}
@@ -39,7 +39,7 @@ class Search:
         """Room without stopping anybody, counting what is coming or not."""
         if not shape.count:
             pool = self._pool(shape)
-            return pool.placement(coming=coming) if pool.fits(coming=coming) else None
+            return pool.placement(shape, coming=coming) if pool.fits(shape, coming=coming) else None
         offers = self._without.get((shape.each, coming))
         if offers is None:
             offers = Offers(
@@ -56,7 +56,7 @@ class Search:
         """
         shape = wanted.shape
         if not shape.count:
-            found = self._pool(shape).price(wanted.reach) if self._could_be(wanted) else None
+            found = self._pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
             return None if found is None else Room((), found)
         room = self._nodes(wanted)
         if room is None:
@@ -65,7 +65,11 @@ class Search:
 
     def placement(self, shape: Shape, room: Room) -> Placement:
         """What the job takes on each node, its victims being stopped."""
-        return placed(shape, list(room.places)) if shape.count else self._pool(shape).placement(coming=True)
+        return (
+            placed(shape, list(room.places))
+            if shape.count
+            else self._pool(shape).placement(shape, coming=True)
+        )
 
     def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
         """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
@@ -126,13 +130,18 @@ class Search:
             self._failed[wanted.shape.each] = len(self._universe.log)
 
     def _pool(self, shape: Shape) -> Pool:
-        pool = self._pools.get(shape)
+        pool = self._pools.get(shape.pool)
         if pool is None:
-            pool = self._pools[shape] = Pool(self._universe, shape)
+            pool = self._pools[shape.pool] = Pool(self._universe, shape)
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:
-        """A quick no: not even with all that the jobs in reach hold, wherever they are."""
+        """A quick no: not even with all that the jobs in reach hold, wherever they are.
+
+        Not for a job that wants nodes for itself: there a small victim may free a whole node.
+        """
+        if wanted.shape.exclusive:
+            return True
         held = self._universe.below(wanted.reach).held
         soon = self._pool(wanted.shape).soon()
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in wanted.shape.wants)
@@ -175,19 +184,9 @@ class _BothTiers:
 def placed(shape: Shape, places: list[Place]) -> Placement:
     """What a shape takes on the nodes it gets, in their order."""
     return {
-        place.node.name: dict(place.node.total) if shape.exclusive else _taken(place, shape)
+        place.node.name: dict(place.node.total) if shape.exclusive else with_type(place, dict(shape.wants))
         for place in sorted(places, key=lambda place: place.order)
     }
-
-
-def _taken(place: Place, shape: Shape) -> dict[str, int]:
-    """What is taken on one node. A plain `gpu` on a node with GPUs of one type only takes that type too."""
-    taken, total = dict(shape.wants), place.node.total
-    for name, amount in shape.wants:
-        for other, owned in total.items():
-            if owned == total[name] and other.startswith(f"{name}:"):
-                taken[other] = amount
-    return taken
 
 
 def _sum(prices: list[Price]) -> Price:

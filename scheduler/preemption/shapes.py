@@ -14,13 +14,15 @@ class Shape:
     """A request against one universe.
 
     `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now.
-    `each`: equal for shapes that ask the same of a node, however many of them.
-    `harm`: the resource that lost work is counted in ("" when only running time counts).
-    `ever`: whether the whole partition, empty and repaired, could hold it.
+    `each`: equal for shapes that ask the same of a node, however many of them. `pool`: equal for spread
+    shapes that ask for the same resources of the same nodes, however much. `harm`: the resource that lost
+    work is counted in ("" when only running time counts). `ever`: whether the whole partition, empty and
+    repaired, could hold it.
     """
 
     count: int
     each: ShapeKey
+    pool: ShapeKey
     wants: tuple[tuple[str, int], ...]
     exclusive: bool
     places: tuple[Place, ...]
@@ -58,6 +60,7 @@ class Shapes:
         return Shape(
             count=request.nodes,
             each=_key(request)[1:],
+            pool=(frozenset(name for name, _ in wants), *_key(request)[3:]),
             wants=wants,
             exclusive=request.exclusive,
             places=tuple(place for place in suitable if place.node.up),

@@ -6,37 +6,41 @@ from the most valuable to the least.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.pricing import Price, by_tier, cost_of_runners
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
 Amounts = dict[str, int]
 _NONE: Amounts = {}
 
 
 class Pool:
-    """What one shape finds on all of its nodes together, kept up to date by the universe's log."""
+    """What some resources come to on some nodes together, kept up to date by the universe's log.
+
+    Shared by all spread requests for these resources that allow the same nodes.
+    """
 
     def __init__(self, universe: Universe, shape: Shape) -> None:
-        self.shape = shape
         self.places = {place.order: place for place in shape.places}
         self._universe = universe
+        self._names = [name for name, _ in shape.wants]
+        self._exclusive = shape.exclusive
         self._seen = len(universe.log)
-        self._each = {order: self._now_and_soon(place) for order, place in self.places.items()}
+        self._each: dict[int, tuple[Amounts, Amounts]] = {}
         self._now: Amounts = {}
         self._soon: Amounts = {}
-        for now, soon in self._each.values():
-            add(self._now, now)
-            add(self._soon, soon)
+        self._where: dict[str, set[int]] = {name: set() for name in self._names}
+        for order in self.places:
+            self._look_at(order)
 
-    def fits(self, coming: bool) -> bool:
+    def fits(self, shape: Shape, *, coming: bool) -> bool:
         """Whether there is enough without stopping anybody, counting what is coming or not."""
-        self._catch_up()
-        have = self._soon if coming else self._now
-        return all(have.get(name, 0) >= amount for name, amount in self.shape.wants)
+        have = self.soon() if coming else self.now()
+        return all(have.get(name, 0) >= amount for name, amount in shape.wants)
 
     def now(self) -> Amounts:
         """What is free, on all nodes together."""
@@ -48,86 +52,92 @@ class Pool:
         self._catch_up()
         return self._soon
 
-    def price(self, reach: Reach) -> Price | None:
+    def price(self, shape: Shape, reach: Reach) -> Price | None:
         """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
-        self._catch_up()
-        trial = _Trial(self, {name: amount - self._soon.get(name, 0) for name, amount in self.shape.wants})
+        soon = self.soon()
+        trial = _Trial(self, {name: amount - soon.get(name, 0) for name, amount in shape.wants})
         taken: list[Runner] = []
-        for candidate in by_tier(self._universe.candidates(self.shape.harm), reach):
+        for candidate in by_tier(self._universe.candidates(shape.harm), reach):
             runner = candidate[4]
             if not runner.alive or not self._useful(runner):
                 continue
             trial.stop(runner)
             taken.append(runner)
             if trial.enough():
-                return cost_of_runners(_needed(trial, taken), self.shape, reach)
+                return cost_of_runners(_needed(trial, taken), shape, reach)
         return None
 
-    def placement(self, coming: bool) -> dict[str, Amounts]:
+    def placement(self, shape: Shape, *, coming: bool) -> dict[str, Amounts]:
         """Where to take it from: typed resources first, which count for their plain ones too; then as far as
         possible on the same nodes, then on others, in their order.
         """
         self._catch_up()
-        left = dict(self.shape.wants)
+        left = dict(shape.wants)
         result: dict[int, Amounts] = {}
         for name in sorted(left, key=lambda name: (":" not in name, name)):
             base = name.partition(":")[0]
             together = [name, base] if base != name and base in left else [name]
-            for order in [*sorted(result), *self._each]:
+            for order in chain(sorted(result), sorted(self._where[name])):
                 if not left[name]:
                     break
                 have, taken = self._each[order][coming], result.get(order, _NONE)
-                if name not in have:
-                    continue
                 amount = min(left[name], *(have.get(each, 0) - taken.get(each, 0) for each in together))
                 if amount > 0:
                     part = result.setdefault(order, {})
                     for each in together:
                         part[each] = part.get(each, 0) + amount
                         left[each] -= amount
-        return {self.places[order].node.name: result[order] for order in sorted(result)}
+        places = [self.places[order] for order in sorted(result)]
+        if self._exclusive:
+            return {place.node.name: dict(place.node.total) for place in places}
+        return {place.node.name: with_type(place, result[place.order]) for place in places}
 
-    def room(
-        self,
-        place: Place,
-        coming: bool,
-        extra: Amounts | None = None,
-        leaving: int = 0,
-    ) -> Amounts:
-        """What a node adds: never below zero, and nothing of a node that must be empty and is not.
-
-        `extra` and `leaving`: the room and the number of the runners there that are stopped on trial.
+    def room(self, place: Place, extra: Amounts, leaving: int) -> Amounts:
+        """What a node adds with some runners stopped on trial: never below zero, and nothing of a node
+        that must be empty and is not. `extra` and `leaving`: what those runners hold there, and how many
+        they are.
         """
-        if self.shape.exclusive and (place.holders > leaving or (place.ending and not coming)):
+        if self._exclusive and place.holders > leaving:
             return {}
-        free, more = place.free, place.coming if coming else _NONE
-        have = {}
-        for name, _ in self.shape.wants:
-            amount = free.get(name, 0) + more.get(name, 0) + (extra.get(name, 0) if extra else 0)
+        return self._positive(place.free, place.coming, extra)
+
+    def _positive(self, *parts: Amounts) -> Amounts:
+        result = {}
+        for name in self._names:
+            amount = sum([part.get(name, 0) for part in parts])
             if amount > 0:
-                have[name] = amount
-        return have
+                result[name] = amount
+        return result
 
     def _useful(self, runner: Runner) -> bool:
         """Whether it holds anything wanted on a node that counts."""
         return any(
-            place.order in self.places
-            and (self.shape.exclusive or any(gives.get(name) for name, _ in self.shape.wants))
+            place.order in self.places and (self._exclusive or any(gives.get(name) for name in self._names))
             for place, gives in runner.parts
         )
 
-    def _now_and_soon(self, place: Place) -> tuple[Amounts, Amounts]:
-        return self.room(place, coming=False), self.room(place, coming=True)
-
     def _catch_up(self) -> None:
         log = self._universe.log
-        for order in set(log[self._seen :]) & self.places.keys():
-            fresh = self._now_and_soon(self.places[order])
-            for total, old, new in zip((self._now, self._soon), self._each[order], fresh, strict=True):
-                subtract(total, old)
-                add(total, new)
-            self._each[order] = fresh
-        self._seen = len(log)
+        if self._seen < len(log):
+            for order in set(log[self._seen :]) & self.places.keys():
+                self._look_at(order)
+            self._seen = len(log)
+
+    def _look_at(self, order: int) -> None:
+        """Bring one node's part of the sums up to date."""
+        place = self.places[order]
+        soon = self.room(place, _NONE, 0)
+        now = soon
+        if place.coming or (place.ending and self._exclusive):
+            empty = self._exclusive and (place.holders or place.ending)
+            now = {} if empty else self._positive(place.free)
+        old_now, old_soon = self._each.get(order, (_NONE, _NONE))
+        for total, old, new in ((self._now, old_now, now), (self._soon, old_soon, soon)):
+            subtract(total, old)
+            add(total, new)
+        for name, orders in self._where.items():
+            (orders.add if name in soon else orders.discard)(order)
+        self._each[order] = now, soon
 
 
 class _Trial:
@@ -158,10 +168,10 @@ class _Trial:
                 continue
             extra = self._extra.setdefault(place.order, {})
             leaving = self._leaving.get(place.order, 0)
-            before = pool.room(place, coming=True, extra=extra, leaving=leaving)
+            before = pool.room(place, extra, leaving)
             (add if sign > 0 else subtract)(extra, gives)
             self._leaving[place.order] = leaving + sign
-            after = pool.room(place, coming=True, extra=extra, leaving=leaving + sign)
+            after = pool.room(place, extra, leaving + sign)
             add(self._short, before)
             subtract(self._short, after)
 

@@ -265,6 +265,19 @@ def suits(request: Request, node: Node) -> bool:
     )
 
 
+def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
+    """What is taken on a node, a plain `gpu` on a node with GPUs of one type only counting as that type too.
+
+    Else the same cards could be promised again to a job that asks for them by their type.
+    """
+    result, total = dict(taken), place.node.total
+    for name, amount in taken.items():
+        for other, owned in total.items():
+            if owned == total[name] and other.startswith(f"{name}:"):
+                result[other] = amount
+    return result
+
+
 def _without(total: Amounts, held: Amounts) -> dict[str, int]:
     free = dict(total)
     subtract(free, held)

@@ -98,6 +98,20 @@ class World:
                 have[name] = have.get(name, 0) - amount
         return have
 
+    def free_now(self, node: Node) -> dict[str, int]:
+        """What is free without waiting for ending jobs: who waits, or stops others, uses what is coming first."""
+        coming: dict[str, int] = {}
+        for job in self.snapshot.jobs:
+            if job.state is JobState.COMPLETING:
+                for name, amount in job.alloc.get(node.name, {}).items():
+                    coming[name] = coming.get(name, 0) + amount
+        waiting = [room.get(node.name, {}) for job, room in self.rooms.items() if job not in self.only_free]
+        have = self.available(node)
+        for name, amount in coming.items():
+            used = min(amount, sum(part.get(name, 0) for part in waiting))
+            have[name] = have.get(name, 0) - amount + used
+        return have
+
     def lonely(self, node: Node, stopped: Iterable[str] = ()) -> bool:
         """Whether nobody stays on a node, with further jobs stopped."""
         gone = self.stopped | set(stopped)
@@ -128,6 +142,8 @@ class World:
         self.stopped |= {victim.job for victim in decision.victims}
         if decision.placement:
             self.rooms[decision.job] = decision.placement
+            if decision.action is DecisionKind.START:
+                self.only_free.add(decision.job)
 
 
 def suits(request: Request, node: Node) -> bool:

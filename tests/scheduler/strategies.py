@@ -74,9 +74,9 @@ def requests(draw: st.DrawFn, places: Sequence[Node], *, simple: bool = False) -
             "not_nodes": draw(st.one_of(st.just(frozenset()), st.frozensets(names, max_size=1))),
         }
     shape = draw(st.sampled_from(["one", "one", "several", "spread"]))
-    if shape == "spread":
-        return Request(spread=amounts, **limits)
     exclusive = not simple and draw(st.integers(0, 7)) == 0
+    if shape == "spread":
+        return Request(spread=amounts, exclusive=exclusive, **limits)
     count = 1 if shape == "one" else draw(st.integers(1, 3))
     return Request(nodes=count, per_node=amounts, exclusive=exclusive, **limits)
 

@@ -64,6 +64,8 @@ def test_whoever_starts_or_makes_room_has_enough_of_it(snapshot: Snapshot) -> No
             assert world.fits(request, [victim.job for victim in decision.victims])
             assert_placed_as_asked(snapshot, request, decision.placement)
             assert tuple(decision.placement) == decision.nodes
+            if decision.action is DecisionKind.START:
+                assert_free_now(world, request, decision.placement)
         world.apply(decision)
         for place in snapshot.nodes:
             if place.name in decision.placement:
@@ -82,6 +84,18 @@ def assert_placed_as_asked(
     else:
         for resource, amount in request.spread.items():
             assert sum(part.get(resource, 0) for part in placement.values()) >= amount
+
+
+def assert_free_now(world: naive.World, request: Request, placement: Mapping[str, naive.Amounts]) -> None:
+    """Who starts waits for nobody."""
+    for place in world.snapshot.nodes:
+        taken = placement.get(place.name)
+        if taken is not None:
+            free = world.free_now(place)
+            wanted = request.per_node or request.spread
+            assert all(free.get(resource, 0) >= taken.get(resource, 0) for resource in wanted)
+            ending = [job for job in world.snapshot.jobs if job.state is JobState.COMPLETING]
+            assert not request.exclusive or not any(place.name in job.alloc for job in ending)
 
 
 def assert_not_given_twice(world: naive.World, name: str, taken: naive.Amounts) -> None:

@@ -81,7 +81,7 @@ def test_typed_gpus_are_taken_where_they_are() -> None:
     ]
     wants = Request(spread={"gpu": 4, "gpu:a100": 3})
     decision = decide(pending(request=wants, user=0), nodes=places)
-    assert decision.placement == {"n2": {"gpu": 4, "gpu:a100": 3}}
+    assert decision.placement == {"n2": {"gpu": 4, "gpu:a100": 4}}, "there are no others on n2"
     too_many = Request(spread={"gpu": 8, "gpu:a100": 5})
     assert decide(pending(request=too_many, user=0), nodes=places).reason is Reason.DOES_NOT_FIT_EVER
 
@@ -107,6 +107,35 @@ def test_what_is_ending_counts_before_victims() -> None:
     decision = decide(*jobs, pending(request=anywhere(6), user=0))
     assert stopped(decision) == ["v"]
     assert decision.placement == {"n1": {"cpu": 6}}
+
+
+def test_an_exclusive_spread_job_takes_whole_empty_nodes_only() -> None:
+    whole = anywhere(10, exclusive=True)
+    jobs = [running("a", "n1", 1, user=3), running("k", "n2", 1, user=0), ending("e", "n3", 1)]
+    assert decide(*jobs, pending(request=whole, user=0), nodes=nodes(3)).placement == {
+        "n1": {"cpu": 8},
+        "n3": {"cpu": 8},
+    }
+    assert stopped(decide(*jobs, pending(request=whole, user=0), nodes=nodes(3))) == ["a"]
+    assert decide(*jobs[1:], pending(request=whole, user=0), nodes=nodes(3)).action is WAIT
+    assert decide(jobs[1], pending(request=whole, user=0), nodes=nodes(3)).action is START
+    assert (
+        decide(*jobs, pending(request=anywhere(17, exclusive=True), user=0), nodes=nodes(3)).action is QUEUE
+    )
+
+
+def test_spread_jobs_that_ask_for_other_amounts_see_each_others_room() -> None:
+    jobs = [
+        running("v", "n1", 8, user=3),
+        pending("1", anywhere(6), user=0, waited=9),
+        pending("2", anywhere(7), user=0, waited=8),
+        pending("3", anywhere(3), user=0, waited=7),
+        pending("4", anywhere(1, features=frozenset({"big"})), user=0, waited=6),
+    ]
+    made = decisions(jobs, [node("n1"), node("n2", 4), node("n3", 2, features=frozenset({"big"}))])
+    assert [decision.action for decision in made.values()] == [START, DecisionKind.PREEMPT, QUEUE, QUEUE]
+    assert made["1"].placement == {"n2": {"cpu": 4}, "n3": {"cpu": 2}}
+    assert made["2"].reason is not Reason.ROOM_IS_FREE
 
 
 def test_many_spread_jobs_share_one_partition_without_taking_anything_twice() -> None:
