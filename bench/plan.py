@@ -12,7 +12,7 @@ import random
 import statistics
 import time
 import tracemalloc
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -45,11 +45,10 @@ def full_partition(running: int, seed: int = SEED) -> tuple[list[Node], list[Job
     One CPU each; every 20th job has one more on another node.
     """
     chance = random.Random(seed)
-    slots_needed = running + len(range(0, running, TWO_NODES))
-    nodes = [
-        Node(f"n{i}", up=True, total={"cpu": CPUS, "mem": 64_000}) for i in range(-(-slots_needed // CPUS))
-    ]
-    slots = deque(node.name for node in nodes for _ in range(CPUS))
+    needed = running + len(range(0, running, TWO_NODES))
+    names = [f"n{i // CPUS}" for i in range(needed)]
+    nodes = [Node(name, up=True, total={"cpu": n, "mem": 64_000}) for name, n in Counter(names).items()]
+    slots = deque(names)
     share = {"cpu": 1, "mem": 4_000}
     jobs = [
         Job(

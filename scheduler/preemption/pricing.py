@@ -8,14 +8,13 @@ On one node the victims are chosen in the document's order (¶95-¶97, ¶121):
    whatever resources are asked.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Set
-from itertools import islice
+from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.candidates import Candidate, harm_of
+from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Candidate, Place, Runner, harm_of
+from scheduler.preemption.universe import Place, Runner
 
 Cost = tuple[tuple[int, int, int], ...]
 """Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
@@ -147,29 +146,6 @@ def _priced(victims: list[Candidate]) -> Price:
         count += 1
     cost.append((present, harm, count))
     return Price(tuple(cost), tuple([victim[4] for victim in victims]))
-
-
-def by_tier(ordered: list[Candidate], reach: Reach) -> Iterator[Candidate]:
-    """A pending job's candidates out of all in the first axis' order: its first tier, then its second
-    (spec 1.4)."""
-    yield from first_tier(ordered, reach)
-    yield from second_tier(ordered, reach)
-
-
-def first_tier(ordered: list[Candidate], reach: Reach) -> Iterable[Candidate]:
-    """The candidates of the first tier alone, the first to go first."""
-    return islice(ordered, bisect_left(ordered, (reach.first_floor,)))
-
-
-def second_tier(ordered: list[Candidate], reach: Reach) -> list[Candidate]:
-    """The candidates of the second tier alone, the first to go first."""
-    floor = reach.second_floor
-    if floor is None:
-        return []
-    equals = islice(ordered, bisect_left(ordered, (reach.first,)), bisect_left(ordered, (reach.first + 1,)))
-    second = [(SECOND_TIER + c[4].second, *c[1:]) for c in equals if c[4].second < floor]
-    second.sort()
-    return second
 
 
 def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Price:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Cost, Price, first_tier, price, price_without_victims, second_tier
+from scheduler.preemption.pricing import Cost, Price, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
@@ -29,6 +29,7 @@ class Search:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
+        self._candidates = Candidates(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._first_tier: dict[ShapeKey, Offers] = {}
@@ -90,7 +91,7 @@ class Search:
         if len(found) < shape.count:
             return None
         if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
-            return Together(self._universe, shape, reach, dearest).room(offers)
+            return Together(self._candidates, shape, reach, dearest).room(offers)
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return Room(tuple(places), _sum(victims))
@@ -99,11 +100,11 @@ class Search:
         """Prices by the order of the first axis, in which nobody is out of reach: the caller cuts it off."""
         offers = self._first_tier.get(shape.each)
         if offers is None:
-            universe = self._universe
+            candidates = self._candidates
             offers = Offers(
-                universe,
+                self._universe,
                 shape.places,
-                lambda place: price(place, shape, universe.candidates_at(place, shape.harm)),
+                lambda place: price(place, shape, candidates.ordered(shape.harm, place)),
             )
             self._first_tier[shape.each] = offers
         return offers
@@ -111,7 +112,7 @@ class Search:
     def _both(self, wanted: Wanted) -> Offers:
         offers = self._both_tiers.get((wanted.shape.each, wanted.reach))
         if offers is None:
-            shape, both = wanted.shape, _BothTiers(self._universe, wanted, self._first(wanted.shape))
+            shape, both = wanted.shape, _BothTiers(self._candidates, wanted, self._first(wanted.shape))
             since = self._failed.get(shape.each)
             offers = Offers(self._universe, shape.places, both.price, bound=both.bound, since=since)
             self._both_tiers[shape.each, wanted.reach] = offers
@@ -132,7 +133,7 @@ class Search:
     def _pool(self, shape: Shape) -> Pool:
         pool = self._pools.get(shape.pool)
         if pool is None:
-            pool = self._pools[shape.pool] = Pool(self._universe, shape)
+            pool = self._pools[shape.pool] = Pool(self._universe, self._candidates, shape)
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:
@@ -151,7 +152,7 @@ class Search:
 class _BothTiers:
     """Prices by both tiers: on a node where the first is enough, the second changes nothing."""
 
-    universe: Universe
+    candidates: Candidates
     wanted: Wanted
     first: Offers
 
@@ -161,7 +162,7 @@ class _BothTiers:
         if known is not None:
             return known.cost
         reach = self.wanted.reach
-        lowest = self.universe.lowest_second(place).get(reach.first)
+        lowest = self.candidates.lowest_second(place).get(reach.first)
         if lowest is None or reach.second_floor is None or lowest >= reach.second_floor:
             return None
         return ((SECOND_TIER + lowest, 0, 0),)
@@ -171,9 +172,8 @@ class _BothTiers:
         known = self._by_first(place)
         if known is not None:
             return known
-        ordered = self.universe.candidates_at(place, self.wanted.shape.harm)
-        reach = self.wanted.reach
-        return price(place, self.wanted.shape, chain(first_tier(ordered, reach), second_tier(ordered, reach)))
+        shape = self.wanted.shape
+        return price(place, shape, self.candidates.in_reach(self.wanted.reach, shape.harm, place))
 
     def _by_first(self, place: Place) -> Price | None:
         known = self.first.price(place)

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, nsmallest
 
+from scheduler.preemption.candidates import Candidates, harm_of
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Cost, Price, by_tier, cost_of_runners, price
+from scheduler.preemption.pricing import Cost, Price, cost_of_runners, price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe, harm_of
+from scheduler.preemption.universe import Place, Runner, Universe
 
 MOST_BEGINNINGS = 4
 """Of step 3."""
@@ -38,10 +39,10 @@ class Room:
 class Together:
     """One search for `shape.count` nodes at once, with victims up to the class `dearest` (step 1)."""
 
-    def __init__(self, universe: Universe, shape: Shape, reach: Reach, dearest: int) -> None:
+    def __init__(self, candidates: Candidates, shape: Shape, reach: Reach, dearest: int) -> None:
         self.shape = shape
         self.allowed = frozenset(place.order for place in shape.places)
-        self._universe = universe
+        self._candidates = candidates
         self._reach = reach
         self._dearest = dearest
 
@@ -54,13 +55,13 @@ class Together:
 
     def price(self, place: Place, gone: set[Runner]) -> Price | None:
         """What a node costs once some are gone."""
-        ordered = by_tier(self._universe.candidates_at(place, self.shape.harm), self._reach)
+        ordered = self._candidates.in_reach(self._reach, self.shape.harm, place)
         return price(place, self.shape, (c for c in ordered if c[0] <= self._dearest), gone)
 
     def _wide(self) -> list[Runner]:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
         priced = []
-        for runner in _spanning(self._universe, self._reach, self._dearest):
+        for runner in _spanning(self._candidates.universe, self._reach, self._dearest):
             freed = sum(place.order in self.allowed for place in runner.places)
             if freed > 1:
                 own_class = self._reach.class_of(runner.first, runner.second) or 0

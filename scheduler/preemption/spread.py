@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from scheduler.model.resources import add, subtract
-from scheduler.preemption.pricing import Price, by_tier, cost_of_runners
+from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.pricing import Price, cost_of_runners
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
@@ -24,9 +25,10 @@ class Pool:
     Shared by all spread requests for these resources that allow the same nodes.
     """
 
-    def __init__(self, universe: Universe, shape: Shape) -> None:
+    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
         self.places = {place.order: place for place in shape.places}
         self._universe = universe
+        self._candidates = candidates
         self._names = [name for name, _ in shape.wants]
         self._exclusive = shape.exclusive
         self._seen = len(universe.log)
@@ -57,7 +59,7 @@ class Pool:
         soon = self.soon()
         trial = _Trial(self, {name: amount - soon.get(name, 0) for name, amount in shape.wants})
         taken: list[Runner] = []
-        for candidate in by_tier(self._universe.candidates(shape.harm), reach):
+        for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
             if not runner.alive or not self._useful(runner):
                 continue

@@ -85,9 +85,6 @@ class Tally:
 
 _NOTHING = weight(None)
 
-Candidate = tuple[int, int, int, int, Runner, Amounts]
-"""A runner as a victim on one node: class, harm, seconds run, order, itself, what it gives there."""
-
 
 class Universe:
     """All places and runners of one snapshot, and the changes that decisions make to them."""
@@ -113,9 +110,6 @@ class Universe:
         self.coming = False
         self.spanning: list[Runner] = []
         self.stoppable = 0
-        self._ordered: dict[str, list[Candidate]] = {}
-        self._lowest: dict[int, dict[int, int]] = {}
-        self._at: dict[tuple[int, str], list[Candidate]] = {}
         held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
         for job in sorted(held, key=lambda job: natural(job.id)):
             self._settle(job, demoted)
@@ -186,52 +180,6 @@ class Universe:
                 result.join(tally)
         return result
 
-    # --- Candidates ---------------------------------------------------------------------------------------
-
-    def candidates(self, harm: str) -> list[Candidate]:
-        """Everybody who may be stopped at all, the first to go first, as the first axis alone orders them.
-
-        Some of those who are stopped already may still be in the list.
-        """
-        ordered = self._ordered.get(harm)
-        if ordered is None:
-            stoppable = (runner for runner in self.runners if not runner.spared)
-            ordered = self._ordered[harm] = sorted(self._candidate(runner, {}, harm) for runner in stoppable)
-        elif len(ordered) > 2 * self.stoppable:
-            ordered = self._ordered[harm] = [candidate for candidate in ordered if candidate[4].alive]
-        return ordered
-
-    def candidates_at(self, place: Place, harm: str) -> list[Candidate]:
-        """The same on one node; stopped ones may still be in the list."""
-        key = (place.order, harm)
-        ordered = self._at.get(key)
-        if ordered is None:
-            ordered = [
-                self._candidate(runner, runner.job.alloc[place.node.name], harm)
-                for runner in place.runners
-                if not runner.spared
-            ]
-            ordered.sort()
-            self._at[key] = ordered
-        return ordered
-
-    def lowest_second(self, place: Place) -> Mapping[int, int]:
-        """By weight on the first axis, the least weight on the second among those on a node who may be
-        stopped.
-
-        Those who are stopped meanwhile still count: a lower bound.
-        """
-        known = self._lowest.get(place.order)
-        if known is None:
-            known = self._lowest[place.order] = {}
-            for runner in place.runners:
-                if not runner.spared:
-                    known[runner.first] = min(known.get(runner.first, runner.second), runner.second)
-        return known
-
-    def _candidate(self, runner: Runner, gives: Amounts, harm: str) -> Candidate:
-        return runner.first, harm_of(runner, harm), runner.ran, runner.order, runner, gives
-
     def scarcest(self, wanted: Iterable[str]) -> str:
         """Of some resources the one of which most is in use; of equals the one that there is less of."""
         return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name))
@@ -244,16 +192,6 @@ class Universe:
                 add(total, place.node.total)
                 add(free, place.free)
         return {name: (free.get(name, 0) / amount, amount) for name, amount in total.items() if amount}
-
-
-def harm_of(runner: Runner, resource: str) -> int:
-    """What stopping costs: seconds run, or (for a resource) seconds run times what the job holds of it.
-
-    Dividing by the partition's total would give the share of the resource, and the same order.
-    """
-    if not resource:
-        return runner.ran
-    return runner.ran * sum(amounts.get(resource, 0) for _, amounts in runner.parts)
 
 
 def suits(request: Request, node: Node) -> bool:

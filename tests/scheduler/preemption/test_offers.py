@@ -4,6 +4,7 @@ import pytest
 
 from scheduler.model.jobs import Job, Request
 from scheduler.model.policy import VictimOrder
+from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, price
@@ -204,10 +205,11 @@ class TestUniverse:
 
     def test_the_list_of_candidates_forgets_the_stopped_when_they_are_many(self) -> None:
         made = universe(*(running(str(i), "n1", 1, user=3) for i in range(8)))
-        assert len(made.candidates("")) == 8
+        candidates = Candidates(made)
+        assert len(candidates.ordered("")) == 8
         for runner in made.runners[:5]:
             made.stop(runner)
-        assert len(made.candidates("")) == 3
+        assert len(candidates.ordered("")) == 3
 
     def test_tallies_follow_the_stops(self) -> None:
         made = universe(running("1", cpu=2, user=3), running("2", cpu=3, user=3, preemptable=False))
