@@ -58,15 +58,8 @@ def snapshot_for(
         elif job.state is JobState.RUNNING:
             job = _as_victim(job, observed, policy, preemptions.get(observed.id, 0))
         jobs.append(job)
-    return Built(
-        Snapshot(
-            now=observation.taken_at,
-            partition=rules_of(policy),
-            nodes=tuple(_node(node, elsewhere.get(node.name, {})) for node in nodes),
-            jobs=tuple(jobs),
-        ),
-        standings,
-    )
+    shared = tuple(_node(node, elsewhere.get(node.name, {})) for node in nodes)
+    return Built(Snapshot(observation.taken_at, rules_of(policy), shared, tuple(jobs)), standings)
 
 
 def rules_of(policy: PartitionPolicy) -> PartitionRules:
