@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from console.steering.facts import Facts, PartitionFacts
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Decision
+from scheduler.model.plan import Decision, Plan
+from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.snapshot import Snapshot
 from scheduler.priority.derive import Standing
 from scheduler.reconcile.build import snapshot_for
@@ -31,7 +32,8 @@ class Verdicts:
 def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
     """Decide for every partition that has a policy and was observed, in the order of their names.
 
-    Partitions that share nodes see what the ones before them have set aside in this cycle.
+    Partitions that share nodes see what the ones before them have set aside in this cycle. Plans that are only
+    proposed set nothing aside.
     """
     seen = {partition.name for partition in observation.partitions}
     verdicts: list[Verdicts] = []
@@ -42,10 +44,17 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
         snapshot = replace(built.snapshot, jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)))
         snapshot = overlay(snapshot, outstanding)
         plan = decide(snapshot)
-        outstanding = outstanding.plus(plan, snapshot)
+        outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)
         jobs = {job.id: job for job in snapshot.jobs}
         verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, jobs))
     return verdicts
+
+
+def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
+    """What other partitions have to reckon with: nobody is stopped where the policy does not enforce."""
+    if policy.enforcement == Enforcement.ENFORCE:
+        return plan
+    return replace(plan, decisions=tuple(decision for decision in plan.decisions if not decision.victims))
 
 
 def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -> Iterable[Job]:

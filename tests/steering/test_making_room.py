@@ -4,8 +4,9 @@ from datetime import timedelta
 
 from console.audit.models import AuditEntry
 from console.steering.models import Plan, PlannedAction
+from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import ActionKind
-from scheduler.model.jobs import JobState
+from scheduler.model.jobs import JobState, Request
 from tests.steering.conftest import Sim
 
 
@@ -105,6 +106,23 @@ def test_going_to_enforce_carries_out_what_was_proposed(sim: Sim) -> None:
     sim.cycles(3)
 
     assert sim.state(urgent) is JobState.RUNNING
+
+
+def test_a_plan_in_shadow_takes_no_room_from_an_enforcing_partition_on_the_same_node(sim: Sim) -> None:
+    sim.policy("wide", enforcement="shadow")
+    sim.policy("x")
+    on_n1 = Request(nodes=1, per_node={"cpu": 4}, only_nodes=frozenset({"n1"}))
+    sim.port.submit(JobSpec("low", "ann", on_n1, partitions=("wide",)))
+    low = sim.running("ann", 4)
+    shadowed = sim.port.submit(JobSpec("urgent", "cy", on_n1, partitions=("wide",)))
+    urgent = sim.submit("cy", 4)
+
+    sim.cycles(4)
+
+    assert sim.row(shadowed, "wide").verdict == "preempt"
+    assert sim.state(shadowed) is JobState.PENDING
+    assert sim.state(urgent) is JobState.RUNNING
+    assert sim.port.job(low).restarts == 1
 
 
 def test_partitions_that_are_new_start_in_shadow(sim: Sim) -> None:
