@@ -15,6 +15,10 @@ class Permission(StrEnum):
     POLICY_CHANGE = "partitions.change_policy"
     JOB_VIEW = "cluster.view_job"
     PLAN_VIEW = "steering.view_plan"
+    PLAN_DECIDE = "steering.decide_plan"
+    PAUSE_PARTITION = "steering.pause_partition"
+    PAUSE_ALL = "steering.pause_all"
+    CHECKPOINT_TELL = "steering.tell_checkpoint"
     PROJECT_VIEW = "projects.view"
     PROJECT_CHANGE = "projects.change"
     PROJECT_CREATE = "projects.create"
@@ -33,6 +37,10 @@ SENTENCES: dict[Permission, str] = {
     ),
     Permission.JOB_VIEW: "See jobs, their levels and why they wait.",
     Permission.PLAN_VIEW: "See plans: who was stopped for whom, and why.",
+    Permission.PLAN_DECIDE: "Approve or reject a plan of a partition that asks for it.",
+    Permission.PAUSE_PARTITION: "Pause a partition, so that nobody is stopped there, and lift the pause.",
+    Permission.PAUSE_ALL: "Pause the whole installation, and lift the pause.",
+    Permission.CHECKPOINT_TELL: "Tell that a job has saved its state (the job's own user only).",
     Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CREATE: "Create projects.",

@@ -203,6 +203,25 @@ ACTIONS: dict[str, AuditAction] = {
             PLAN_FACTS,
             Reason.ALWAYS,
         ),
+        AuditAction(
+            "checkpoint.acknowledged",
+            _("Checkpoint done"),
+            _("{actor} told that {object_label} has saved its state."),
+            (*PLAN_FACTS, "after"),
+        ),
+        # --- The switch ---
+        AuditAction(
+            "pause.set",
+            _("Paused"),
+            _("{actor} paused {object_label}: nobody is stopped there. {reason}"),
+            ("cluster",),
+        ),
+        AuditAction(
+            "pause.lifted",
+            _("Pause lifted"),
+            _("{actor} lifted the pause of {object_label}."),
+            ("cluster",),
+        ),
         # --- The cluster ---
         AuditAction(
             "cluster.degraded",

@@ -18,6 +18,8 @@ INSTALLED_APPS = [
     "console.projects",
     "console.partitions",
     "console.steering",
+    "console.notices",
+    "console.health",
     "console.overview",
     "console.api",
     "console.launch",

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from console.core import clock
+from console.core.points import reached
 from console.steering.facts import run_of
 from console.steering.journal import tell_action, tell_plan
 from console.steering.lease import Lease
@@ -137,6 +138,8 @@ def request_undo(plan: Plan, why: str) -> None:
 
 
 def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
+    kind = actions[0].kind
+    reached(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()
         claimed = [
@@ -146,10 +149,13 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
         ]
     if not claimed:
         return 0
+    reached(f"act.{kind}.claimed")
     outcomes = acting.adapter.apply([_command(action) for action in claimed])
+    reached(f"act.{kind}.applied")
     with transaction.atomic():
         for action, outcome in zip(claimed, outcomes, strict=True):
             _settle(action, outcome)
+    reached(f"act.{kind}.settled")
     return len(claimed)
 
 

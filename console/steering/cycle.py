@@ -16,6 +16,7 @@ from console.cluster.connect import connect
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
 from console.core import clock
+from console.core.points import reached
 from console.partitions.services import ensure_partition
 from console.steering import lease as leases
 from console.steering.acting import Acting, act
@@ -63,11 +64,13 @@ def run_cycle(cluster: Cluster) -> Report | None:
     if lease is None:
         return None
     try:
+        reached("cycle.leased")
         cluster.refresh_from_db()
         report = Report(number=cluster.cycle + 1)
         adapter = connect(cluster)
         with report.phase("observe"):
             observation = _observe(cluster, adapter, report)
+        reached("cycle.observed")
         if observation is None:
             return report
         _steer(cluster, Acting(adapter, observation, lease), report)
@@ -113,14 +116,19 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         plans = open_plans(cluster)
         report.open_before = _shown(plans)
         verify(plans, {job.id: job for job in observation.jobs}, policies)
+        reached("cycle.verifying")
+    reached("cycle.verified")
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
         verdicts = decide_all(observation, facts)
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()
         kept = _record(acting, facts, verdicts, report, cluster)
+        reached("cycle.recording")
+    reached("cycle.recorded")
     with report.phase("act"):
         report.issued = act(open_plans(cluster), acting)
+    reached("cycle.acted")
     kept.close(report)
 
 

@@ -41,7 +41,11 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
         built = snapshot_for(observation, partition.policy, facts.projects, preemptions=facts.preemptions)
-        snapshot = replace(built.snapshot, jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)))
+        snapshot = replace(
+            built.snapshot,
+            jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)),
+            partition=replace(built.snapshot.partition, paused=partition.paused),
+        )
         snapshot = overlay(snapshot, outstanding)
         plan = decide(snapshot)
         outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)

@@ -15,6 +15,7 @@ from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
     ActionState,
+    Pause,
     Plan,
     PlanKind,
     PlannedAction,
@@ -34,11 +35,12 @@ REMEMBER = timedelta(days=30)
 
 @dataclass(frozen=True, slots=True)
 class PartitionFacts:
-    """A partition's policy in force."""
+    """A partition's policy in force. `paused`: why nobody may be stopped there just now, in words; else empty."""
 
     row: Partition
     policy: PartitionPolicy
     revision: int
+    paused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,26 @@ def open_plans(cluster: Cluster) -> list[Plan]:
 def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:
     """The policies in force, by the partition's name."""
     rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    pauses = pauses_of(cluster)
     return {
-        row.name: PartitionFacts(row, policy_of(row), row.revision.number)
+        row.name: PartitionFacts(row, policy_of(row), row.revision.number, why_paused(row.name, pauses))
         for row in rows
         if row.revision is not None
     }
+
+
+def pauses_of(cluster: Cluster) -> dict[str, Pause]:
+    """The pauses that hold now, by partition; the whole cluster's under an empty name."""
+    return {pause.partition: pause for pause in Pause.objects.filter(cluster=cluster)}
+
+
+def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
+    """Why nobody may be stopped in a partition, in words; empty when somebody may."""
+    pause = pauses.get("") or pauses.get(partition)
+    if pause is None:
+        return ""
+    what = f"the partition {partition}" if pause.partition else "all partitions"
+    return f"{pause.by} paused {what}" + (f": {pause.reason}" if pause.reason else "")
 
 
 def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:

@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
@@ -30,7 +30,7 @@ from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import Job, RunKey
 from scheduler.model.plan import Decision, How
-from scheduler.model.policy import Enforcement, Mode
+from scheduler.model.policy import Enforcement, Mode, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
 
@@ -59,16 +59,22 @@ class NewPlans:
         plan = self._plan(decision)
         plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
         plan.victims = victims
+        plan.passed_over = [
+            {"job": other.job, "reason": other.reason.value} for other in decision.passed_over
+        ]
         plan.stored_snapshot = self.stored_snapshot
         enforced = policy.enforcement == Enforcement.ENFORCE
         if enforced:
             plan.state = PlanState.APPROVED
-            plan.deadline = plan.created_at + timedelta(seconds=policy.grace_s + policy.start_deadline_s)
+            plan.deadline = deadline_for(policy)
         plan.save()
+        # Its own number is part of its place in line.
+        plan.priority = _priority(plan, self.verdicts.jobs[decision.job])
+        plan.save(update_fields=["priority"])
         after = {"state": plan.state, "victims": victims, "nodes": list(decision.nodes), "mode": plan.mode}
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
         if enforced:
-            PlannedAction.objects.bulk_create(self._actions(plan, decision))
+            PlannedAction.objects.bulk_create(actions_for(plan, policy))
         return plan
 
     def hold(self, decision: Decision) -> Plan:
@@ -80,8 +86,10 @@ class NewPlans:
         plan.save()
         after = {"state": plan.state, "hold": job.id}
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
-        hold, release = _action(plan, 1, ActionKind.HOLD, job), _action(plan, 2, ActionKind.RELEASE, job)
-        PlannedAction.objects.bulk_create([hold, release])
+        steps = [_action(plan, 1, ActionKind.HOLD, job.run), _action(plan, 2, ActionKind.RELEASE, job.run)]
+        for step in steps:
+            step.job_name, step.user = job.name, job.user
+        PlannedAction.objects.bulk_create(steps)
         return plan
 
     @cached_property
@@ -114,24 +122,35 @@ class NewPlans:
             created_at=clock.now(),
         )
 
-    def _actions(self, plan: Plan, decision: Decision) -> list[PlannedAction]:
-        policy = self.verdicts.facts.policy
-        jobs = self.verdicts.jobs
-        beneficiary = jobs[decision.job]
-        priority = str(_priority(plan, beneficiary))
-        actions = [_action(plan, 1, ActionKind.PRIORITISE, beneficiary, value=priority)]
-        grace = bool(policy.grace_s and policy.checkpoint_signal)
-        for victim in decision.victims:
-            job = jobs[victim.job]
-            if grace and not _signalled(plan, job.run):
-                actions.append(_action(plan, 2, ActionKind.SIGNAL, job, value=policy.checkpoint_signal))
-            kind = ActionKind.CANCEL if victim.how == How.CANCEL else ActionKind.REQUEUE_HOLD
-            stop = _action(plan, 3, kind, job)
-            stop.not_before = plan.created_at + timedelta(seconds=policy.grace_s) if grace else None
-            actions.append(stop)
-            if kind == ActionKind.REQUEUE_HOLD:
-                actions.append(_action(plan, 4, ActionKind.RELEASE, job))
-        return actions
+
+def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
+    """What carries a plan out, in its order; not saved. The grace time begins now."""
+    now = clock.now()
+    beneficiary = RunKey(plan.job_id, 0, plan.job_restarts)
+    first = _action(plan, 1, ActionKind.PRIORITISE, beneficiary, value=str(plan.priority))
+    first.job_name, first.user = plan.job_name, plan.user
+    actions = [first]
+    grace = bool(policy.grace_s and policy.checkpoint_signal)
+    for victim in plan.victims:
+        run = RunKey(victim["job"], victim["start"], victim["restarts"])
+        steps = []
+        if grace and not _signalled(plan, run):
+            steps.append(_action(plan, 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
+        kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
+        stop = _action(plan, 3, kind, run)
+        stop.not_before = now + timedelta(seconds=policy.grace_s) if grace else None
+        steps.append(stop)
+        if kind == ActionKind.REQUEUE_HOLD:
+            steps.append(_action(plan, 4, ActionKind.RELEASE, run))
+        for step in steps:
+            step.job_name, step.user = victim["name"], victim["user"]
+        actions += steps
+    return actions
+
+
+def deadline_for(policy: PartitionPolicy) -> datetime:
+    """By when the beneficiary of a plan that begins now must run."""
+    return clock.now() + timedelta(seconds=policy.grace_s + policy.start_deadline_s)
 
 
 def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
@@ -150,7 +169,8 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 "restarts": job.restarts,
                 "user_level": policy.level_name(job.user_level),
                 "task_level": policy.level_name(job.task_level),
-                "resources": amounts(total(job.alloc.values())),
+                "resources": amounts(held := total(job.alloc.values())),
+                "amounts": dict(held),
                 "ran_s": now - (job.start or now),
             }
         )
@@ -172,17 +192,15 @@ def _signalled(plan: Plan, run: RunKey) -> bool:
     )
 
 
-def _action(plan: Plan, order: int, kind: ActionKind, job: Job, value: str = "") -> PlannedAction:
+def _action(plan: Plan, order: int, kind: ActionKind, run: RunKey, value: str = "") -> PlannedAction:
     return PlannedAction(
         plan=plan,
         cluster=plan.cluster,
         kind=kind,
         order=order,
-        job_id=job.id,
-        run_start=job.run.start,
-        run_restarts=job.run.restarts,
-        job_name=job.name,
-        user=job.user,
+        job_id=run.job_id,
+        run_start=run.start,
+        run_restarts=run.restarts,
         value=value,
     )
 

@@ -116,8 +116,15 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
     elif facts is None or facts.policy.enforcement != Enforcement.ENFORCE:
         request_undo(plan, "The partition no longer enforces its plans.")
+    elif facts.paused and _stops_are_due(plan):
+        request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
     elif plan.deadline and now > plan.deadline:
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
+
+
+def _stops_are_due(plan: Plan) -> bool:
+    """Whether some victim has not been stopped yet. When all have, the room may as well be used."""
+    return any(action.kind in STOPS and action.state == ActionState.PLANNED for action in plan.actions.all())
 
 
 def _recover_killed(plan: Plan, jobs: Jobs) -> None:

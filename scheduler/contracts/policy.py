@@ -8,6 +8,7 @@ from scheduler.contracts.fields import (
     Fields,
     Reader,
     choice,
+    different,
     flag,
     listing,
     mapping,
@@ -19,12 +20,22 @@ from scheduler.contracts.fields import (
     whole,
 )
 from scheduler.contracts.rules import bands
-from scheduler.model.policy import Enforcement, LevelRule, Mode, OverQuota, PartitionPolicy, VictimOrder
+from scheduler.model.policy import (
+    Enforcement,
+    KeywordDenied,
+    LevelRule,
+    Mode,
+    OverQuota,
+    PartitionPolicy,
+    VictimOrder,
+)
 
 POLICY_KEYS = (
     "name", "mode", "enforcement", "levels", "quotas", "over_quota", "user_overrides", "task_overrides",
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
-    "max_preemptions_per_job", "cancel_if_not_requeueable",
+    "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
+    "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
+    "keyword_denied",
 )  # fmt: skip
 
 _SIGNALS = ("", "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT", "URG", "WINCH", "XCPU")
@@ -55,6 +66,15 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         start_deadline_s=fields.get("start_deadline_s", whole, default.start_deadline_s),
         max_preemptions_per_job=fields.get("max_preemptions_per_job", whole, default.max_preemptions_per_job),
         cancel_if_not_requeueable=fields.get("cancel_if_not_requeueable", flag, False),
+        min_wait_s=fields.get("min_wait_s", whole, default.min_wait_s),
+        cool_down_s=fields.get("cool_down_s", whole, default.cool_down_s),
+        max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
+        max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
+        protected_jobs=fields.get("protected_jobs", different(name), ()),
+        protected_users=fields.get("protected_users", different(name), ()),
+        protected_accounts=fields.get("protected_accounts", different(name), ()),
+        protected_qos=fields.get("protected_qos", different(name), ()),
+        keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
     )
     _check_levels(policy, fields.at("levels"))
     for key in ("quotas", "user_overrides", "task_overrides"):
@@ -82,6 +102,15 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "start_deadline_s": policy.start_deadline_s,
         "max_preemptions_per_job": policy.max_preemptions_per_job,
         "cancel_if_not_requeueable": policy.cancel_if_not_requeueable,
+        "min_wait_s": policy.min_wait_s,
+        "cool_down_s": policy.cool_down_s,
+        "max_stops_per_hour": policy.max_stops_per_hour,
+        "max_stops_per_user_hour": policy.max_stops_per_user_hour,
+        "protected_jobs": list(policy.protected_jobs),
+        "protected_users": list(policy.protected_users),
+        "protected_accounts": list(policy.protected_accounts),
+        "protected_qos": list(policy.protected_qos),
+        "keyword_denied": policy.keyword_denied.value,
     }
 
 
@@ -91,11 +120,12 @@ def plain(value: float) -> float:
 
 
 def _level(value: object, path: str) -> LevelRule:
-    fields = Fields(value, path, ("name", "min_score", "keyword"))
+    fields = Fields(value, path, ("name", "min_score", "keyword", "keyword_users"))
     return LevelRule(
         name=fields.need("name", name),
         min_score=fields.get("min_score", maybe(number), None),
         keyword=fields.get("keyword", maybe(name), None),
+        keyword_users=fields.get("keyword_users", different(name), ()),
     )
 
 
@@ -105,6 +135,8 @@ def _encode_level(rule: LevelRule) -> dict[str, Any]:
         result["min_score"] = plain(rule.min_score)
     if rule.keyword is not None:
         result["keyword"] = rule.keyword
+    if rule.keyword_users:
+        result["keyword_users"] = list(rule.keyword_users)
     return result
 
 

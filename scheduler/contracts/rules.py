@@ -12,6 +12,7 @@ from scheduler.contracts.fields import (
     later,
     level,
     listing,
+    mapping,
     maybe,
     name,
     text,
@@ -28,9 +29,17 @@ _LATER_WORDS = {
     "give_back": ("units", "whole", "giving back whole requests"),
     "dispatch": ("slurm", "managed", "dispatch by Giveway"),
 }
+_LIMITS: dict[str, int | None] = {
+    "min_wait_s": 0,
+    "cool_down_s": 0,
+    "stopped": 0,
+    "max_stops_per_hour": None,
+    "max_stops_per_user_hour": None,
+}
+"""Optional numbers, each with what it is when left out."""
 _KEYS = (
     "name", "mode", "victim_order", "bands", "exempt_s", "quotas", "over_quota", "level_names",
-    *_LATER_WORDS, "patience_s", "balance",
+    *_LIMITS, "paused", "stopped_by_user", *_LATER_WORDS, "patience_s", "balance",
 )  # fmt: skip
 
 
@@ -46,6 +55,13 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         quotas=fields.get("quotas", _quotas, {}),
         over_quota=fields.get("over_quota", choice(OverQuota), OverQuota.LOWEST),
         level_names=fields.get("level_names", different(name), ()),
+        paused=fields.get("paused", text, ""),
+        stopped_by_user=fields.get("stopped_by_user", mapping(whole), {}),
+        min_wait_s=fields.get("min_wait_s", whole, 0),
+        cool_down_s=fields.get("cool_down_s", whole, 0),
+        stopped=fields.get("stopped", whole, 0),
+        max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
+        max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
     )
     for key, (default, other, what) in _LATER_WORDS.items():
         word = fields.get(key, text, default)
@@ -74,7 +90,12 @@ def encode_rules(rules: PartitionRules) -> dict[str, Any]:
         result["over_quota"] = rules.over_quota.value
     if rules.level_names:
         result["level_names"] = list(rules.level_names)
-    return result
+    if rules.paused:
+        result["paused"] = rules.paused
+    if rules.stopped_by_user:
+        result["stopped_by_user"] = dict(sorted(rules.stopped_by_user.items()))
+    limits = {key: getattr(rules, key) for key in _LIMITS}
+    return result | {key: value for key, value in limits.items() if value != _LIMITS[key]}
 
 
 def bands(value: object, path: str) -> Bands:

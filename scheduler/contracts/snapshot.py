@@ -42,7 +42,7 @@ _NODE_KEYS = (
 _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
-    "elastic", "balanced", "unit",
+    "stopped_at", "elastic", "balanced", "unit",
 )  # fmt: skip
 
 
@@ -123,6 +123,7 @@ def _job(value: object, path: str) -> Job:
         predicted_end=fields.get("predicted_end", maybe(whole), None),
         how=fields.get("how", choice(How), How.REQUEUE),
         promised=fields.get("promised", mapping(amounts), {}),
+        stopped_at=fields.get("stopped_at", maybe(whole), None),
     )
     _check_state(job, fields)
     return job
@@ -151,6 +152,7 @@ def _check_state(job: Job, fields: Fields) -> None:
         raise InputError(fields.at("start"), "is missing; a running job has started at some time")
     _absent(fields, bool(job.blocked), "blocked", "only a pending job can be blocked")
     _absent(fields, bool(job.promised), "promised", "room is promised to pending jobs only")
+    _absent(fields, job.stopped_at is not None, "stopped_at", "only of a pending job it matters")
 
 
 def _absent(fields: Fields, there: bool, key: str, why: str) -> None:
@@ -203,11 +205,10 @@ def _encode_job(job: Job) -> dict[str, Any]:
         result["how"] = job.how.value
     if job.promised:
         result["promised"] = _by_node(job.promised)
-    for key in ("protected", "blocked", "restarts", "predicted_end"):
-        value = getattr(job, key)
-        if value or (key == "predicted_end" and value is not None):
-            result[key] = value
-    return result
+    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts")}
+    moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at")}
+    result |= {key: value for key, value in said.items() if value}
+    return result | {key: moment for key, moment in moments.items() if moment is not None}
 
 
 def _by_node(parts: Mapping[str, Amounts]) -> dict[str, dict[str, int]]:

@@ -59,6 +59,7 @@ class Job:
     `protected`: why it may never be a victim, in words (`preemptable` is then false).
     `blocked`: why it cannot start whatever room there is, in words ("it is held by its user"); pending only.
     `how`: how it gives way when it must. `promised`: room that is being made for it already; pending only.
+    `stopped_at`: when it was last stopped to make room; pending only.
     """
 
     id: str
@@ -78,6 +79,7 @@ class Job:
     predicted_end: int | None = None
     how: How = How.REQUEUE
     promised: Mapping[str, Amounts] = field(default_factory=dict)
+    stopped_at: int | None = None
 
     @property
     def run(self) -> RunKey:

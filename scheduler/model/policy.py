@@ -29,6 +29,15 @@ class OverQuota(StrEnum):
     REJECT = "reject"
 
 
+class KeywordDenied(StrEnum):
+    """What becomes of a submission with a level keyword that its user may not use."""
+
+    DEMOTE = "demote"
+    """It is accepted; the keyword counts for nothing."""
+    REFUSE = "refuse"
+    """It is refused at submission where the job_submit plugin is installed, else demoted."""
+
+
 class Enforcement(StrEnum):
     """How far a partition's plans go (contract B)."""
 
@@ -43,11 +52,13 @@ class LevelRule:
 
     `min_score`: the smallest score that gives this level (None: by keyword, pattern or override only).
     `keyword`: a job named `<keyword>_...` has this task level (¶197, ¶199).
+    `keyword_users`: who may use the keyword, as shell-style patterns of user names; empty = everybody.
     """
 
     name: str
     min_score: float | None = None
     keyword: str | None = None
+    keyword_users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class PartitionPolicy:
-    """All rules of one partition. `bands` are lists of level indexes, highest band first (spec 2.3)."""
+    """All rules of one partition. `bands` are lists of level indexes, highest band first (spec 2.3).
+
+    Limits: `exempt_s`: how long a job runs before it may be stopped. `min_wait_s`: how long a job waits before
+    others are stopped for it. `cool_down_s`: how long after it was stopped nobody is stopped for a job.
+    `max_stops_per_hour`, `max_stops_per_user_hour`: stops within an hour, in all and of one user's jobs (None: any
+    number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
+    """
 
     name: str
     mode: Mode = Mode.USER_THEN_TASK
@@ -92,6 +109,15 @@ class PartitionPolicy:
     start_deadline_s: int = 120
     max_preemptions_per_job: int = 3
     cancel_if_not_requeueable: bool = False
+    min_wait_s: int = 0
+    cool_down_s: int = 300
+    max_stops_per_hour: int | None = None
+    max_stops_per_user_hour: int | None = None
+    protected_jobs: tuple[str, ...] = ()
+    protected_users: tuple[str, ...] = ()
+    protected_accounts: tuple[str, ...] = ()
+    protected_qos: tuple[str, ...] = ()
+    keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
 
     def level_index(self, name: str) -> int | None:
         """The rank of the level called `name`, or None when there is no such level."""

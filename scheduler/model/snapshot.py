@@ -13,6 +13,9 @@ class PartitionRules:
     """The part of a partition's policy that the planner needs.
 
     `quotas` maps a task level to how many jobs each user may have running at it; `level_names` is for people.
+    `paused`: why nobody may be stopped just now, in words ("dave paused the partition"). `stopped` and
+    `stopped_by_user`: how many jobs, in all and of each user, were stopped within the last hour; they count against
+    `max_stops_per_hour` and `max_stops_per_user_hour` (None: any number).
     """
 
     name: str
@@ -23,6 +26,13 @@ class PartitionRules:
     quotas: Mapping[int, int] = field(default_factory=dict)
     over_quota: OverQuota = OverQuota.LOWEST
     level_names: tuple[str, ...] = ()
+    paused: str = ""
+    min_wait_s: int = 0
+    cool_down_s: int = 0
+    max_stops_per_hour: int | None = None
+    max_stops_per_user_hour: int | None = None
+    stopped: int = 0
+    stopped_by_user: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,10 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         quotas={ranks[level]: count for level, count in policy.quotas.items()},
         over_quota=policy.over_quota,
         level_names=tuple(rule.name for rule in policy.levels),
+        min_wait_s=policy.min_wait_s,
+        cool_down_s=policy.cool_down_s,
+        max_stops_per_hour=policy.max_stops_per_hour,
+        max_stops_per_user_hour=policy.max_stops_per_user_hour,
     )
 
 

@@ -70,7 +70,18 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
 def test_writing_what_was_read_gives_the_same_document() -> None:
     again = encode_config(decode_config(CONFIG))
     assert again["projects"] == CONFIG["projects"]
-    assert again["partitions"][0] == PARTITION | {"start_deadline_s": 120}
+    assert again["partitions"][0] == PARTITION | {
+        "start_deadline_s": 120,
+        "min_wait_s": 0,
+        "cool_down_s": 300,
+        "max_stops_per_hour": None,
+        "max_stops_per_user_hour": None,
+        "protected_jobs": [],
+        "protected_users": [],
+        "protected_accounts": [],
+        "protected_qos": [],
+        "keyword_denied": "demote",
+    }
 
 
 def test_only_names_are_needed() -> None:

@@ -36,6 +36,7 @@ def test_rules_come_from_the_policy_with_quotas_by_rank() -> None:
         exempt_s=60,
         quotas={"P2": 5, "P0": 1},
         over_quota=OverQuota.HOLD,
+        cool_down_s=0,
     )
     assert rules_of(rules) == PartitionRules(
         "x",

@@ -1,0 +1,1 @@
+"""Telling people by e-mail and webhook, in batches; off unless the settings switch it on."""

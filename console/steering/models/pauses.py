@@ -1,0 +1,19 @@
+"""The switch that stops all stopping."""
+
+from django.db import models
+
+
+class Pause(models.Model):
+    """While it is there, nobody is stopped in a partition, or (an empty partition) anywhere on the cluster."""
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="pauses")
+    partition = models.CharField(max_length=64, blank=True)
+    since = models.DateTimeField()
+    by = models.CharField(max_length=150)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "partition"], name="steering_pause_unique")]
+
+    def __str__(self) -> str:
+        return f"pause of {self.partition or 'everything'}"

@@ -1,0 +1,105 @@
+"""Plans: making room for one job, from the decision to the proof that it runs."""
+
+from typing import Any
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from console.steering.models.cycles import Cycle, StoredSnapshot
+
+
+class PlanState(models.TextChoices):
+    """A plan's life; the allowed moves are in `console.steering.states`."""
+
+    PROPOSED = "proposed", _("Proposed")
+    APPROVED = "approved", _("Approved")
+    EXECUTING = "executing", _("Running")
+    VERIFIED = "verified", _("Done")
+    REJECTED = "rejected", _("Rejected")
+    EXPIRED = "expired", _("Expired")
+    UNDONE = "undone", _("Undone")
+    FAILED = "failed", _("Failed")
+    SUPERSEDED = "superseded", _("Superseded")
+
+
+OPEN_STATES = (PlanState.PROPOSED, PlanState.APPROVED, PlanState.EXECUTING)
+
+
+class PlanKind(models.TextChoices):
+    """What a plan is for: making room, or holding a job whose user is over quota."""
+
+    PREEMPT = "preempt", _("Make room")
+    QUOTA = "quota", _("Hold over quota")
+
+
+class Plan(models.Model):
+    """Making room for one job (the beneficiary), from the decision to the proof that it runs.
+
+    `snapshot` is the decision's whole input (contract A), so that it can be decided again.
+    `placement` maps node to amounts: the room set aside. `victims` lists, for people, `{job, name, user, how, start,
+    restarts, user_level, task_level, resources, amounts, ran_s}` of each. `passed_over`: `{job, reason}` of the running
+    jobs that were looked at and left alone. `alternatives`: for who has to approve it. `undo_reason`: set when the
+    plan is being taken back.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="plans")
+    partition = models.CharField(max_length=64)
+    kind = models.CharField(max_length=10, choices=PlanKind.choices, default=PlanKind.PREEMPT)
+    state = models.CharField(max_length=12, choices=PlanState.choices, default=PlanState.PROPOSED)
+    enforcement = models.CharField(max_length=10)
+    mode = models.CharField(max_length=20)
+    job_id = models.CharField(max_length=40)
+    job_restarts = models.PositiveIntegerField(default=0)
+    job_name = models.TextField()
+    user = models.CharField(max_length=64)
+    reason = models.CharField(max_length=40)
+    explain = models.TextField()
+    placement = models.JSONField(default=dict)
+    victims = models.JSONField(default=list)
+    passed_over = models.JSONField(default=list)
+    alternatives = models.JSONField(default=list)
+    priority = models.BigIntegerField(default=0)
+    """The place in Slurm's line that the beneficiary gets."""
+    stored_snapshot = models.ForeignKey(
+        StoredSnapshot, null=True, on_delete=models.PROTECT, related_name="plans"
+    )
+    cycle = models.ForeignKey(Cycle, on_delete=models.PROTECT, related_name="plans")
+    policy_revision = models.PositiveIntegerField(null=True)
+    created_at = models.DateTimeField()
+    deadline = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    """When the beneficiary was seen running."""
+    ended_at = models.DateTimeField(null=True)
+    outcome = models.TextField(blank=True)
+    """How it ended, in words."""
+    undo_reason = models.TextField(blank=True)
+    decided_by = models.CharField(max_length=150, blank=True)
+    """Who approved or rejected it, where the partition asks for that."""
+    decided_at = models.DateTimeField(null=True)
+    decision_reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "partition"],
+                condition=models.Q(state__in=OPEN_STATES),
+                name="steering_one_open_plan_per_job",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=PlanState.values), name="steering_plan_state_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "state"]),
+            models.Index(fields=["cluster", "partition", "-id"]),
+            models.Index(fields=["cluster", "job_id"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"plan {self.pk}"
+
+    @property
+    def snapshot(self) -> dict[str, Any]:
+        """The decision's input as contract A has it; empty when none was kept (quota plans)."""
+        return self.stored_snapshot.document if self.stored_snapshot else {}

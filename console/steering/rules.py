@@ -1,0 +1,33 @@
+"""Who may decide on plans and pull the switch."""
+
+from typing import Any
+
+import rules
+
+from console.accounts.permissions import Permission
+from console.accounts.rules import is_administrator, is_signed_in
+from console.partitions.selectors import administered_partitions, visible_partitions
+from console.steering.models import Plan
+
+
+@rules.predicate
+def administers_its_partition(user: Any, plan: Plan | None) -> bool:
+    """Is named administrator of the plan's partition; without a plan: of any."""
+    own = administered_partitions(user)
+    if plan is None:
+        return bool(own)
+    row = visible_partitions(user).filter(cluster=plan.cluster_id, name=plan.partition).first()
+    return row is not None and row.pk in own
+
+
+@rules.predicate
+def administers_this(user: Any, partition: Any) -> bool:
+    """Is named administrator of the partition; without one: of any."""
+    own = administered_partitions(user)
+    return bool(own) if partition is None else partition.pk in own
+
+
+rules.add_perm(Permission.PLAN_DECIDE, is_administrator | administers_its_partition)
+rules.add_perm(Permission.PAUSE_PARTITION, is_administrator | administers_this)
+rules.add_perm(Permission.PAUSE_ALL, is_administrator)
+rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in)
