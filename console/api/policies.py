@@ -19,7 +19,13 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
 from scheduler.contracts.config import decode_policy
-from scheduler.model.policy import Enforcement, Mode, OverQuota, VictimOrder
+from scheduler.model.policy import Enforcement, KeywordDenied, Mode, OverQuota, VictimOrder
+
+
+class PatternsField(serializers.ListField):
+    """Shell-style patterns, each once."""
+
+    child = serializers.CharField()
 
 
 class LevelSerializer(serializers.Serializer):
@@ -28,6 +34,9 @@ class LevelSerializer(serializers.Serializer):
     name = serializers.CharField()
     min_score = serializers.FloatField(required=False, allow_null=True)
     keyword = serializers.CharField(required=False, allow_null=True)
+    keyword_users = PatternsField(
+        required=False, help_text="Users who may use the keyword, shell style; none: everybody."
+    )
 
 
 class PolicyDocumentSerializer(serializers.Serializer):
@@ -61,6 +70,23 @@ class PolicyDocumentSerializer(serializers.Serializer):
     start_deadline_s = serializers.IntegerField(required=False)
     max_preemptions_per_job = serializers.IntegerField(required=False)
     cancel_if_not_requeueable = serializers.BooleanField(required=False)
+    min_wait_s = serializers.IntegerField(
+        required=False, help_text="How long a job waits before others are stopped for it."
+    )
+    cool_down_s = serializers.IntegerField(
+        required=False, help_text="How long nobody is stopped for a job that was itself stopped."
+    )
+    max_stops_per_hour = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Stops within an hour; null: any number."
+    )
+    max_stops_per_user_hour = serializers.IntegerField(
+        required=False, allow_null=True, help_text="The same of each user's jobs; null: any number."
+    )
+    protected_jobs = PatternsField(required=False, help_text="Ids or names of jobs that are never stopped.")
+    protected_users = PatternsField(required=False, help_text="Users whose jobs are never stopped.")
+    protected_accounts = PatternsField(required=False, help_text="Accounts whose jobs are never stopped.")
+    protected_qos = PatternsField(required=False, help_text="QOS whose jobs are never stopped.")
+    keyword_denied = serializers.ChoiceField(choices=[k.value for k in KeywordDenied], required=False)
 
 
 @extend_schema_field(PolicyDocumentSerializer)
