@@ -4,8 +4,9 @@
    else the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one
    whose code and an underscore begin its name (the longest code); else the user's only or best project.
 2. The user's level: an override of the partition, else the project's score through the thresholds.
-3. The task's level: an override, else a level's keyword that begins the job's name, else a pattern of the
-   project (its own level, or an importance that multiplies the score), else the score with importance 1.
+3. The task's level: an override, else a level's keyword that begins the job's name and is its user's to use,
+   else a pattern of the project (its own level, or an importance that multiplies the score), else the score
+   with importance 1.
 4. Nothing of that: unconfigured, below every level (¶70).
 
 Where several patterns fit, the longest wins, then the alphabetically first.
@@ -56,6 +57,19 @@ class _Known:
     tasks: tuple[tuple[_Glob, TaskPattern], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Keyword:
+    """A level's keyword and who may use it; without patterns everybody."""
+
+    word: str
+    rank: int
+    users: tuple[_Glob, ...]
+
+    def is_for(self, user: str) -> bool:
+        """Whether the user may use it."""
+        return not self.users or any(glob.regex.match(user) for glob in self.users)
+
+
 @dataclass(slots=True)
 class Deriver:
     """Derives the levels of many jobs of one partition: compiles once, answers equal questions once."""
@@ -65,7 +79,7 @@ class Deriver:
     _by_user: dict[str, list[_Known]] = field(init=False)
     _user_overrides: list[tuple[_Glob, str]] = field(init=False)
     _task_overrides: list[tuple[_Glob, str]] = field(init=False)
-    _keywords: list[tuple[str, int]] = field(init=False)
+    _keywords: list[_Keyword] = field(init=False)
     _answers: dict[tuple[str, str, str, str, str], Standing] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -78,10 +92,12 @@ class Deriver:
             theirs.sort(key=lambda known: (-known.score, known.project.code))
         self._user_overrides = _globs(self.policy.user_overrides)
         self._task_overrides = _globs(self.policy.task_overrides)
-        keywords = ((rule.keyword, rank) for rank, rule in enumerate(self.policy.levels))
-        self._keywords = sorted(
-            ((word, rank) for word, rank in keywords if word), key=lambda pair: -len(pair[0])
+        keywords = (
+            _Keyword(rule.keyword, rank, _compiled(rule.keyword_users))
+            for rank, rule in enumerate(self.policy.levels)
+            if rule.keyword
         )
+        self._keywords = sorted(keywords, key=lambda keyword: -len(keyword.word))
 
     def derive(self, job: ObservedJob) -> Standing:
         """The standing of one job."""
@@ -94,7 +110,7 @@ class Deriver:
     def _derive(self, job: ObservedJob) -> Standing:
         known = _project_of(job, self._by_user.get(job.user, ()))
         user_level, user_origin = self._user(job.user, known)
-        level, origin, importance = self._task(job.name, known)
+        level, origin, importance = self._task(job.name, job.user, known)
         if known is None:
             return Standing("", None, None, user_level, level, user_origin, origin)
         project = known.project
@@ -107,7 +123,7 @@ class Deriver:
             return override, "override by the partition"
         return (None, _NOTHING) if known is None else self._by_score(known, None)
 
-    def _task(self, name: str, known: _Known | None) -> tuple[Level, str, float]:
+    def _task(self, name: str, user: str, known: _Known | None) -> tuple[Level, str, float]:
         """Level, origin and the importance that counts for the score."""
         pattern = (
             next((task for glob, task in known.tasks if glob.regex.match(name)), None) if known else None
@@ -116,17 +132,25 @@ class Deriver:
         override = self._override(self._task_overrides, name)
         if override is not None:
             return override, "override by the partition", importance
-        for word, rank in self._keywords:
-            if begins_with_keyword(name, word):
-                return rank, f"keyword {word}", importance
+        denied = ""
+        for keyword in self._keywords:
+            if not begins_with_keyword(name, keyword.word):
+                continue
+            if keyword.is_for(user):
+                return keyword.rank, f"{denied}keyword {keyword.word}", importance
+            denied += f"keyword {keyword.word} is not {user}'s to use; "
+        level, origin = self._without_keyword(known, pattern)
+        return level, denied + origin, importance
+
+    def _without_keyword(self, known: _Known | None, pattern: TaskPattern | None) -> tuple[Level, str]:
+        """What is left when neither an override nor a keyword says the task's level."""
         if known is None:
-            return None, _NOTHING, importance
+            return None, _NOTHING
         if pattern and pattern.level is not None:
             level = self.policy.level_index(pattern.level)
             if level is not None:
-                return level, f"pattern {pattern.pattern} of {known.project.code}", importance
-        level, origin = self._by_score(known, pattern)
-        return level, origin, importance
+                return level, f"pattern {pattern.pattern} of {known.project.code}"
+        return self._by_score(known, pattern)
 
     def _override(self, overrides: Iterable[tuple[_Glob, str]], name: str) -> Level:
         for glob, level in overrides:
@@ -159,16 +183,17 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
 
 def _known(project: Project) -> _Known:
     by_pattern = {task.pattern: task for task in project.tasks}
-    tasks = tuple(
-        (_Glob(text, re.compile(translate(text))), by_pattern[text]) for text in _specific_first(by_pattern)
-    )
+    globs = _compiled(_specific_first(by_pattern))
+    tasks = tuple((glob, by_pattern[glob.text]) for glob in globs)
     return _Known(project, user_score(project.size, project.grade, project.urgency), tasks)
 
 
+def _compiled(patterns: Iterable[str]) -> tuple[_Glob, ...]:
+    return tuple(_Glob(text, re.compile(translate(text))) for text in patterns)
+
+
 def _globs(overrides: Mapping[str, str]) -> list[tuple[_Glob, str]]:
-    return [
-        (_Glob(text, re.compile(translate(text))), overrides[text]) for text in _specific_first(overrides)
-    ]
+    return [(glob, overrides[glob.text]) for glob in _compiled(_specific_first(overrides))]
 
 
 def _specific_first(patterns: Iterable[str]) -> list[str]:

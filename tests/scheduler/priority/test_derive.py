@@ -1,5 +1,6 @@
 """Which project a job belongs to, and the levels that come of it (spec 1.2)."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -184,6 +185,67 @@ def test_of_two_keywords_the_longer_one_counts() -> None:
     rules = PartitionPolicy("x", levels=(LevelRule("A", keyword="p"), LevelRule("B", keyword="p-slow")))
     assert standing(observed(name="p-slow_train"), rules=rules).task_level == 1
     assert standing(observed(name="p-fast"), rules=rules).task_level == 0
+
+
+class TestWhoMayUseAKeyword:
+    """A keyword that is not its user's counts for nothing, with or without the job_submit plugin."""
+
+    RULES = PartitionPolicy(
+        "x",
+        levels=(
+            LevelRule("P0", 60, "p0", keyword_users=("bob", "carol-*", "[!a]?")),
+            LevelRule("P1", 20, "p1"),
+            LevelRule("P2", 5, "p", keyword_users=("*",)),
+        ),
+    )
+
+    @pytest.mark.parametrize(
+        ("user", "level"),
+        [
+            ("bob", 0),
+            ("carol-7", 0),
+            ("bo", 0),
+            ("an", None),
+            ("carol", None),
+            ("bobby", None),
+            ("BOB", None),
+        ],
+    )
+    def test_the_patterns_say_who(self, user: str, level: int | None) -> None:
+        assert standing(observed(user=user, name="p0_eval"), rules=self.RULES).task_level == level
+
+    def test_without_patterns_it_is_everybodys(self) -> None:
+        assert standing(observed(user="ann", name="p1_eval"), rules=self.RULES).task_level == 1
+
+    def test_the_reason_says_whose_it_is_not_and_what_counts_instead(self) -> None:
+        found = standing(observed(user="ann", name="p0_eval"), rules=self.RULES)
+        assert found.task_origin == "keyword p0 is not ann's to use; nothing configured"
+        found = standing(observed(user="ann", name="p0_eval"), ALPHA, rules=self.RULES)
+        assert (found.task_level, found.task_origin) == (
+            0,
+            "keyword p0 is not ann's to use; alpha: 40 ÷ 1 × 3 = 120 → P0",
+        )
+        named = project("tiny", size=1, tasks=(TaskPattern("p0_*", level="P1"),))
+        found = standing(observed(user="ann", name="p0_eval"), named, rules=self.RULES)
+        assert (found.task_level, found.task_origin) == (
+            1,
+            "keyword p0 is not ann's to use; pattern p0_* of tiny",
+        )
+
+    def test_a_shorter_keyword_that_fits_too_is_tried_next(self) -> None:
+        levels = (LevelRule("A", keyword="p-top", keyword_users=("bob",)), LevelRule("B", keyword="p"))
+        found = standing(observed(user="ann", name="p-top_x"), rules=PartitionPolicy("x", levels=levels))
+        assert (found.task_level, found.task_origin) == (1, "keyword p-top is not ann's to use; keyword p")
+
+    def test_an_override_still_has_the_last_word(self) -> None:
+        rules = replace(self.RULES, task_overrides={"p0_release": "P0"})
+        found = standing(observed(user="ann", name="p0_release"), rules=rules)
+        assert (found.task_level, found.task_origin) == (0, "override by the partition")
+
+    def test_two_users_of_one_name_do_not_share_an_answer(self) -> None:
+        deriver = Deriver(self.RULES, [])
+        assert deriver.derive(observed("1", user="bob", name="p0_x")).task_level == 0
+        assert deriver.derive(observed("2", user="ann", name="p0_x")).task_level is None
 
 
 def test_hostile_names_are_only_names() -> None:
