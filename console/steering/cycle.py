@@ -24,6 +24,7 @@ from console.steering.deciding import Verdicts, decide_all
 from console.steering.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.intending import intend
 from console.steering.journal import tell_cluster
+from console.steering.metering import count
 from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
 from console.steering.new_plans import NewPlans
@@ -67,15 +68,17 @@ def run_cycle(cluster: Cluster) -> Report | None:
         reached("cycle.leased")
         cluster.refresh_from_db()
         report = Report(number=cluster.cycle + 1)
+        structlog.contextvars.bind_contextvars(cluster=cluster.name, cycle=report.number)
         adapter = connect(cluster)
         with report.phase("observe"):
             observation = _observe(cluster, adapter, report)
         reached("cycle.observed")
-        if observation is None:
-            return report
-        _steer(cluster, Acting(adapter, observation, lease), report)
+        if observation is not None:
+            _steer(cluster, Acting(adapter, observation, lease), report)
+        count(cluster, report)
         return report
     finally:
+        structlog.contextvars.unbind_contextvars("cluster", "cycle")
         lease.release()
 
 
@@ -104,7 +107,7 @@ def _degrade(cluster: Cluster, fault: str, report: Report) -> None:
         note_cycle(cluster, fault=fault, changed=False)
         if not was:
             tell_cluster(cluster, "cluster.degraded", fault)
-    log.warning("cluster cannot be observed", cluster=cluster.name, cycle=report.number, fault=fault)
+    log.warning("cluster cannot be observed", fault=fault)
 
 
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:

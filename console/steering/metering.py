@@ -1,0 +1,159 @@
+"""What the metrics count as it happens: one row per cluster, written once at the end of each cycle.
+
+Everything else that `/metrics` shows is read from the tables at the time of asking. Counted here is what they do not
+tell cheaply, or not for ever: how long the phases took, how long beneficiaries waited, what work the stops destroyed
+and what checkpoints kept. `CycleMeter.phases` has the phases by name, and beside them `START`, `WORK` and `COUNTED`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from console.cluster.models import Cluster, Job
+from console.steering.models import (
+    STOP_KINDS,
+    ActionState,
+    Checkpoint,
+    CycleMeter,
+    Plan,
+    PlanKind,
+    PlannedAction,
+)
+
+START = "submit to start"
+"""Per partition: a histogram of seconds from a beneficiary's submission to its start, by the cluster's own clock."""
+WORK = "work"
+"""Per partition: `lost` and `saved`, each resource in its unit times seconds."""
+COUNTED = "counted"
+"""Which plans and stops are in already, of plans that are still open: a cycle that died is counted by the next."""
+
+PHASES = ("observe", "verify", "decide", "record", "act")
+PHASE_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+START_BUCKETS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
+RESOURCES = ("cpu", "gpu")
+
+Histogram = dict[str, Any]
+
+
+class Told(Protocol):
+    """The part of a cycle's report that is counted."""
+
+    fault: str
+    phases: dict[str, float]
+    open_before: list[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A stop that was seen to have worked, with what its victim held."""
+
+    partition: str
+    amounts: Mapping[str, int]
+    ran_s: float
+    kept_s: float
+    """Seconds of it that an acknowledged checkpoint kept."""
+
+
+def count(cluster: Cluster, report: Told) -> None:
+    """Add a cycle to its cluster's meter. The caller holds the cluster's lease, so nobody else writes the row."""
+    meter, _ = CycleMeter.objects.get_or_create(cluster=cluster)
+    for phase, seconds in report.phases.items():
+        meter.phases[phase] = observe(meter.phases.get(phase), seconds, PHASE_BUCKETS)
+    if report.fault:
+        meter.degraded += 1
+    else:
+        _count_plans(meter, [pk for pk, _ in report.open_before])
+    meter.save(update_fields=["phases", "degraded"])
+
+
+def observe(histogram: Histogram | None, value: float, buckets: Sequence[float]) -> Histogram:
+    """The histogram with one more value. Buckets are cumulative, as Prometheus wants them."""
+    before = histogram or {}
+    known = before.get("buckets", {})
+    return {
+        "count": before.get("count", 0) + 1,
+        "seconds": round(before.get("seconds", 0.0) + value, 6),
+        "buckets": {f"{edge:g}": known.get(f"{edge:g}", 0) + (value <= edge) for edge in buckets},
+    }
+
+
+def _count_plans(meter: CycleMeter, plan_ids: Sequence[int]) -> None:
+    """Starts and stops of the plans that were open when the cycle began, each once."""
+    if not plan_ids:
+        meter.phases.pop(COUNTED, None)
+        return
+    counted = meter.phases.get(COUNTED, {})
+    started = _started(plan_ids)
+    for plan in started:
+        if plan.pk not in counted.get("starts", []):
+            _count_start(meter.phases.setdefault(START, {}), plan)
+    stops = _stopped(plan_ids)
+    fresh = [stop for stop in stops if stop.pk not in counted.get("stops", [])]
+    for stop in _stops(fresh):
+        _count_work(meter.phases.setdefault(WORK, {}), stop)
+    meter.phases[COUNTED] = {"starts": [p.pk for p in started], "stops": [s.pk for s in stops]}
+
+
+def _started(plan_ids: Sequence[int]) -> list[Plan]:
+    rows = Plan.objects.filter(pk__in=plan_ids, kind=PlanKind.PREEMPT, started_at__isnull=False)
+    return list(rows.defer("victims", "placement", "passed_over", "alternatives"))
+
+
+def _count_start(starts: dict[str, Histogram], plan: Plan) -> None:
+    job = (
+        Job.objects.filter(cluster=plan.cluster_id, job_id=plan.job_id, partition=plan.partition)
+        .values_list("submit", "start")
+        .first()
+    )
+    if job is not None and job[1]:
+        waited = max(0, job[1] - job[0])
+        starts[plan.partition] = observe(starts.get(plan.partition), waited, START_BUCKETS)
+
+
+def _stopped(plan_ids: Sequence[int]) -> list[PlannedAction]:
+    rows = PlannedAction.objects.filter(
+        plan__in=plan_ids, kind__in=STOP_KINDS, state=ActionState.VERIFIED, issued_at__isnull=False
+    )
+    return list(rows.select_related("plan"))
+
+
+def _stops(actions: Iterable[PlannedAction]) -> list[Stop]:
+    actions = list(actions)
+    if not actions:
+        return []
+    kept = {
+        (row.job_id, row.run_start, row.run_restarts): row.acknowledged_at
+        for row in Checkpoint.objects.filter(
+            plan__in={action.plan_id for action in actions}, acknowledged_at__isnull=False
+        )
+    }
+    found = (_stop(action, kept.get(_run(action))) for action in actions)
+    return [stop for stop in found if stop is not None]
+
+
+def _run(action: PlannedAction) -> tuple[str, int, int]:
+    return action.job_id, action.run_start, action.run_restarts
+
+
+def _stop(action: PlannedAction, acknowledged: datetime | None) -> Stop | None:
+    """Only differences of one clock are taken: the cluster's up to the plan, ours from then on."""
+    plan = action.plan
+    victim = next((v for v in plan.victims if (v["job"], v["start"], v["restarts"]) == _run(action)), None)
+    if victim is None or action.issued_at is None:
+        return None
+    since_plan = max(0.0, (action.issued_at - plan.created_at).total_seconds())
+    ran = victim["ran_s"] + since_plan
+    kept = 0.0
+    if acknowledged is not None:
+        kept = victim["ran_s"] + min(since_plan, max(0.0, (acknowledged - plan.created_at).total_seconds()))
+    return Stop(plan.partition, victim.get("amounts", {}), ran, kept)
+
+
+def _count_work(work: dict[str, dict[str, dict[str, float]]], stop: Stop) -> None:
+    sums = work.setdefault(stop.partition, {"lost": {}, "saved": {}})
+    for resource in RESOURCES:
+        amount = stop.amounts.get(resource, 0)
+        if amount:
+            for name, seconds in (("lost", stop.ran_s - stop.kept_s), ("saved", stop.kept_s)):
+                sums[name][resource] = round(sums[name].get(resource, 0.0) + amount * seconds, 3)
