@@ -213,7 +213,7 @@ GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
 
 # The schedule is fixed and kept in memory: each tick is idempotent, so nothing is lost with it. A tick that waited
 # longer than two cycles is dropped; the next one does its work.
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "console.launch.timer:Timer"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "steer": {
         "task": "steering.steer",

@@ -5,6 +5,8 @@ from pathlib import Path
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from console.core import points
+
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 env = environ.Env()
 
@@ -36,3 +38,9 @@ def number(name: str, default: float, minimum: float) -> float:
     if not value >= minimum:
         raise ImproperlyConfigured(f"{name} is {raw}; it must be at least {minimum}.")
     return value
+
+
+def refuse_faults() -> None:
+    """A process that would kill itself is only ever wanted by the tests, under their own settings."""
+    if points.FAULT in env.ENVIRON:
+        raise ImproperlyConfigured(f"{points.FAULT} is set; it is for tests only. Unset it.")

@@ -4,7 +4,9 @@ import secrets
 
 from console.settings.base import *  # noqa: F403
 from console.settings.base import HOME
-from console.settings.env import env
+from console.settings.env import env, refuse_faults
+
+refuse_faults()
 
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]

@@ -2,7 +2,9 @@
 
 from console.settings.base import *  # noqa: F403
 from console.settings.base import REST_FRAMEWORK as API
-from console.settings.env import env
+from console.settings.env import env, refuse_faults
+
+refuse_faults()
 
 DEBUG = False
 SECRET_KEY = env.str("SECRET_KEY")

@@ -9,6 +9,7 @@ if "GIVEWAY_HOME" not in os.environ:
     os.environ["GIVEWAY_HOME"] = tempfile.mkdtemp(prefix="giveway-test-")
     atexit.register(shutil.rmtree, os.environ["GIVEWAY_HOME"], ignore_errors=True)
 
+from console.core import points
 from console.settings.base import *  # noqa: F403
 
 DEBUG = False
@@ -18,3 +19,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False
+
+if points.FAULT in os.environ or points.LOG in os.environ:
+    # A process of the fault harness (tests/faults): it dies at a named point.
+    points.arm(os.environ.get(points.FAULT, ""), os.environ.get(points.LOG, ""))

@@ -56,6 +56,7 @@ class Acting:
 def act(plans: Sequence[Plan], acting: Acting) -> int:
     """Carry out every action that is due; returns how many were issued."""
     begin([plan for plan in plans if plan.state == PlanState.APPROVED])
+    reached("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
     issued = 0
     for kind in STAGES:
@@ -150,6 +151,7 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     if not claimed:
         return 0
     reached(f"act.{kind}.claimed")
+    acting.lease.check()
     outcomes = acting.adapter.apply([_command(action) for action in claimed])
     reached(f"act.{kind}.applied")
     with transaction.atomic():

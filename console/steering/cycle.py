@@ -71,18 +71,26 @@ def run_cycle(cluster: Cluster) -> Report | None:
         structlog.contextvars.bind_contextvars(cluster=cluster.name, cycle=report.number)
         adapter = connect(cluster)
         with report.phase("observe"):
-            observation = _observe(cluster, adapter, report)
+            observation = _observe(cluster, adapter, lease, report)
         reached("cycle.observed")
         if observation is not None:
             _steer(cluster, Acting(adapter, observation, lease), report)
         count(cluster, report)
+        reached("cycle.closed")
+    except leases.LeaseLostError as error:
+        # Not a defect: this process stood still, and another one goes on with what is written down.
+        log.warning("cycle given up", reason=str(error))
+        return None
+    else:
         return report
     finally:
         structlog.contextvars.unbind_contextvars("cluster", "cycle")
         lease.release()
 
 
-def _observe(cluster: Cluster, adapter: ClusterPort, report: Report) -> Observation | None:
+def _observe(
+    cluster: Cluster, adapter: ClusterPort, lease: leases.Lease, report: Report
+) -> Observation | None:
     """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
     try:
         if not cluster.software:
@@ -92,21 +100,24 @@ def _observe(cluster: Cluster, adapter: ClusterPort, report: Report) -> Observat
             )
         observation = adapter.observe()
     except ClusterUnavailableError as error:
-        _degrade(cluster, str(error), report)
+        _degrade(cluster, str(error), lease, report)
         return None
     if observation.degraded:
-        _degrade(cluster, "; ".join(observation.faults[:5]), report)
+        _degrade(cluster, "; ".join(observation.faults[:5]), lease, report)
         return None
     return observation
 
 
-def _degrade(cluster: Cluster, fault: str, report: Report) -> None:
+def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) -> None:
     report.fault = fault
     with transaction.atomic():
+        lease.renew()
         was = cluster.fault
         note_cycle(cluster, fault=fault, changed=False)
         if not was:
             tell_cluster(cluster, "cluster.degraded", fault)
+        reached("cycle.degrading")
+    reached("cycle.degraded")
     log.warning("cluster cannot be observed", fault=fault)
 
 
@@ -186,10 +197,17 @@ class KeptCycle:
     def row(self) -> Cycle:
         """The row, made at first use."""
         if self._row is None:
+            self._close_those_that_died()
             self._row = Cycle.objects.create(
                 cluster=self._cluster, number=self._number, started_at=self._started_at
             )
         return self._row
+
+    def _close_those_that_died(self) -> None:
+        """Whoever holds the lease knows that no other cycle is under way."""
+        Cycle.objects.filter(cluster=self._cluster, outcome=CycleOutcome.RUNNING).update(
+            finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail="It did not come to its end."
+        )
 
     def close(self, report: Report) -> None:
         """Say how it ended, if it is kept."""
