@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Protocol
 
+from django.db import transaction
 from django.db.models import F
 
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
@@ -153,6 +154,16 @@ def note_cycle(cluster: Cluster, *, fault: str, changed: bool) -> None:
         values["version"] = F("version") + 1
     Cluster.objects.filter(pk=cluster.pk).update(**values)
     cluster.refresh_from_db()
+
+
+def show_change(cluster: Cluster) -> None:
+    """Have open pages look again, once the caller's transaction is over: they poll by the cluster's version.
+
+    Not inside it: a cycle locks the audit log and this row in another order.
+    """
+    transaction.on_commit(
+        lambda: Cluster.objects.filter(pk=cluster.pk).update(version=F("version") + 1), robust=True
+    )
 
 
 def forget_ended_jobs(older_than: timedelta) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from console.steering.facts import Facts, PartitionFacts
+from console.steering.rejections import heed
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, Plan
@@ -44,14 +45,20 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
         snapshot = replace(
             built.snapshot,
             jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)),
-            partition=replace(built.snapshot.partition, paused=partition.paused),
+            partition=replace(built.snapshot.partition, paused=_paused(partition)),
         )
         snapshot = overlay(snapshot, outstanding)
-        plan = decide(snapshot)
-        outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)
         jobs = {job.id: job for job in snapshot.jobs}
+        plan = decide(snapshot)
+        plan = replace(plan, decisions=heed(plan.decisions, name, jobs, facts.rejections))
+        outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)
         verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, jobs))
     return verdicts
+
+
+def _paused(facts: PartitionFacts) -> str:
+    """A pause holds nothing back in shadow, where nobody is stopped anyway: the tally goes on."""
+    return "" if facts.policy.enforcement == Enforcement.SHADOW else facts.paused
 
 
 def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:

@@ -21,6 +21,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
+from console.steering.rejections import Rejections, recent_rejections
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project
@@ -59,6 +60,7 @@ class Facts:
     quota_held: frozenset[str] = frozenset()
     refused: frozenset[RunKey] = frozenset()
     backed_off: Mapping[str, str] = field(default_factory=dict)
+    rejections: Rejections = field(default_factory=dict)
 
 
 def run_of(action: PlannedAction) -> RunKey:
@@ -108,6 +110,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         quota_held=_quota_held(plans),
         refused=_refused(cluster),
         backed_off=_backed_off(cluster),
+        rejections=recent_rejections(cluster),
     )
 
 

@@ -19,6 +19,7 @@ class Reason(StrEnum):
     OVER_QUOTA_HELD = "over_quota_held"
     OVER_QUOTA_REJECTED = "over_quota_rejected"
     PLAN_RUNNING = "plan_running"
+    PLAN_REJECTED = "plan_rejected"
     # Why a running job was passed over
     EQUAL_OR_HIGHER = "equal_or_higher"
     SAME_BAND = "same_band"
@@ -44,6 +45,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.OVER_QUOTA_HELD: "Its user is over quota; it is held until a job of the same level ends.",
     Reason.OVER_QUOTA_REJECTED: "Its user is over quota; the partition refuses such jobs.",
     Reason.PLAN_RUNNING: "Room is being made for it.",
+    Reason.PLAN_REJECTED: "An administrator rejected the plan that would have made room for it.",
     Reason.EQUAL_OR_HIGHER: "Equal or higher rank.",
     Reason.SAME_BAND: "Same band.",
     Reason.PROTECTED: "Protected.",

@@ -1,0 +1,74 @@
+"""Heeding a person's no: a plan that was rejected is not proposed again at once.
+
+The planner knows nothing of it: it says every cycle what would make room. If that is exactly what somebody has rejected
+a while ago, the job waits instead and the person's words say why. As soon as other jobs would have to go, or the while
+is over, there is a new plan.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.steering.models import Plan, PlanState
+from scheduler.model.jobs import Job, RunKey
+from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.reasons import Reason
+from scheduler.model.words import duration
+
+HEEDED = timedelta(minutes=15)
+"""For how long a rejection holds."""
+
+Rejections = Mapping[tuple[str, str], list[Plan]]
+"""Plans that were rejected lately, by partition and beneficiary."""
+
+
+def recent_rejections(cluster: Cluster) -> Rejections:
+    """The rejections that still hold."""
+    rows = Plan.objects.filter(
+        cluster=cluster, state=PlanState.REJECTED, decided_at__gte=clock.now() - HEEDED
+    ).only("partition", "job_id", "job_restarts", "victims", "decided_by", "decided_at", "decision_reason")
+    found: dict[tuple[str, str], list[Plan]] = {}
+    for plan in rows.order_by("-id"):
+        found.setdefault((plan.partition, plan.job_id), []).append(plan)
+    return found
+
+
+def heed(
+    decisions: Iterable[Decision], partition: str, jobs: Mapping[str, Job], rejections: Rejections
+) -> tuple[Decision, ...]:
+    """The decisions, but for those that were rejected a while ago: these wait."""
+    return tuple(
+        _heeded(decision, jobs, rejections.get((partition, decision.job), ())) for decision in decisions
+    )
+
+
+def _heeded(decision: Decision, jobs: Mapping[str, Job], rejected: Iterable[Plan]) -> Decision:
+    if decision.action is not DecisionKind.PREEMPT:
+        return decision
+    runs = {jobs[victim.job].run for victim in decision.victims}
+    for plan in rejected:
+        if plan.job_restarts == jobs[decision.job].restarts and _runs(plan) == runs:
+            return replace(
+                decision,
+                action=DecisionKind.QUEUE,
+                reason=Reason.PLAN_REJECTED,
+                explain=_words(plan, clock.now()),
+                nodes=(),
+                victims=(),
+                placement={},
+            )
+    return decision
+
+
+def _runs(plan: Plan) -> set[RunKey]:
+    return {RunKey(victim["job"], victim["start"], victim["restarts"]) for victim in plan.victims}
+
+
+def _words(plan: Plan, now: datetime) -> str:
+    left = HEEDED - (now - (plan.decided_at or now))
+    return (
+        f"{plan.decided_by} rejected plan {plan.pk}: {plan.decision_reason.rstrip('.')}. The same jobs are not "
+        f"asked for again in the next {duration(left.total_seconds())}."
+    )

@@ -1,0 +1,75 @@
+"""Work that a stop destroys: what the victims held, times how long they had run."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+SECONDS_PER_HOUR = 3600
+COUNTED = ("gpu", "npu", "cpu")
+"""What work is counted in, the dearest first."""
+LABELS = {"gpu": "GPU", "npu": "NPU", "cpu": "CPU"}
+
+Work = dict[str, float]
+"""Seconds of work by resource: `{"gpu": 5040.0, "cpu": 20160.0}`."""
+
+
+def ran_s(victim: Mapping[str, Any], now: int | None = None) -> int:
+    """How long a plan's victim had run when the plan was made, or has run by `now` (epoch seconds)."""
+    if now is not None and victim.get("start"):
+        return max(0, now - int(victim["start"]))
+    return int(victim.get("ran_s") or 0)
+
+
+def work_of(victim: Mapping[str, Any], now: int | None = None) -> Work:
+    """The work of one victim that would be lost if it had saved nothing."""
+    held, seconds = victim.get("amounts") or {}, ran_s(victim, now)
+    amounts = {name: _amount(held, name) for name in COUNTED}
+    return {name: float(amount * seconds) for name, amount in amounts.items() if amount}
+
+
+def work_lost(victims: Iterable[Mapping[str, Any]], now: int | None = None) -> Work:
+    """The work of all victims together."""
+    total: Work = {}
+    for victim in victims:
+        add_work(total, work_of(victim, now))
+    return total
+
+
+def add_work(into: Work, more: Mapping[str, float]) -> None:
+    """Add some work to a sum."""
+    for name, seconds in more.items():
+        into[name] = into.get(name, 0.0) + seconds
+
+
+def hours(work: Mapping[str, float], name: str) -> float:
+    """The work in hours of one resource."""
+    return round(work.get(name, 0.0) / SECONDS_PER_HOUR, 4)
+
+
+def work_words(work: Mapping[str, float]) -> str:
+    """`1.4 GPU-hours and 5.6 CPU-hours`; `12 CPU-minutes`; `no work`."""
+    parts = [_one(LABELS[name], work[name]) for name in COUNTED if work.get(name)]
+    if not parts:
+        return _("no work")
+    if len(parts) == 1:
+        return parts[0]
+    return _("%(first)s and %(last)s") % {"first": ", ".join(parts[:-1]), "last": parts[-1]}
+
+
+def _one(label: str, seconds: float) -> str:
+    if seconds < SECONDS_PER_HOUR:
+        minutes = max(1, round(seconds / 60))
+        form = _("%(n)s %(what)s-minute") if minutes == 1 else _("%(n)s %(what)s-minutes")
+        return form % {"n": minutes, "what": label}
+    whole = seconds / SECONDS_PER_HOUR
+    number = f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"
+    form = _("%(n)s %(what)s-hour") if number == "1" else _("%(n)s %(what)s-hours")
+    return form % {"n": number, "what": label}
+
+
+def _amount(held: Mapping[str, int], name: str) -> int:
+    """A plain amount; where only types are known, these together."""
+    if name in held:
+        return held[name]
+    return sum(amount for kind, amount in held.items() if kind.partition(":")[0] == name)
