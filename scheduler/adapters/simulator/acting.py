@@ -3,7 +3,7 @@
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import Effect
 from scheduler.adapters.simulator.jobs import Afterwards, Held, SimJob
-from scheduler.adapters.simulator.state import ClusterState
+from scheduler.adapters.simulator.state import ClusterState, What
 from scheduler.model.actions import STOPPING, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
@@ -91,7 +91,7 @@ def _requeue_hold(state: ClusterState, job: SimJob) -> Outcome:
         return _refused("Only batch jobs are accepted or processed")
     if not job.spec.requeue:
         return _refused("Requested operation is presently disabled")
-    lifecycle.end(state, job, ok=False, afterwards=Afterwards.REQUEUED_HELD)
+    lifecycle.end(state, job, What.STOPPED, ok=False)
     return DONE
 
 

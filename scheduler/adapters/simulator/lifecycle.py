@@ -1,10 +1,11 @@
 """What can happen to a simulated job: it starts, checkpoints, ends, is requeued, comes free."""
 
 from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
-from scheduler.adapters.simulator.state import ClusterState
+from scheduler.adapters.simulator.state import ClusterState, What
 from scheduler.model.jobs import JobState
 
 KILLED_KEPT = 100
+_AFTERWARDS = {What.STOPPED: Afterwards.REQUEUED_HELD, What.REQUEUED: Afterwards.REQUEUED}
 
 
 def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dict[str, int]]) -> None:
@@ -12,6 +13,7 @@ def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dic
     job.state = JobState.RUNNING
     job.partitions = (partition,)
     job.start, job.alloc = state.now, alloc
+    state.note(What.STARTED, job)
     job.resumed_s = job.saved_s
     job.reason, job.estimated_start = "None", None
     spec = job.spec
@@ -21,6 +23,7 @@ def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dic
 
 def signal(state: ClusterState, job: SimJob) -> bool:
     """The checkpoint signal reaches a running job's script. False: a checkpoint is being made already."""
+    state.note(What.SIGNALLED, job)
     if job.spec.on_signal is OnSignal.DIE:
         end(state, job, ok=False)
         job.killed = True
@@ -39,8 +42,10 @@ def checkpoint(state: ClusterState, job: SimJob) -> None:
     job.checkpoint_at = None
 
 
-def end(state: ClusterState, job: SimJob, *, ok: bool, afterwards: Afterwards = Afterwards.GONE) -> None:
+def end(state: ClusterState, job: SimJob, what: What = What.ENDED, *, ok: bool) -> None:
     """A running job ends (or is stopped) and completes for a while, still holding its resources."""
+    afterwards = _AFTERWARDS.get(what, Afterwards.GONE)
+    state.note(what, job)
     taken = state.behaviour.completing_s if job.spec.completing_s is None else job.spec.completing_s
     job.state, job.afterwards = JobState.COMPLETING, afterwards
     job.free_at = state.now + taken
@@ -73,6 +78,7 @@ def _remember_killed(state: ClusterState, job: SimJob) -> None:
 
 def recover(state: ClusterState, job: SimJob) -> None:
     """A job that a signal has ended is requeued, held, as a later run."""
+    state.note(What.RECOVERED, job)
     del state.killed[job.id]
     state.jobs[job.id] = job
     job.killed = False
@@ -83,7 +89,7 @@ def recover(state: ClusterState, job: SimJob) -> None:
 def fail_node(state: ClusterState, job: SimJob) -> None:
     """A node of a running or completing job has broken down: requeued if it may be, else gone; at once."""
     if job.state is JobState.RUNNING:
-        end(state, job, ok=False, afterwards=Afterwards.REQUEUED if may_requeue(job) else Afterwards.GONE)
+        end(state, job, What.REQUEUED if may_requeue(job) else What.ENDED, ok=False)
     finish_completing(state, job)
 
 
@@ -95,8 +101,9 @@ def may_requeue(job: SimJob) -> bool:
 def cancel(state: ClusterState, job: SimJob) -> None:
     """A pending job disappears, a running one ends; a completing one that was to be requeued is not."""
     if job.state is JobState.RUNNING:
-        end(state, job, ok=False)
+        end(state, job, What.CANCELLED, ok=False)
         return
+    state.note(What.CANCELLED, job)
     settle_dependents(state, job.id, ok=False)
     if job.state is JobState.PENDING:
         del state.jobs[job.id]
@@ -107,12 +114,14 @@ def cancel(state: ClusterState, job: SimJob) -> None:
 
 def hold(state: ClusterState, job: SimJob, by: Held) -> None:
     """A pending job may not start; its priority is 0 as in Slurm."""
+    state.note(What.HELD, job)
     job.held, job.priority = by, 0
     state.changed = True
 
 
 def release(state: ClusterState, job: SimJob, *, clear_begin: bool) -> None:
     """A held job may start; `clear_begin`: without the delay that Slurm puts on a requeued job."""
+    state.note(What.RELEASED, job)
     job.held, job.priority = Held.NO, state.behaviour.base_priority
     if clear_begin:
         job.begin = 0

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from scheduler.adapters.simulator.faults import Faults
 from scheduler.adapters.simulator.jobs import SimJob
@@ -58,6 +59,34 @@ class StreamState:
     next_at: int
 
 
+class What(StrEnum):
+    """What can happen to a job, as the cluster's own record names it."""
+
+    STARTED = "started"
+    SIGNALLED = "signalled"
+    STOPPED = "stopped"
+    """Ended before its time and put back into the queue, by an action."""
+    RECOVERED = "recovered"
+    CANCELLED = "cancelled"
+    """Ended, or taken out of the queue, by an action or its user."""
+    ENDED = "ended"
+    """By itself, by its time limit, or by a signal that it does not catch."""
+    REQUEUED = "requeued"
+    """By the cluster: its node broke down."""
+    HELD = "held"
+    RELEASED = "released"
+
+
+class Happening(NamedTuple):
+    """One line of the cluster's own record: what happened to which run of which job. Kept whoever did it."""
+
+    at: int
+    what: What
+    job: str
+    start: int
+    restarts: int
+
+
 @dataclass(slots=True)
 class ClusterState:
     """Everything there is. `now` is epoch seconds; `changed`: a scheduling pass is due.
@@ -78,6 +107,12 @@ class ClusterState:
     seed: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
+    record: list[Happening] = field(default_factory=list, compare=False)
+    """What happened since somebody took the record away; not part of the state."""
+
+    def note(self, what: What, job: SimJob) -> None:
+        """Put down what happens to the present run of a job."""
+        self.record.append(Happening(self.now, what, job.id, job.start or 0, job.restarts))
 
     def in_state(self, *states: JobState) -> Iterator[SimJob]:
         """Jobs in one of the states, in the order of their submission."""

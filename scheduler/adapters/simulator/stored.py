@@ -35,6 +35,8 @@ class SimulatorFileError(ClusterUnavailableError):
 class StoredSimulator:
     """The `Cluster` port over a file. Every use locks it, lets its clock catch up with `clock`, and saves it.
 
+    Where there is a file of the same name with `.record` behind it, the cluster writes down there, line by line, what
+    happens to its jobs, whoever does it: tests compare that with what the console believes to have done.
     `clock`: wall time, epoch seconds; `speed`: simulated seconds per second; `name`: what the cluster calls itself
     (else as its scenario says). No file: the scenario begins.
     """
@@ -209,6 +211,7 @@ class StoredSimulator:
             self._cluster = None
             raise SimulatorFileError(
                 f"{self.path} cannot be written ({error.strerror}); make room or its folder writable"
+            self._write_record()
             ) from error
 
 
@@ -216,6 +219,19 @@ def _replace(path: Path, text: str) -> _Stamp:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
+    def _write_record(self) -> None:
+        assert self._cluster is not None  # noqa: S101
+        record, self._cluster.state.record = self._cluster.state.record, []
+        path = self.record_path
+        if record and path.exists():
+            with path.open("a", encoding="ascii") as file:
+                file.writelines(json.dumps(line._asdict()) + "\n" for line in record)
+
+    @property
+    def record_path(self) -> Path:
+        """The cluster's own record; kept while the file is there."""
+        return self.path.with_name(self.path.name + ".record")
+
             file.write(text)
         written = Path(name).stat()
         Path(name).replace(path)
