@@ -1,10 +1,19 @@
-"""The audit rows of steering: one place that knows how a plan or an action is told."""
+"""The audit rows of steering, and a line in the log for each: one place that knows how a plan or an action is told.
 
+The line is written when the transaction is through; what is rolled back was never so.
+"""
+
+from functools import partial
 from typing import Any
+
+import structlog
+from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
 from console.steering.models import Plan, PlannedAction
+
+log = structlog.get_logger(__name__)
 
 
 def plan_subject(plan: Plan) -> Subject:
@@ -19,8 +28,15 @@ def plan_subject(plan: Plan) -> Subject:
     )
 
 
-def tell_plan(
-    plan: Plan, action: str, *, before: Any = None, after: Any = None, reason: str = "", actor: str = SYSTEM
+def tell_plan(  # noqa: PLR0913 - as `record`
+    plan: Plan,
+    action: str,
+    *,
+    before: Any = None,
+    after: Any = None,
+    reason: str = "",
+    actor: str = SYSTEM,
+    request_id: str = "",
 ) -> None:
     """Write down what became of a plan."""
     record(
@@ -30,8 +46,9 @@ def tell_plan(
         before=before,
         after=after,
         reason=reason,
-        context=_context(plan),
+        context=_context(plan, request_id),
     )
+    _log(action, plan, state=plan.state, actor=actor, reason=reason)
 
 
 def tell_action(action: PlannedAction, what: str, *, reason: str = "") -> None:
@@ -58,6 +75,7 @@ def tell_action(action: PlannedAction, what: str, *, reason: str = "") -> None:
         reason=reason or plan.explain,
         context=_context(plan),
     )
+    _log(what, plan, kind=action.kind, done_to=action.job_id, outcome=action.outcome, detail=action.detail)
 
 
 def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:
@@ -71,5 +89,12 @@ def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:
     )
 
 
-def _context(plan: Plan) -> Context:
-    return Context(cycle=plan.cycle.number, plan=plan.pk, policy_revision=plan.policy_revision)
+def _log(event: str, plan: Plan, **facts: object) -> None:
+    where = {"cluster": plan.cluster.name, "partition": plan.partition, "plan": plan.pk, "job": plan.job_id}
+    transaction.on_commit(partial(log.info, event, **where, **facts))
+
+
+def _context(plan: Plan, request_id: str = "") -> Context:
+    return Context(
+        request_id=request_id, cycle=plan.cycle.number, plan=plan.pk, policy_revision=plan.policy_revision
+    )
