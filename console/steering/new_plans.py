@@ -158,7 +158,7 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
     policy, now = verdicts.facts.policy, verdicts.snapshot.now
     result = []
     for victim in decision.victims:
-        job = verdicts.jobs[victim.job]
+        job, standing = verdicts.jobs[victim.job], verdicts.standings[victim.job]
         result.append(
             {
                 "job": job.id,
@@ -169,6 +169,8 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 "restarts": job.restarts,
                 "user_level": policy.level_name(job.user_level),
                 "task_level": policy.level_name(job.task_level),
+                "user_origin": standing.user_origin[:300],
+                "task_origin": standing.task_origin[:300],
                 "resources": amounts(held := total(job.alloc.values())),
                 "amounts": dict(held),
                 "ran_s": now - (job.start or now),

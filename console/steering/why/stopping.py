@@ -1,0 +1,224 @@
+"""Why was my job stopped: for whom, by which rule, who was passed over, what it saved, and when it comes back."""
+
+from collections.abc import Iterator, Sequence
+
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Job, JobPhase
+from console.core import clock
+from console.core.templatetags.ui import word
+from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.why.answer import About, Line, Part, Return, Stage, Stop
+from console.steering.why.reading import Known
+from console.steering.why.wording import one_line, sentence, times, who
+from scheduler.model import words
+from scheduler.model.actions import ActionKind
+from scheduler.model.policy import VictimOrder
+from scheduler.preemption.sentences import clean
+
+DONE = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
+OVER = frozenset({ActionState.EXPIRED, ActionState.FAILED})
+NAMED = 6
+"""Jobs that were passed over, named per reason."""
+
+
+def stopped(known: Known, stop: PlannedAction) -> Part:
+    """The answer for one stop of the job."""
+    plan = stop.plan
+    back = comes_back(known, stop)
+    headlines = {
+        Stage.STOPPING: _("It is about to be stopped, to make room for %s."),
+        Stage.SPARED: _("It was chosen to make room for %s, and was not stopped after all."),
+        Stage.NEVER: _("It was cancelled, to make room for %s."),
+        Stage.HELD: _("It was stopped to make room for %s, and is held until that job runs."),
+        Stage.RELEASED: _("It was stopped to make room for %s, and waits to run again."),
+    }
+    headline = headlines.get(back.stage, _("It was stopped to make room for %s.")) % who(
+        plan.job_id, plan.user
+    )
+    return Part(About.STOPPED, headline, tuple(_lines(known, stop, back)), plan.pk)
+
+
+def _lines(known: Known, stop: PlannedAction, back: Return) -> Iterator[Line]:
+    plan = stop.plan
+    if stop.state in DONE:
+        yield Line(_("It was stopped"), stop.issued_at)
+    yield Line(back.text, back.at)
+    yield from _saved(known, stop)
+    yield Line(one_line(plan.explain, 1000))
+    yield from _rule(known, plan)
+    yield from _levels(known, plan)
+    yield from passed_over(plan)
+    if plan.decided_by:
+        text = (
+            _("%(who)s approved the plan: %(why)s")
+            if plan.decision_reason
+            else _("%(who)s approved the plan.")
+        )
+        said = {"who": clean(plan.decided_by), "why": one_line(plan.decision_reason)}
+        yield Line(text % said, plan.decided_at)
+
+
+def as_stop(known: Known, stop: PlannedAction) -> Stop:
+    """The same for programs."""
+    checkpoint = known.checkpoint(stop)
+    return Stop(
+        plan=stop.plan_id,
+        job_id=stop.plan.job_id,
+        user=stop.plan.user,
+        at=stop.issued_at if stop.state in DONE else None,
+        stage=comes_back(known, stop).stage,
+        saved=one_line(checkpoint.saved) if checkpoint else "",
+    )
+
+
+# --- By which rule ----------------------------------------------------------------------------------------
+
+
+def _rule(known: Known, plan: Plan) -> Iterator[Line]:
+    facts = {
+        "mode": word(plan.mode),
+        "partition": clean(plan.partition),
+        "why": sentence(plan.reason).rstrip("."),
+        "number": plan.policy_revision,
+    }
+    yield Line(_("The rule of %(partition)s: %(mode)s; %(why)s (policy revision %(number)s).") % facts)
+    policy = known.revisions.get((plan.partition, plan.policy_revision or 0))
+    if policy is not None:
+        orders = {
+            VictimOrder.SHORTEST_RUNTIME: _(
+                "Of one level those go first that have run for the shortest time."
+            ),
+            VictimOrder.LEAST_LOST_WORK: _("Of one level those go first with whom the least work is lost."),
+        }
+        yield Line(orders[policy.victim_order])
+
+
+def _levels(known: Known, plan: Plan) -> Iterator[Line]:
+    """The levels of both, as they were, each with where it came from."""
+    mine: dict[str, str] = next((victim for victim in plan.victims if victim.get("job") == known.job_id), {})
+    row = next((row for row in known.rows if row.partition == plan.partition), None)
+    if "user_level" in mine:
+        user = _level(mine["user_level"], mine.get("user_origin", row.user_origin if row else ""))
+        task = _level(mine.get("task_level", ""), mine.get("task_origin", row.task_origin if row else ""))
+        yield Line(_("This job: user level %(user)s, task level %(task)s.") % {"user": user, "task": task})
+    other = known.others.get((plan.partition, plan.job_id))
+    if other is not None:
+        facts = {
+            "job": clean(plan.job_id),
+            "user": _level(other.user_level_name, other.user_origin),
+            "task": _level(other.task_level_name, other.task_origin),
+        }
+        yield Line(_("%(job)s: user level %(user)s, task level %(task)s.") % facts)
+
+
+def _level(name: str, origin: str) -> str:
+    shown = clean(name) if name and name != "unconfigured" else _("none")
+    return f"{shown} ({one_line(origin, 120)})" if origin else shown
+
+
+def passed_over(plan: Plan) -> Iterator[Line]:
+    """Who else was looked at and left alone, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for other in plan.passed_over:
+        by_reason.setdefault(str(other.get("reason", "")), []).append(clean(str(other.get("job", ""))))
+    for reason, ids in by_reason.items():
+        facts = {"jobs": words.names(ids, NAMED), "why": sentence(reason)}
+        yield Line(_("Left alone: %(jobs)s. %(why)s") % facts)
+
+
+# --- What it saved ----------------------------------------------------------------------------------------
+
+
+def _saved(known: Known, stop: PlannedAction) -> Iterator[Line]:
+    checkpoint = known.checkpoint(stop)
+    if checkpoint is None:
+        if stop.state in DONE and not _siblings(known, stop, ActionKind.SIGNAL):
+            yield Line(_("It was not asked to save its state: the partition sends no checkpoint signal."))
+        return
+    if checkpoint.acknowledged_at is None:
+        asked = _("It was asked to save its state and has not said that it did.")
+        yield Line(asked, checkpoint.asked_at)
+    elif checkpoint.saved:
+        yield Line(_("It saved its state: %s") % one_line(checkpoint.saved), checkpoint.acknowledged_at)
+    else:
+        yield Line(_("It said that it has saved its state."), checkpoint.acknowledged_at)
+
+
+# --- When it comes back -----------------------------------------------------------------------------------
+
+
+def comes_back(known: Known, stop: PlannedAction) -> Return:
+    """How far the stopped run is on its way back: held, released, waiting for room, running again."""
+    if stop.state in OVER:
+        return Return(Stage.SPARED, one_line(stop.detail) or _("The plan no longer needed it."))
+    if stop.state not in DONE:
+        return _stopping(stop)
+    if stop.kind == ActionKind.CANCEL:
+        return Return(
+            Stage.NEVER, _("It cannot be requeued and does not come back by itself: submit it again.")
+        )
+    row = _later_row(known, stop)
+    if row is not None and row.start:
+        return _running(row)
+    checkpoint = known.checkpoint(stop)
+    if checkpoint is not None and checkpoint.resumed_at:
+        return Return(Stage.RUNNING, _("It runs again since"), checkpoint.resumed_at)
+    released = next((r for r in _siblings(known, stop, ActionKind.RELEASE) if r.state in DONE), None)
+    if known.row is None or known.row.phase == JobPhase.ENDED:
+        ended = known.row.ended_at if known.row else None
+        return Return(Stage.ENDED, _("It is no longer on the cluster."), ended)
+    if released is not None:
+        return _released(known.row, released)
+    return _held(stop.plan)
+
+
+def _stopping(stop: PlannedAction) -> Return:
+    if stop.not_before:
+        return Return(Stage.STOPPING, _("It has time to save its state until"), stop.not_before)
+    return Return(Stage.STOPPING, _("It is being stopped now."))
+
+
+def _later_row(known: Known, stop: PlannedAction) -> Job | None:
+    return next((row for row in known.rows if row.restarts > stop.run_restarts), None)
+
+
+def _running(row: Job) -> Return:
+    if row.phase == JobPhase.ENDED:
+        return Return(Stage.ENDED, _("It ran again, and is no longer on the cluster."), row.ended_at)
+    return Return(Stage.RUNNING, _("It runs again since"), clock.from_epoch(row.start))
+
+
+def _released(row: Job, released: PlannedAction) -> Return:
+    text = _("It is released and waits for room like any other job.")
+    if row.place:
+        text += " " + _("It is at place %d in line.") % row.place
+    return Return(Stage.RELEASED, text, released.issued_at)
+
+
+def _held(plan: Plan) -> Return:
+    job = who(plan.job_id, plan.user)
+    if plan.started_at or plan.undo_reason:
+        why = _("%s runs") % job if plan.started_at else _("the plan is being undone")
+        return Return(Stage.HELD, _("It is released in a moment: %s.") % why)
+    text = _(
+        "It is held until %s runs, so that nobody takes the room; at the latest its deadline releases it."
+    )
+    return Return(Stage.HELD, text % job, plan.deadline)
+
+
+def _siblings(known: Known, stop: PlannedAction, kind: ActionKind) -> Sequence[PlannedAction]:
+    """Other actions of the same plan on the same run."""
+    run = (stop.plan_id, stop.run_start, stop.run_restarts)
+    return [a for a in known.acts if a.kind == kind and (a.plan_id, a.run_start, a.run_restarts) == run]
+
+
+def count_line(stops: int, most: int | None) -> Line:
+    """How often it was stopped, and how many times at most."""
+    if most is None:
+        return Line(_("It was stopped %s so far.") % times(stops))
+    if stops >= most:
+        text = _("It was stopped %(n)s so far, as often as the partition allows: it is protected now.")
+        return Line(text % {"n": times(stops)})
+    text = _("It was stopped %(n)s so far; %(most)s at most, then it is protected.")
+    return Line(text % {"n": times(stops), "most": times(most)})

@@ -1,0 +1,208 @@
+"""Why is my job waiting? What holds it back, who is before it, and what would change that."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from console.cluster.models import Job
+from console.core import clock
+from console.steering import facts
+from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.why.answer import About, Line, Part
+from console.steering.why.reading import Known
+from console.steering.why.wording import jobs, lower_first, one_line, sentence, victims, who
+from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.reasons import Reason
+from scheduler.preemption.sentences import clean
+
+SILENT = frozenset({"", "none", "priority", "resources"})
+"""Slurm's reasons that say no more than that there is no room yet."""
+CHANGES: dict[str, Promise] = {
+    Reason.NOT_ENOUGH_EVEN_SO: gettext_lazy(
+        "It starts when jobs of its rank or above have ended, or if it asks for less."
+    ),
+    Reason.DOES_NOT_FIT_EVER: gettext_lazy(
+        "It never starts as it is: submit it again for less, or elsewhere."
+    ),
+    Reason.OVER_QUOTA_REJECTED: gettext_lazy(
+        "It starts once another job of the same user and level has ended."
+    ),
+    Reason.OVER_QUOTA_HELD: gettext_lazy("It starts once another job of the same user and level has ended."),
+}
+"""What would change a verdict, where that does not depend on the numbers."""
+STILL_TOLD = timedelta(hours=1)
+"""How long a rejected or undone plan is told to who waits."""
+
+
+def waiting(known: Known, row: Job) -> Part:
+    """The answer for one partition in which the job waits."""
+    plan = known.open_plan(row.partition)
+    headline = _headline(known, row, plan)
+    if len(known.rows) > 1:
+        headline = _("In %(partition)s: %(what)s") % {"partition": clean(row.partition), "what": headline}
+    return Part(About.WAITING, headline, tuple(_lines(known, row, plan)), plan.pk if plan else None)
+
+
+def _headline(known: Known, row: Job, plan: Plan | None) -> str:
+    if plan is not None and plan.kind == PlanKind.QUOTA:
+        return _("It is held: %s is over quota.") % clean(row.user)
+    if plan is not None and plan.state != PlanState.PROPOSED:
+        return (
+            _("It waits: it is taken back in line.") if plan.undo_reason else _("Room is being made for it.")
+        )
+    if plan is not None and plan.enforcement == "approve":
+        return _("It waits for approval: a plan would make room for it.")
+    if plan is not None:
+        return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
+    if not row.reason:
+        return _("It waits; Giveway has not decided on it yet.")
+    if _backed_off(known, row):
+        return _("It waits: a plan to make room for it was undone a moment ago.")
+    return _("It waits: %s.") % lower_first(sentence(row.reason))
+
+
+def _backed_off(known: Known, row: Job) -> bool:
+    plan = known.last_plan(row.partition)
+    undone = plan is not None and plan.state == PlanState.UNDONE and plan.kind == PlanKind.PREEMPT
+    return bool(undone and plan and plan.ended_at and known.now - plan.ended_at < facts.BACK_OFF)
+
+
+def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
+    if known.cluster.fault:
+        yield Line(
+            _("Slurm cannot be observed: nothing is decided and nobody is stopped since"),
+            known.cluster.observed_at,
+        )
+    if row.explain:
+        yield Line(one_line(row.explain, 1000))
+    if plan is not None:
+        yield from _of_plan(plan)
+    yield from _in_line(known, row)
+    yield from _held_back(known, row)
+    yield from _of_slurm(row)
+    change = _would_change(known, row, plan)
+    if change:
+        yield change
+
+
+def _of_plan(plan: Plan) -> Iterator[Line]:
+    names = {"plan": plan.pk, "victims": victims(plan), "partition": clean(plan.partition)}
+    if plan.kind == PlanKind.QUOTA:
+        return
+    if plan.state != PlanState.PROPOSED:
+        yield Line(_("Plan %(plan)s stops %(victims)s for it.") % names)
+        if plan.undo_reason:
+            yield Line(_("That plan is being undone: %s") % one_line(plan.undo_reason))
+        elif plan.deadline:
+            yield Line(_("If it does not run by its deadline, the plan is undone."), plan.deadline)
+    elif plan.enforcement == "approve":
+        text = _("Plan %(plan)s would stop %(victims)s; an administrator of %(partition)s has to approve it.")
+        yield Line(text % names, plan.created_at)
+    else:
+        yield Line(_("Plan %(plan)s would stop %(victims)s, if %(partition)s enforced its plans.") % names)
+
+
+def _in_line(known: Known, row: Job) -> Iterator[Line]:
+    if row.place == 1:
+        yield Line(_("It is the next in line of %s.") % clean(row.partition))
+    elif row.place:
+        place = _("It is at place %(place)s in line of %(partition)s.")
+        text = place % {"place": row.place, "partition": clean(row.partition)}
+        before = list(reversed(known.ahead.get(row.partition, ())))
+        if before:
+            text += " " + _("Just before it: %s.") % jobs(before)
+        yield Line(text)
+
+
+def _held_back(known: Known, row: Job) -> Iterator[Line]:
+    """Whatever keeps Giveway from making room for it now, each with when that ends, if it ends by itself."""
+    policy = known.policies.get(row.partition)
+    pause = known.pauses.get(row.partition)
+    if pause:
+        yield Line(_("Nobody is stopped for any job here: %s.") % one_line(pause))
+    yield from _after_a_plan(known, row)
+    if policy is not None:
+        yield from _not_before(known, row, policy)
+
+
+def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
+    plan = known.last_plan(row.partition)
+    ended = (plan.ended_at or plan.decided_at) if plan else None
+    if plan is None or plan.kind != PlanKind.PREEMPT or ended is None or known.now - ended > STILL_TOLD:
+        return
+    if plan.state == PlanState.REJECTED:
+        said = one_line(plan.decision_reason or plan.outcome)
+        text = _("%(who)s rejected plan %(plan)s for it: %(why)s")
+        yield Line(text % {"who": clean(plan.decided_by), "plan": plan.pk, "why": said}, ended)
+    elif plan.state in (PlanState.UNDONE, PlanState.FAILED):
+        text = _("Plan %(plan)s for it was undone: %(why)s")
+        yield Line(text % {"plan": plan.pk, "why": one_line(plan.outcome)}, ended)
+        again = ended + facts.BACK_OFF
+        if again > known.now:
+            yield Line(_("No new plan is made for it before"), again)
+
+
+def _not_before(known: Known, row: Job, policy: PartitionPolicy) -> Iterator[Line]:
+    patient_until = clock.from_epoch(row.submit + policy.min_wait_s)
+    if policy.min_wait_s and patient_until > known.now:
+        yield Line(_("A job waits for a while here before others are stopped for it: until"), patient_until)
+    stopped = max((stop.issued_at for stop in known.stops if stop.issued_at), default=None)
+    if stopped is not None and policy.cool_down_s:
+        calm_until = stopped + timedelta(seconds=policy.cool_down_s)
+        if calm_until > known.now:
+            yield Line(
+                _("It was stopped a moment ago itself, so nobody is stopped for it before"), calm_until
+            )
+
+
+def _of_slurm(row: Job) -> Iterator[Line]:
+    said = row.slurm_reason.strip().strip("()")
+    if said.lower() not in SILENT:
+        yield Line(_("Slurm says: %s.") % one_line(said, 200))
+    if row.estimated_start:
+        yield Line(_("Slurm expects it to start"), clock.from_epoch(row.estimated_start))
+
+
+def _would_change(known: Known, row: Job, plan: Plan | None) -> Line | None:
+    """The nearest thing that would alter it, as far as that is certain."""
+    if plan is not None and plan.kind == PlanKind.QUOTA:
+        level = clean(row.task_level_name or _("the same level"))
+        text = _("It is let go as soon as another job of %(user)s at %(level)s ends.")
+        return Line(text % {"user": clean(row.user), "level": level})
+    if plan is not None and plan.state == PlanState.PROPOSED and plan.enforcement == "approve":
+        text = ngettext(
+            "Approved, it starts as soon as %d job has made room.",
+            "Approved, it starts as soon as %d jobs have made room.",
+            len(plan.victims),
+        )
+        return Line(text % len(plan.victims))
+    if plan is not None:
+        return None
+    if row.reason == Reason.NOTHING_LOWER_RUNS:
+        return _higher(known, row)
+    return Line(str(CHANGES[row.reason])) if row.reason in CHANGES else None
+
+
+def _higher(known: Known, row: Job) -> Line:
+    """With which level it would reach somebody; whether that made enough room is another question."""
+    policy, lowest = known.policies.get(row.partition), known.lowest.get(row.partition)
+    if policy is None or lowest is None:
+        return Line(_("It starts when a running job ends."))
+    by_user = policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
+    rank = lowest.user_level if by_user else lowest.task_level
+    if rank == 0 or policy.bands is not None:
+        return Line(_("It starts when a running job ends."))
+    level = lowest.user_level_name if by_user else lowest.task_level_name
+    facts_of = {
+        "job": who(lowest.job_id, lowest.user),
+        "axis": _("user level") if by_user else _("task level"),
+        "level": clean(level) if rank is not None else _("none at all"),
+    }
+    text = _(
+        "The lowest that may be stopped here is %(job)s, with the %(axis)s %(level)s: only a job above that is "
+        "made room for."
+    )
+    return Line(text % facts_of)

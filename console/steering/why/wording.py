@@ -1,0 +1,55 @@
+"""Words that several parts use. All text of the cluster goes through `clean` before it stands in a sentence."""
+
+from collections.abc import Iterable
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from console.cluster.models import Job
+from console.steering.models import Plan
+from scheduler.model import words
+from scheduler.model.reasons import SENTENCES
+from scheduler.preemption.sentences import clean
+
+LONGEST_REASON = 300
+_SENTENCES: dict[str, str] = {reason.value: sentence for reason, sentence in SENTENCES.items()}
+
+
+def one_line(text: str, longest: int = LONGEST_REASON) -> str:
+    """What a person or a job wrote, as it may stand in a sentence."""
+    return clean(" ".join(text.split()), longest)
+
+
+def sentence(reason: str) -> str:
+    """A machine reason in words; the reason itself when this version does not know it."""
+    return _SENTENCES.get(reason, one_line(reason.replace("_", " "), 60))
+
+
+def who(job_id: str, user: str) -> str:
+    """`4711 (cy)`."""
+    return f"{clean(job_id)} ({clean(user)})"
+
+
+def jobs(rows: Iterable[Job], limit: int = 5) -> str:
+    """`99 (ann, P0), 100 (cy, P1) and 3 more`."""
+    return words.names((_ranked(row) for row in rows), limit)
+
+
+def _ranked(row: Job) -> str:
+    level = row.user_level_name if row.user_level is not None else _("no level")
+    return f"{clean(row.job_id)} ({clean(row.user)}, {clean(level)})"
+
+
+def victims(plan: Plan) -> str:
+    """`88 (bob) and 91 (eve)`."""
+    return words.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
+
+
+def times(count: int) -> str:
+    """`once`, `3 times`."""
+    return _("once") if count == 1 else ngettext("%d time", "%d times", count) % count
+
+
+def lower_first(text: str) -> str:
+    """A sentence as it stands inside another one, without its full stop."""
+    return text[:1].lower() + text[1:].rstrip(".")
