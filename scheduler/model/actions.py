@@ -16,7 +16,7 @@ class ActionKind(StrEnum):
     RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
-    (also clears Slurm's own delay after a requeue).
+    (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment.
     """
 
     PRIORITISE = "prioritise"
@@ -35,7 +35,11 @@ STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CAN
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One change to one job. For a running job, `run` names the run that may be hit and no other."""
+    """One change to one job. For a running job, `run` names the run that may be hit and no other.
+
+    `comment`: left with the job for people, where administrators leave theirs (Slurm's AdminComment); the job's own
+    comment is its user's.
+    """
 
     kind: ActionKind
     run: RunKey

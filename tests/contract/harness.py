@@ -81,6 +81,10 @@ class Harness(Protocol):
         """Cancel a job as its user."""
         ...
 
+    def admin_comment(self, job_id: str) -> str:
+        """What administrators have left with a job that has not ended."""
+        ...
+
     def drain(self, node: str) -> None:
         """No new jobs on this node."""
         ...

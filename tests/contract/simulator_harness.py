@@ -40,6 +40,10 @@ class SimulatorHarness:
         with self._opened() as inner:
             assert inner.cancel(job_id), f"there is no job {job_id}"
 
+    def admin_comment(self, job_id: str) -> str:
+        with self._opened() as inner:
+            return inner.job(job_id).admin_comment
+
     def drain(self, node: str) -> None:
         with self._opened() as inner:
             inner.set_node_state(node, NodeState.DRAIN, "maintenance")

@@ -60,6 +60,12 @@ class SlurmHarness:
     def cancel(self, job_id: str) -> None:
         self._slurm.run(["scancel", job_id])
 
+    def admin_comment(self, job_id: str) -> str:
+        told = self._slurm.run(
+            ["squeue", "--noheader", f"--jobs={job_id}", "--Format=admin_comment:|"]
+        ).stdout
+        return told.rstrip("\n").removesuffix("|").replace("(null)", "")
+
     def drain(self, node: str) -> None:
         self._slurm.run(["scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=maintenance"])
 

@@ -94,16 +94,34 @@ def test_restoring_the_priority_of_a_held_job_does_not_release_it(harness: Harne
     assert find(harness.cluster.observe(), job.id).held
 
 
-def test_an_actions_comment_is_left_with_the_job(harness: Harness) -> None:
+def test_an_actions_comment_is_left_with_the_job_and_its_users_own_stays(harness: Harness) -> None:
     fill(harness, "n1")
     job = wait_pending(harness, Work(partitions=("x",), comment="mine"))
+    words = "held for <plan 87>; it's over quota | P1"
 
-    outcomes = harness.cluster.apply(
-        [Action(ActionKind.HOLD, job.run, comment="held for <plan 87>; it's over quota | P1")]
-    )
+    outcomes = harness.cluster.apply([Action(ActionKind.HOLD, job.run, comment=words)])
 
     assert outcomes[0].ok
-    assert find(harness.cluster.observe(), job.id).comment == "held for <plan 87>; it's over quota | P1"
+    assert harness.admin_comment(job.id) == words
+    assert find(harness.cluster.observe(), job.id).comment == "mine"
+
+
+def test_a_job_that_is_let_go_on_first_runs_before_all_that_waited(harness: Harness) -> None:
+    """Nobody slips in between its release and its place in line: there is none."""
+    stopped = start(harness, Work("ann", "stopped", ("x",), cpus=8))
+    assert apply_to(harness, ActionKind.REQUEUE_HOLD, stopped)[0].ok
+    held = find(wait_for(harness, JobState.PENDING, stopped.id), stopped.id)
+    filler = fill(harness, "n1")["n1"]
+    others = [wait_pending(harness, WHOLE) for _ in range(2)]
+    assert apply_to(harness, ActionKind.PRIORITISE, others[1], value="3000000000")[0].ok
+
+    assert apply_to(harness, ActionKind.RELEASE, held, value=HIGHEST)[0].kind is OutcomeKind.DONE
+    released = find(harness.cluster.observe(), held.id)
+    assert (released.held, released.priority) == (False, int(HIGHEST))
+    harness.cancel(filler.id)
+
+    seen = wait_for(harness, JobState.RUNNING, held.id)
+    assert {state_of(seen, other.id) for other in others} == {JobState.PENDING}
 
 
 @pytest.mark.parametrize("kind", [ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.HOLD])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.model.actions import ActionKind, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from tests.contract.harness import (
     HIGHEST,
@@ -150,6 +150,19 @@ def test_a_signal_reaches_the_batch_script_and_its_answer_outlives_the_requeue(h
 
     [requeued] = _requeue(harness, saved)
     assert requeued.comment == saved.comment
+
+
+def test_who_stopped_a_job_and_why_stands_with_it_in_the_queue(harness: Harness) -> None:
+    job = start(harness, Work("ann", "training", comment="mine"))
+    words = "giveway: plan 12 stopped this job to make room for 1234 (bob)"
+
+    harness.cluster.apply([Action(ActionKind.REQUEUE_HOLD, job.run, comment=words)])
+
+    held = find(wait_for(harness, JobState.PENDING, job.id), job.id)
+    assert (harness.admin_comment(job.id), held.comment) == (words, "mine")
+    harness.cluster.apply([Action(ActionKind.RELEASE, held.run, comment="giveway: plan 12 is over")])
+    wait_for(harness, JobState.RUNNING, job.id)
+    assert harness.admin_comment(job.id) == "giveway: plan 12 is over"
 
 
 def test_an_interactive_job_refuses_to_be_requeued_and_goes_on(harness: Harness) -> None:

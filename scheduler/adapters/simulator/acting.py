@@ -35,7 +35,7 @@ def _carry_out(state: ClusterState, action: Action) -> Outcome:
         return _gone("Invalid job id specified")
     outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
     if outcome is DONE and action.comment:
-        job.comment = action.comment
+        job.admin_comment = action.comment
     return outcome
 
 
@@ -105,7 +105,7 @@ def _waiting(state: ClusterState, job: SimJob, action: Action) -> Outcome:
         case ActionKind.HOLD:
             return _hold(state, job)
         case ActionKind.RELEASE:
-            return _release(state, job)
+            return _release(state, job, action.value)
         case ActionKind.PRIORITISE:
             return _prioritise(state, job, action.value)
         case _:
@@ -128,19 +128,26 @@ def _hold(state: ClusterState, job: SimJob) -> Outcome:
     return DONE
 
 
-def _release(state: ClusterState, job: SimJob) -> Outcome:
+def _release(state: ClusterState, job: SimJob, priority: str) -> Outcome:
+    if priority and not _is_priority(priority):
+        return _refused(f"Invalid priority {priority!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     delayed = job.restarts > 0 and job.begin > state.now
     if job.held is Held.NO and not delayed:
         return ALREADY
     # A time that the user has chosen stays; only Slurm's own delay after a requeue is taken off.
     lifecycle.release(state, job, clear_begin=delayed)
+    job.priority = int(priority) if priority else job.priority
     return DONE
 
 
 def _prioritise(state: ClusterState, job: SimJob, value: str) -> Outcome:
-    if not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY:
+    if not _is_priority(value):
         return _refused(f"Invalid priority {value!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     return _set_priority(state, job, int(value))
+
+
+def _is_priority(value: str) -> bool:
+    return value.isascii() and value.isdecimal() and 0 < int(value) <= HIGHEST_PRIORITY
 
 
 def _restore_priority(state: ClusterState, job: SimJob) -> Outcome:

@@ -83,6 +83,7 @@ class SimJob:
     priority: int
     partitions: tuple[str, ...]
     comment: str = ""
+    admin_comment: str = ""
     state: JobState = JobState.PENDING
     held: Held = Held.NO
     reason: str = "None"

@@ -29,7 +29,8 @@ _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", ""): (
-        "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=FAILED", rf"--jobs={_ID_LIST}",
+        "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=FAILED", "--states=PENDING",
+        "--format=%i", rf"--jobs={_ID_LIST}",
     ),
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
@@ -39,7 +40,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
         "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
-        r"Comment=[^\x00-\x1f\x7f]{0,250}",
+        r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
     ),
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),

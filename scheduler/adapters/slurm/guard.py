@@ -122,8 +122,8 @@ def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
 
 def malformed(action: Action) -> Outcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
-    if action.kind is ActionKind.PRIORITISE:
-        value = action.value
-        if not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY:
-            return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
+    value = action.value
+    placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
+    if placed and (not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY):
+        return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None

@@ -8,7 +8,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from scheduler.adapters.slurm import guard, recover, rows
@@ -77,11 +77,23 @@ class Writer:
             else:
                 outcomes[number] = answer
         if due:
-            first = next(iter(due.values()))
-            done = self._carry_out(first, list(dict.fromkeys(a.run.job_id for a in due.values())), seen)
-            self._comment(due.values(), done)
-            outcomes.update({number: done[action.run.job_id] for number, action in due.items()})
+            outcomes.update(self._due(due, seen))
         return outcomes
+
+    def _due(self, due: dict[int, Action], seen: dict[str, Row]) -> dict[int, Outcome]:
+        """What is to be carried out, with the comments."""
+        actions = list(due.values())
+        cancels = actions[0].kind is ActionKind.CANCEL
+        if cancels:
+            # Before, because Slurm takes no comment on a job that has ended.
+            self._comment(action for action in actions if action.comment)
+        done = self._carry_out(actions[0], list(dict.fromkeys(a.run.job_id for a in actions)), seen)
+        if cancels:
+            refused = (a for a in actions if a.comment and done[a.run.job_id].kind is OutcomeKind.REFUSED)
+            self._comment(replace(action, comment="") for action in refused)
+        else:
+            self._comment(action for action in actions if action.comment and done[action.run.job_id].ok)
+        return {number: done[action.run.job_id] for number, action in due.items()}
 
     def _look(self, job_ids: Iterable[str]) -> dict[str, Row]:
         """The jobs as they are now, by id; those that are not there are left out."""
@@ -112,7 +124,7 @@ class Writer:
             case ActionKind.HOLD:
                 return self._many("scontrol", ids, "hold")
             case ActionKind.RELEASE:
-                return self._release(ids, seen)
+                return self._release(ids, seen, action.value)
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
                 return self._many("scontrol", ids, "requeuehold")
             case ActionKind.CANCEL:
@@ -120,30 +132,51 @@ class Writer:
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
 
-    def _release(self, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
+    def _release(self, ids: list[str], seen: dict[str, Row], priority: str) -> dict[str, Outcome]:
         """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.
 
         Not to nothing: slurmd refuses a job that starts in the very second in which it was stopped ("Job credential
         revoked"), and slurmctld then ends it for good. A requeued job's submit time is that of its return to the
         queue, by slurmctld's own clock; the next second is safe. A moment in the past is as good as now.
+
+        With a priority it is the other way round: Slurm sets none on a held job, so the job is released while its delay
+        still keeps it from starting, then gets its place in line and its begin time in one call.
         """
         delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
+        held = [job_id for job_id in ids if seen[job_id].priority == 0]
         safe = datetime.fromtimestamp(max((seen[i].submit for i in delayed), default=0) + 1, UTC)
-        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(f"StartTime={safe:%FT%T}",))
-        ready = [job_id for job_id in ids if begun.get(job_id, DONE).ok]
-        held = [job_id for job_id in ready if seen[job_id].priority == 0]
-        released = self._many("scontrol", held, "release")
+        begin = f"StartTime={safe:%FT%T}"
+        if priority:
+            return self._release_first(ids, held, dict.fromkeys(delayed, begin), priority)
+        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(begin,))
+        ready = [job_id for job_id in held if begun.get(job_id, DONE).ok]
+        released = self._many("scontrol", ready, "release")
         return {job_id: released.get(job_id, begun.get(job_id, DONE)) for job_id in ids}
 
-    def _comment(self, actions: Iterable[Action], done: dict[str, Outcome]) -> None:
-        """Leave the actions' comments with their jobs. A comment is a courtesy: its failure changes no outcome."""
+    def _release_first(
+        self, ids: list[str], held: list[str], begin: dict[str, str], priority: str
+    ) -> dict[str, Outcome]:
+        """Release jobs to the head of the line. `begin`: the new begin time of those that Slurm delays."""
+        done = {**dict.fromkeys(ids, DONE), **self._many("scontrol", held, "release")}
+        ready = [job_id for job_id in ids if done[job_id].ok]
+        place = f"Priority={priority}"
+        for delayed in (True, False):
+            some = [job_id for job_id in ready if (job_id in begin) is delayed]
+            more = (place, begin[some[0]]) if some and delayed else (place,)
+            done.update(self._many("scontrol", some, "update", each="JobId=", more=more))
+        return done
+
+    def _comment(self, actions: Iterable[Action]) -> None:
+        """Leave the actions' comments with their jobs, beside the users' own.
+
+        A comment is a courtesy: its failure changes no outcome.
+        """
         by_text: dict[str, list[str]] = {}
         for action in actions:
-            if action.comment and done[action.run.job_id].ok:
-                text = "".join(c if c.isprintable() else " " for c in action.comment)[:MAX_COMMENT]
-                by_text.setdefault(text, []).append(action.run.job_id)
+            text = "".join(c if c.isprintable() else " " for c in action.comment)[:MAX_COMMENT]
+            by_text.setdefault(text, []).append(action.run.job_id)
         for text, ids in by_text.items():
-            self._many("scontrol", ids, "update", each="JobId=", more=(f"Comment={text}",))
+            self._many("scontrol", ids, "update", each="JobId=", more=(f"AdminComment={text}",))
 
     # --- calls ---
 

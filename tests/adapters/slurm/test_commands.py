@@ -43,7 +43,7 @@ def runner(folder: Path, **more: float) -> Runner:
         ("scontrol", "ping"),
         ("scontrol", "update", "JobId=1,2,41_2", "Priority=4000000000"),
         ("scontrol", "update", "JobId=1", "StartTime=2026-11-20T17:50:25"),
-        ("scontrol", "update", "JobId=1", "Comment=made room for 12 (bob, P0)"),
+        ("scontrol", "update", "JobId=1", "AdminComment=made room for 12 (bob, P0)"),
         ("scontrol", "hold", "1,2"),
         ("scontrol", "release", "1"),
         ("scontrol", "requeuehold", "1,41_2"),
@@ -73,7 +73,8 @@ def test_what_the_adapter_needs_is_allowed(command: tuple[str, ...]) -> None:
         ("scontrol", "update", "JobId=1", "UserID=0"),
         ("scontrol", "update", "JobId=1", "Priority=-1"),
         ("scontrol", "update", "JobId=1", "StartTime=tomorrow"),
-        ("scontrol", "update", "JobId=1", "Comment=two\nlines"),
+        ("scontrol", "update", "JobId=1", "AdminComment=two\nlines"),
+        ("scontrol", "update", "JobId=1", "Comment=the user's own"),
         ("scontrol", "update", "JobId=1 ", "Priority=1"),
         ("scontrol", "hold", "all"),
         ("scontrol", "hold", "jobname=x"),
@@ -159,7 +160,7 @@ def test_programs_get_that_environment_and_no_input(tmp_path: Path) -> None:
 
 def test_arguments_reach_the_program_as_they_are(tmp_path: Path) -> None:
     program(tmp_path, "scontrol", 'printf "%s\\n" "$@"')
-    comment = "Comment=$(id) `id` ; 'x' \"y\" * ~ é"
+    comment = "AdminComment=$(id) `id` ; 'x' \"y\" * ~ é"
 
     answer = runner(tmp_path).run("scontrol", "update", "JobId=1", comment)
 

@@ -142,10 +142,11 @@ def test_a_comment_is_left_with_the_stopped_job(slurm: PrivateSlurm, cluster: Sl
         cluster.apply([Action(ActionKind.REQUEUE_HOLD, job.run, comment=words)])[0].kind is OutcomeKind.DONE
     )
 
-    seen = wait(
-        slurm, cluster, lambda seen: jobs_of(seen)[job_id].state is JobState.PENDING, "the job in the queue"
-    )
-    assert jobs_of(seen)[job_id].comment == words
+    wait(slurm, cluster, lambda seen: jobs_of(seen)[job_id].state is JobState.PENDING, "the job in the queue")
+    told = slurm.run(
+        ["squeue", "--noheader", f"--jobs={job_id}", "--Format=admin_comment:|,Comment:|"]
+    ).stdout
+    assert told.strip() == f"{words}|(null)|"
 
 
 def test_a_suspended_job_gives_its_cpus_to_others_and_can_be_stopped(

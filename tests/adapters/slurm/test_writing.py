@@ -109,6 +109,26 @@ def kinds(outcomes: list[Outcome]) -> list[OutcomeKind]:
                 ("scontrol", "release", "1,2"),
             ],
         ),
+        # With a place in line: released while Slurm's delay holds them back, then place and begin time in one call.
+        (
+            queue(ActionKind.RELEASE, "1", "2", value="4294903293"),
+            pending("1", "2", priority=0, restarts=1),
+            [
+                ("scontrol", "release", "1,2"),
+                (
+                    "scontrol",
+                    "update",
+                    "JobId=1,2",
+                    "Priority=4294903293",
+                    "StartTime=2026-11-20T17:50:25",
+                ),
+            ],
+        ),
+        (
+            queue(ActionKind.RELEASE, "1", value="4294903293"),
+            pending("1", priority=0),
+            [("scontrol", "release", "1"), ("scontrol", "update", "JobId=1", "Priority=4294903293")],
+        ),
     ],
 )
 def test_jobs_of_one_kind_go_in_one_command(
@@ -370,7 +390,7 @@ def test_comments_are_left_with_the_jobs_that_were_stopped() -> None:
 
     program, verb, jobs, text = changes(runner)[-1]
     assert (program, verb, jobs) == ("scontrol", "update", "JobId=1,3")
-    assert text.startswith("Comment=made room for 12 by 'bob' $(id) xxx")
+    assert text.startswith("AdminComment=made room for 12 by 'bob' $(id) xxx")
     assert len(text) <= 250
 
 
@@ -381,6 +401,45 @@ def test_a_comment_that_fails_changes_no_outcome() -> None:
     runner = cluster(*running("1"), says=says)
 
     assert kinds(Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", comment="x"))) == [OutcomeKind.DONE]
+
+
+def test_what_is_cancelled_gets_its_comment_before_and_loses_it_when_that_is_refused() -> None:
+    def says(call: tuple[str, ...]) -> Answer:
+        refused = "scancel: error: Kill job error on job id 2: Access/permission denied\n"
+        return Answer("", refused, 1) if call[0] == "scancel" else Answer("", "", 0)
+
+    runner = cluster(*running("1", "2"), says=says)
+
+    outcomes = Writer(runner).apply(stop(ActionKind.CANCEL, "1", "2", comment="stopped by plan 7"))
+
+    assert kinds(outcomes) == [OutcomeKind.DONE, OutcomeKind.REFUSED]
+    assert changes(runner) == [
+        ("scontrol", "update", "JobId=1,2", "AdminComment=stopped by plan 7"),
+        ("scancel", "1", "2"),
+        ("scontrol", "update", "JobId=2", "AdminComment="),
+    ]
+
+
+def test_a_job_that_is_not_released_is_not_put_in_line() -> None:
+    def says(call: tuple[str, ...]) -> Answer:
+        denied = "Access/permission denied for job 2\n"
+        return Answer("", denied, 1) if call[1] == "release" else Answer("", "", 0)
+
+    runner = cluster(*pending("1", "2", priority=0, restarts=1), says=says)
+
+    outcomes = Writer(runner).apply(queue(ActionKind.RELEASE, "1", "2", value="4294903293"))
+
+    assert changes(runner)[-1][:3] == ("scontrol", "update", "JobId=1")
+    assert kinds(outcomes) == [OutcomeKind.DONE, OutcomeKind.REFUSED]
+
+
+def test_a_place_in_line_that_no_slurm_takes_is_refused_at_once() -> None:
+    runner = cluster(*pending("1", priority=0))
+
+    outcomes = Writer(runner).apply(queue(ActionKind.RELEASE, "1", value="first"))
+
+    assert kinds(outcomes) == [OutcomeKind.REFUSED]
+    assert changes(runner) == []
 
 
 def test_without_a_comment_none_is_set() -> None:
