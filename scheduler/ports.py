@@ -1,4 +1,4 @@
-"""The seam between Giveway and a cluster: three methods, two adapters, one contract suite (tests/contract)."""
+"""The seam between Giveway and a cluster: four methods, two adapters, one contract suite (tests/contract)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -20,6 +20,10 @@ class Cluster(Protocol):
 
     def observe(self) -> Observation:
         """Everything at one moment. Raises `ClusterUnavailableError`; partial answers come back as `faults`."""
+        ...
+
+    def glance(self) -> frozenset[str]:
+        """Ids of the jobs that wait, cheaper than `observe`: to notice a new one. Raises `ClusterUnavailableError`."""
         ...
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:

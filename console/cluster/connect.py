@@ -35,6 +35,11 @@ def connect(row: ClusterRow) -> Cluster:
     return _adapter(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
 
 
+def connect_anew(row: ClusterRow) -> Cluster:
+    """An adapter of one's own, for another thread: adapters belong to one thread at a time."""
+    return _adapter.__wrapped__(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
+
+
 def forget_adapters() -> None:
     """Make new adapters at the next use (tests attach one cluster after the other)."""
     _adapter.cache_clear()

@@ -200,7 +200,8 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = (
     {"visibility_timeout": 600, "unacked_restore_interval": 2, "unacked_restore_throttle": 1}
     if REDIS_URL
-    else {}
+    # The embedded broker is asked for messages in turns; a second, its default, would be half of a plan's time.
+    else {"polling_interval": 0.02}
 )
 CELERY_TIMEZONE = "UTC"
 
@@ -209,6 +210,8 @@ GIVEWAY_CLUSTER = choice("GIVEWAY_CLUSTER", ("simulator", "slurm"), "simulator")
 GIVEWAY_CLUSTER_NAME: str = env.str("GIVEWAY_CLUSTER_NAME", default="dev")
 GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
+# Between two cycles, seconds between glances at Slurm's queue for new jobs (0: none). See console/launch/watching.py.
+GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
 
 # The schedule is fixed and kept in memory: each tick is idempotent, so nothing is lost with it. A tick that waited

@@ -44,6 +44,12 @@ class SimulatedCluster:
         self._must_answer()
         return look(self.state)
 
+    def glance(self) -> frozenset[str]:
+        """Ids of the jobs that wait. Raises `ClusterUnavailableError`."""
+        self._must_answer()
+        waits = JobState.PENDING
+        return frozenset(job_id for job_id, job in self.state.jobs.items() if job.state is waits)
+
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out the actions one after the other, all at this moment."""
         return [act(self.state, action) for action in actions]

@@ -73,6 +73,11 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.observe()
 
+    def glance(self) -> frozenset[str]:
+        """Ids of the jobs that wait. Raises `ClusterUnavailableError`."""
+        with self.opened() as cluster:
+            return cluster.glance()
+
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""
         try:
@@ -206,19 +211,14 @@ class StoredSimulator:
             "cluster": codec.dump(self._cluster.state),
         }
         try:
+            self._write_record()
             self._stamp = _replace(self.path, json.dumps(data, separators=(",", ":")))
         except OSError as error:
             self._cluster = None
             raise SimulatorFileError(
                 f"{self.path} cannot be written ({error.strerror}); make room or its folder writable"
-            self._write_record()
             ) from error
 
-
-def _replace(path: Path, text: str) -> _Stamp:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
     def _write_record(self) -> None:
         assert self._cluster is not None  # noqa: S101
         record, self._cluster.state.record = self._cluster.state.record, []
@@ -232,6 +232,11 @@ def _replace(path: Path, text: str) -> _Stamp:
         """The cluster's own record; kept while the file is there."""
         return self.path.with_name(self.path.name + ".record")
 
+
+def _replace(path: Path, text: str) -> _Stamp:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(text)
         written = Path(name).stat()
         Path(name).replace(path)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, Outcome
@@ -30,6 +31,7 @@ class SlurmCluster:
     ) -> None:
         runner = Runner(dict(os.environ if env is None else env), timeout_s)
         self._name = name
+        self._runner = runner
         self._reader = Reader(runner, clock)
         self._writer = Writer(runner)
 
@@ -44,6 +46,10 @@ class SlurmCluster:
     def observe(self) -> Observation:
         """The whole cluster at one moment. Raises `ClusterUnavailableError`."""
         return self._reader.observe(self._name)
+
+    def glance(self) -> frozenset[str]:
+        """Ids of the jobs that wait; an array is one id. Raises `ClusterUnavailableError`."""
+        return waiting(self._runner)
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions, those of one kind and value together; see `Cluster.apply`."""

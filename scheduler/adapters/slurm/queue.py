@@ -44,6 +44,14 @@ def squeue(runner: Runner, *more: str) -> list[str]:
         raise SlurmOutputError(str(error)) from error
 
 
+def waiting(runner: Runner) -> frozenset[str]:
+    """Ids of the jobs that wait, in Slurm's own short form. Raises `SlurmUnavailableError`."""
+    answer = runner.run("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
+    if answer.code != 0:
+        raise unavailable("squeue", answer.err)
+    return frozenset(answer.out.split())
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A pending job's detail, for which row it holds, and when it was read."""

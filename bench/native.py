@@ -1,0 +1,258 @@
+"""The same urgent jobs under Slurm's own preemption by QOS and under Giveway: how soon, and at what cost?
+
+`python -m bench.native [--scale 32|10000] [--rounds 15] [--seed 1] [--only NAME]` starts, for each variant anew, a
+private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server), fills it with running jobs
+of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their sizes drawn with the seed.
+Native variants differ in SchedulerParameters only; Giveway runs as its embedded worker with a cycle every second, and
+preemption in Slurm is off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must be
+stopped as the urgent job asks for.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.accounting import Accounting
+from bench.making_room import ROOT, manage
+from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
+
+LOW, HIGH = "low", "high"
+URGENT = "cy"
+SETTLE_S = 3.0
+"""Jobs that are stopped so long after the urgent one runs still count as stopped for it."""
+QOS = {LOW: {"Priority": "1"}, HIGH: {"Priority": "100000", "Preempt": LOW}}
+
+USUAL = "batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1"
+"""What every private Slurm has."""
+
+Run = tuple[str, str]
+"""Start and number of restarts of a running job, as Slurm prints them."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Who preempts, and with which further SchedulerParameters."""
+
+    name: str
+    giveway: bool = False
+    parameters: str = ""
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Settings of slurm.conf."""
+        if self.giveway:
+            return {"PreemptType": "preempt/none"}
+        native = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
+        return native | ({"SchedulerParameters": f"{USUAL},{self.parameters}"} if self.parameters else {})
+
+
+VARIANTS = (
+    Variant("native preempt/qos"),
+    Variant("native, youngest_first", parameters="preempt_youngest_first"),
+    Variant(
+        "native, strict_order + reorder_count=10", parameters="preempt_strict_order,preempt_reorder_count=10"
+    ),
+    Variant("Giveway", giveway=True),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A size of cluster: its shape, the low jobs that fill it, and what urgent jobs ask for."""
+
+    nodes: int
+    cpus: int
+    gpus: int
+    low: int
+    sizes: tuple[int, ...]
+    patience_s: float
+
+    def urgent(self, size: int) -> list[str]:
+        """What an urgent job asks for: that many GPUs (or CPUs) on one node."""
+        return (
+            ["-N1", "-n1", "--mem=10", f"--gres=gpu:{size}"] if self.gpus else ["-N1", f"-n{size}", "--mem=1"]
+        )
+
+    def fill(self, slurm: PrivateSlurm, count: int) -> None:
+        """So many low jobs more; batch jobs on the small cluster, jobs without processes on the large one."""
+        if self.gpus:
+            for _ in range(count):
+                slurm.submit("ann", "-p", "wide", "-q", LOW, "-n1", "--mem=10", "--gres=gpu:1")
+        else:
+            slurm.fill(count, "-p", "wide", "-q", LOW)
+
+
+SCALES = {
+    "32": Scale(4, 8, 8, 32, (1, 2, 4, 6, 8), 60.0),
+    "10000": Scale(40, 256, 0, 40 * 256, (256,), 120.0),
+}
+
+
+@dataclass
+class Result:
+    """What all rounds of a variant came to."""
+
+    seconds: list[float] = field(default_factory=list)
+    stopped: int = 0
+    needed: int = 0
+    destroyed_s: float = 0.0
+    never: int = 0
+
+    def row(self, name: str) -> str:
+        """The figures as a row in Markdown."""
+        rounds = len(self.seconds) + self.never
+        times = self.seconds or [float("nan")]
+        shown = [statistics.median(times), min(times), max(times)]
+        figures = " | ".join(f"{value:.2f}" for value in shown)
+        ratio = self.stopped / self.needed
+        return f"| {name} | {rounds} | {figures} | {ratio:.2f} | {self.destroyed_s / rounds:.0f} | {self.never} |"
+
+
+HEAD = (
+    "| | rounds | median, s | fastest, s | slowest, s | stopped ÷ needed | CPU-s destroyed a round | never started |\n"
+    "|---|---|---|---|---|---|---|---|"
+)
+
+
+def low_runs(slurm: PrivateSlurm) -> dict[str, Run]:
+    """The low jobs that run, each with its run."""
+    lines = slurm.run(
+        ["squeue", "-h", "-q", LOW, "-t", "RUNNING", "-O", "JobID:20,StartTime:20,RestartCnt:10"],
+        timeout_s=60,
+    ).stdout.splitlines()
+    return {job: (start, restarts) for job, start, restarts in map(str.split, lines)}
+
+
+def one_round(slurm: PrivateSlurm, scale: Scale, size: int, result: Result) -> None:
+    """Submit one urgent job and look what became of it and of the others; then put the cluster back."""
+    before = low_runs(slurm)
+    at = time.time()
+    begin = time.monotonic()
+    urgent = slurm.submit(URGENT, "-p", "wide", "-q", HIGH, *scale.urgent(size))
+    try:
+        slurm.wait_until(lambda: _state(slurm, urgent) == "RUNNING", "the urgent job runs", scale.patience_s)
+        result.seconds.append(time.monotonic() - begin)
+    except PrivateSlurmError:
+        result.never += 1
+    time.sleep(SETTLE_S)
+    after = low_runs(slurm)
+    lost = [run for job, run in before.items() if after.get(job) != run]
+    result.stopped += len(lost)
+    result.needed += size
+    result.destroyed_s += sum(max(0.0, at - _epoch(start)) for start, _ in lost)
+    slurm.run(["scancel", str(urgent)])
+    restore(slurm, scale)
+
+
+def restore(slurm: PrivateSlurm, scale: Scale) -> None:
+    """New low jobs in place of those that were stopped (Slurm would have them wait two minutes)."""
+    waiting = [line.strip() for line in slurm.squeue("%i", "-q", LOW, "-t", "PENDING")]
+    if waiting:
+        slurm.run(["scancel", *waiting])
+    slurm.wait_until(lambda: not slurm.squeue("%i", "-q", HIGH), "the urgent job is gone", 60)
+    slurm.wait_until(lambda: not slurm.squeue("%i", "-t", "COMPLETING"), "all have ended", 60)
+    scale.fill(slurm, scale.low - len(low_runs(slurm)))
+    slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 180)
+    time.sleep(2.5)  # plans of the last round are over
+
+
+def _state(slurm: PrivateSlurm, job: int) -> str:
+    # Of this one job only: asking for ten thousand would be the heaviest load on slurmctld.
+    return slurm.run(["squeue", "-h", "-j", str(job), "-o", "%T"], check=False).stdout.strip()
+
+
+def _epoch(start: str) -> float:
+    return time.mktime(time.strptime(start, "%Y-%m-%dT%H:%M:%S"))
+
+
+@contextmanager
+def worker(slurm: PrivateSlurm, home: Path) -> Iterator[None]:
+    """Giveway's embedded worker, attached to this Slurm."""
+    env = {
+        **os.environ, **slurm.env,
+        "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
+        "DJANGO_SETTINGS_MODULE": "console.settings.local",
+    }  # fmt: skip
+    manage(env, "migrate", "-v0")
+    manage(env, "config", "import", "-", stdin=json.dumps(_policy(slurm.users)))
+    process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _policy(users: Sequence[str]) -> Mapping[str, object]:
+    overrides = {user: "P0" if user == URGENT else "P1" for user in users}
+    partition = {
+        "name": "wide", "mode": "user", "enforcement": "enforce", "levels": [{"name": "P0"}, {"name": "P1"}],
+        "user_overrides": overrides, "grace_s": 0, "max_preemptions_per_job": 1_000_000,
+        "cancel_if_not_requeueable": True,
+    }  # fmt: skip
+    return {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": [partition]}
+
+
+def measure(variant: Variant, scale: Scale, sizes: Sequence[int]) -> Result:
+    """All rounds of one variant on a cluster of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp"))
+    folder.chmod(0o755)
+    result = Result()
+    try:
+        with Accounting(folder / "acct") as accounting:
+            shape = {"nodes": scale.nodes, "cpus": scale.cpus, "gpus": scale.gpus}
+            options = {**accounting.settings, **variant.options}
+            if not scale.gpus:
+                options |= {"GresTypes": "", "AccountingStorageTRES": ""}
+            slurm = PrivateSlurm(folder / "slurm", mem_mb=64_000, start_s=180.0, options=options, **shape)
+            accounting.people(slurm.users, QOS)
+            with slurm:
+                scale.fill(slurm, scale.low)
+                slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 300)
+                if variant.giveway:
+                    with worker(slurm, folder / "home"):
+                        _rounds(slurm, scale, sizes, result)
+                else:
+                    _rounds(slurm, scale, sizes, result)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return result
+
+
+def _rounds(slurm: PrivateSlurm, scale: Scale, sizes: Sequence[int], result: Result) -> None:
+    one_round(slurm, scale, scale.sizes[0], Result())  # warms up
+    for size in sizes:
+        one_round(slurm, scale, size, result)
+
+
+def main() -> None:
+    """Print a table in Markdown, a row as soon as it is known."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--scale", choices=SCALES, default="32", help="running low jobs")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="only variants whose name has this in it")
+    args = parser.parse_args()
+    scale = SCALES[args.scale]
+    sizes = random.Random(args.seed).choices(scale.sizes, k=args.rounds)
+    print(HEAD, flush=True)
+    for variant in VARIANTS:
+        if args.only in variant.name:
+            print(measure(variant, scale, sizes).row(variant.name), flush=True)
+
+
+if __name__ == "__main__":
+    main()
