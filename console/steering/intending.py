@@ -1,20 +1,25 @@
 """From verdicts to written intents: plans and their actions, in one transaction, before anything is done.
 
 1. A pending job whose verdict is `preempt` gets a plan; a proposed plan that says the same is kept as it is.
-2. A proposed plan whose job no longer needs it expires; one that would now stop others is superseded.
+2. A proposed plan whose job no longer needs it expires; one that would now stop others is superseded. Where a person is
+   asked, so is one that was made by an earlier policy or sets other room aside: what is approved is what is seen.
 3. In `enforce` the plan is approved at once and gets its actions; in `shadow` and `approve` it stays proposed.
-4. A job over quota, where the policy holds such jobs, gets a plan of one action: hold it.
+4. An approved plan that has not begun yet does not begin if its job left the queue, the partition was paused or its
+   policy no longer stops anybody.
+5. A job over quota, where the policy holds such jobs, gets a plan of one action: hold it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from console.core import clock
 from console.steering.acting import request_undo
+from console.steering.alternatives import add_alternatives
 from console.steering.deciding import Verdicts
 from console.steering.journal import tell_plan
-from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.new_plans import NewPlans, victims_of
-from console.steering.states import move_plan
+from console.steering.states import move_action, move_plan
+from console.steering.verifying import may_go_on
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import Reason
@@ -27,52 +32,99 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     verdicts = new.verdicts
     by_job = {plan.job_id: plan for plan in open_plans if plan.partition == verdicts.facts.row.name}
     made = 0
+    asked: list[Plan] = []
     for decision in verdicts.decisions:
         plan = by_job.pop(decision.job, None)
         if plan is not None and plan.kind == PlanKind.QUOTA:
             if not _wants_hold(decision, verdicts):
                 request_undo(plan, f"{plan.user} is no longer over quota.")
         elif _wants_hold(decision, verdicts):
-            if plan is not None:
-                _close_proposal(plan, PlanState.EXPIRED, decision.explain)
-            new.hold(decision)
-            made += 1
+            if plan is None or _close_proposal(plan, PlanState.EXPIRED, decision.explain):
+                new.hold(decision)
+                made += 1
         else:
-            made += _settle_preemption(new, decision, plan)
+            now_open = _settle_preemption(new, decision, plan)
+            made += now_open is not None and now_open is not plan
+            if now_open is not None and now_open.enforcement == Enforcement.APPROVE:
+                asked.append(now_open)
     _settle_departed(by_job.values())
+    add_alternatives(asked, verdicts)
     return made
 
 
-def _settle_preemption(new: NewPlans, decision: Decision, plan: Plan | None) -> int:
+def _settle_preemption(new: NewPlans, decision: Decision, plan: Plan | None) -> Plan | None:
+    """The job's proposal from now on, new or kept, if it is to have one."""
     if plan is not None and plan.state != PlanState.PROPOSED:
-        return 0  # It is being carried out: `verifying` looks after it.
+        _withdraw_what_may_not_begin(plan, new.verdicts)
+        return None  # It is being carried out: `verifying` looks after it.
     if decision.action != DecisionKind.PREEMPT:
         if plan is not None:
             _close_proposal(plan, PlanState.EXPIRED, decision.explain)
-        return 0
+        return None
     victims = victims_of(decision, new.verdicts)
     if plan is not None:
-        enforcement = new.verdicts.facts.policy.enforcement.value
-        if _runs(plan.victims) == _runs(victims) and plan.enforcement == enforcement:
-            return 0
-        _close_proposal(plan, PlanState.SUPERSEDED, "The facts have changed; a newer plan takes its place.")
-    new.make_room(decision, victims)
-    return 1
+        why = _why_not_the_same(plan, decision, victims, new.verdicts)
+        if not why:
+            return plan
+        if not _close_proposal(plan, PlanState.SUPERSEDED, why):
+            return None  # Somebody decided on it at this moment.
+    return new.make_room(decision, victims)
+
+
+def _why_not_the_same(
+    plan: Plan, decision: Decision, victims: Sequence[Mapping[str, object]], verdicts: Verdicts
+) -> str:
+    """Why a proposal is no longer what would be proposed now, in words; empty when it is."""
+    enforcement = verdicts.facts.policy.enforcement
+    if _runs(plan.victims) != _runs(victims) or plan.enforcement != enforcement:
+        return "The facts have changed; a newer plan takes its place."
+    if enforcement != Enforcement.APPROVE:
+        return ""
+    if plan.policy_revision != verdicts.facts.revision:
+        return "The policy has changed; a newer plan takes its place."
+    placement = {node: dict(taken) for node, taken in decision.placement.items()}
+    if plan.placement != placement:
+        return "The room is elsewhere now; a newer plan takes its place."
+    return ""
+
+
+def _withdraw_what_may_not_begin(plan: Plan, verdicts: Verdicts) -> None:
+    if plan.state != PlanState.APPROVED:
+        return
+    if not may_go_on(plan, verdicts.facts):
+        _withdraw(plan, "The partition no longer carries out its plans.")
+    elif verdicts.facts.paused:
+        _withdraw(plan, f"Nobody may be stopped: {verdicts.facts.paused}.")
+
+
+def _withdraw(plan: Plan, why: str) -> None:
+    """An approved plan that has not begun: nothing of it is done."""
+    if not move_plan(plan, PlanState.EXPIRED, ended_at=clock.now(), outcome=why):
+        return
+    for action in plan.actions.all():
+        move_action(action, ActionState.EXPIRED, detail=why)
+    tell_plan(plan, "plan.expired", before={"state": "approved"}, after={"state": "expired"}, reason=why)
 
 
 def _settle_departed(plans: Iterable[Plan]) -> None:
     """Plans of jobs that no longer wait in the partition."""
     for plan in plans:
-        if plan.kind == PlanKind.PREEMPT:
-            _close_proposal(plan, PlanState.EXPIRED, f"{plan.job_id} no longer waits.")
+        why = f"{plan.job_id} no longer waits."
+        if plan.kind != PlanKind.PREEMPT:
+            request_undo(plan, why)
+        elif plan.state == PlanState.APPROVED:
+            _withdraw(plan, why)
         else:
-            request_undo(plan, f"{plan.job_id} no longer waits.")
+            _close_proposal(plan, PlanState.EXPIRED, why)
 
 
-def _close_proposal(plan: Plan, state: PlanState, why: str) -> None:
-    if plan.state == PlanState.PROPOSED and move_plan(plan, state, ended_at=clock.now(), outcome=why):
-        before, after = {"state": "proposed"}, {"state": state.value}
-        tell_plan(plan, f"plan.{state.value}", before=before, after=after, reason=why)
+def _close_proposal(plan: Plan, state: PlanState, why: str) -> bool:
+    """Whether the plan was a proposal until now and is none any more."""
+    if plan.state != PlanState.PROPOSED or not move_plan(plan, state, ended_at=clock.now(), outcome=why):
+        return False
+    before, after = {"state": "proposed"}, {"state": state.value}
+    tell_plan(plan, f"plan.{state.value}", before=before, after=after, reason=why)
+    return True
 
 
 def _runs(victims: Sequence[Mapping[str, object]]) -> set[tuple[object, object, object]]:

@@ -114,7 +114,7 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         plan.started_at = now
     elif job is None:
         request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
-    elif not may_go_on(plan, facts):
+    elif facts is None or not may_go_on(plan, facts):
         request_undo(plan, "The partition no longer enforces its plans.")
     elif facts.paused and _stops_are_due(plan):
         request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
@@ -122,11 +122,11 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
 
 
-def may_go_on(plan: Plan, facts: PartitionFacts | None) -> bool:
+def may_go_on(plan: Plan, facts: PartitionFacts) -> bool:
     """Whether the policy in force still lets the plan be carried out: by itself, or because a person approved it."""
-    if facts is None or facts.policy.enforcement == Enforcement.SHADOW:
-        return False
-    return facts.policy.enforcement == Enforcement.ENFORCE or bool(plan.decided_by)
+    if facts.policy.enforcement == Enforcement.APPROVE:
+        return bool(plan.decided_by)
+    return facts.policy.enforcement == Enforcement.ENFORCE
 
 
 def _stops_are_due(plan: Plan) -> bool:
