@@ -59,7 +59,12 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
 
 
 def _level(row: dict[str, Any]) -> dict[str, Any]:
-    level = {"name": row["name"], "min_score": row["min_score"], "keyword": row["keyword"] or None}
+    level = {
+        "name": row["name"],
+        "min_score": row["min_score"],
+        "keyword": row["keyword"] or None,
+        "keyword_users": row["keyword_users"] or None,
+    }
     return {key: value for key, value in level.items() if value is not None}
 
 

@@ -7,7 +7,15 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
-from scheduler.model.policy import Enforcement, Mode, OverQuota, PartitionPolicy, VictimOrder
+from console.partitions.patterns import PatternsField
+from scheduler.model.policy import (
+    Enforcement,
+    KeywordDenied,
+    Mode,
+    OverQuota,
+    PartitionPolicy,
+    VictimOrder,
+)
 
 MODES = (
     (Mode.USER, _("User: only jobs of lower users make room")),
@@ -17,13 +25,17 @@ MODES = (
 )
 ENFORCEMENTS = (
     (Enforcement.SHADOW, _("Shadow: plans are made, shown and recorded; nothing is touched")),
-    (Enforcement.APPROVE, _("Approve: a plan waits for a person (no button for it yet: nothing is touched)")),
+    (Enforcement.APPROVE, _("Approve: a plan waits until an administrator accepts it")),
     (Enforcement.ENFORCE, _("Enforce: plans are carried out at once; running jobs are stopped")),
 )
 OVER_QUOTA = (
     (OverQuota.LOWEST, _("counts as unconfigured: free room only, first to make room")),
     (OverQuota.HOLD, _("is held until its user is under quota again")),
     (OverQuota.REJECT, _("is refused at submission where the plugin is installed, else held")),
+)
+KEYWORD_DENIED = (
+    (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
+    (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
 )
 VICTIM_ORDERS = (
     (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
@@ -52,11 +64,6 @@ class PolicyForm(forms.Form):
             "for jobs without a level. Empty: every level is a band of its own."
         ),
     )
-    exempt_s = WholeField(
-        label=_("Left alone at first"),
-        unit=_("seconds"),
-        help_text=_("A job that has run for less than this is never stopped."),
-    )
     grace_s = WholeField(
         label=_("Grace"),
         unit=_("seconds"),
@@ -73,13 +80,54 @@ class PolicyForm(forms.Form):
         unit=_("seconds"),
         help_text=_("If the job that room was made for does not run by then, the plan is undone."),
     )
+    cancel_if_not_requeueable = forms.BooleanField(
+        label=_("Cancel a job that cannot be requeued (it is lost)"), required=False
+    )
+    exempt_s = WholeField(
+        label=_("Left alone at first"),
+        unit=_("seconds"),
+        help_text=_("A job that has run for less than this is never stopped."),
+    )
+    min_wait_s = WholeField(
+        label=_("Wait before others are stopped"),
+        unit=_("seconds"),
+        help_text=_("A job must have waited this long before anybody is stopped for it. 0: no wait."),
+    )
+    cool_down_s = WholeField(
+        label=_("Pause after being stopped"),
+        unit=_("seconds"),
+        help_text=_(
+            "For this long after a job was stopped, nobody is stopped for it: two jobs do not take turns stopping "
+            "each other."
+        ),
+    )
     max_preemptions_per_job = WholeField(
         label=_("Most stops per job"),
         unit=_("times"),
         help_text=_("A job that has been stopped so often is left alone from then on."),
     )
-    cancel_if_not_requeueable = forms.BooleanField(
-        label=_("Cancel a job that cannot be requeued (it is lost)"), required=False
+    max_stops_per_hour = WholeField(
+        label=_("Most stops within an hour"),
+        unit=_("jobs"),
+        required=False,
+        help_text=_("In the whole partition. Empty: any number. 0: nobody is stopped."),
+    )
+    max_stops_per_user_hour = WholeField(
+        label=_("Most stops of one user within an hour"),
+        unit=_("jobs"),
+        required=False,
+        help_text=_("Of each user's jobs in this partition. Empty: any number."),
+    )
+    protected_users = PatternsField(label=_("Users"), help_text=_("Their jobs are never stopped."))
+    protected_accounts = PatternsField(
+        label=_("Accounts"), help_text=_("Jobs under these Slurm accounts are never stopped.")
+    )
+    protected_qos = PatternsField(label=_("QOS"), help_text=_("Jobs with these QOS are never stopped."))
+    protected_jobs = PatternsField(
+        label=_("Jobs"), help_text=_("Job ids (4711) or job names (release_*) that are never stopped.")
+    )
+    keyword_denied = forms.ChoiceField(
+        label=_("A job with a keyword that is not its user's"), choices=KEYWORD_DENIED
     )
     admins = NamesField(
         label=_("Administrators of this partition"),
@@ -95,6 +143,7 @@ class LevelForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=40)
     min_score = NumberField(label=_("From score"), required=False)
     keyword = forms.CharField(label=_("Keyword"), max_length=60, required=False)
+    keyword_users = PatternsField(label=_("Who may use the keyword"), one_line=True)
     quota = WholeField(label=_("Quota"), required=False)
 
 
@@ -120,7 +169,9 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
-    "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable",
+    "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s",
+    "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
+    "protected_qos", "keyword_denied",
 )  # fmt: skip
 
 
@@ -145,6 +196,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
                 "name": rule.name,
                 "min_score": rule.min_score,
                 "keyword": rule.keyword or "",
+                "keyword_users": rule.keyword_users,
                 "quota": policy.quotas.get(rule.name),
             }
             for rule in policy.levels

@@ -8,7 +8,8 @@ from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
-from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition
+from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition, encode_policy
+from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
 
 
@@ -44,6 +45,17 @@ def policy_of(partition: Partition) -> PartitionPolicy:
 def decoded(document: dict[str, Any]) -> PartitionPolicy:
     """A revision's document as the scheduler takes it."""
     return _decoded(json.dumps(document))
+
+
+def written_out(document: dict[str, Any]) -> dict[str, Any]:
+    """A revision's document with every key of today, so that a key it is too old to have counts as its default.
+
+    One that cannot be read any more stays as it is.
+    """
+    try:
+        return encode_policy(decoded(document))
+    except InputError:
+        return document
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,7 @@
 """Partitions, their policies and their administrators: one transaction with the row in the audit log."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -19,6 +19,9 @@ from scheduler.model.policy import PartitionPolicy
 
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
+MOST_TIMES = 10**9
+LONGEST_PATTERN = 200
+MOST_PATTERNS = 1000
 
 
 def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
@@ -150,18 +153,35 @@ def _check_name(name: str) -> None:
 
 def _check_limits(policy: PartitionPolicy) -> None:
     """What the database and the clock can hold; a document that passes is stored and carried out as it is."""
-    for field in ("exempt_s", "grace_s", "start_deadline_s"):
+    for field in ("exempt_s", "grace_s", "start_deadline_s", "min_wait_s", "cool_down_s"):
         if getattr(policy, field) > LONGEST_S:
             raise ValidationError(
                 {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
             )
+    for field in ("max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour"):
+        if (getattr(policy, field) or 0) > MOST_TIMES:
+            raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
     for rule in policy.levels:
         if len(rule.name) > LONGEST_LEVEL:
             raise ValidationError(
                 {"levels": _("“%(name)s…” is too long a name.") % {"name": rule.name[:LONGEST_LEVEL]}}
             )
+        _check_patterns("levels", rule.keyword_users)
+    for field in ("protected_jobs", "protected_users", "protected_accounts", "protected_qos"):
+        _check_patterns(field, getattr(policy, field))
     if "\\u0000" in json.dumps(encode_policy(policy)):
         raise ValidationError({"__all__": _("A name in it holds a NUL character; remove it.")})
+
+
+def _check_patterns(field: str, patterns: Collection[str]) -> None:
+    """Each job is compared with each of them in every cycle."""
+    if len(patterns) > MOST_PATTERNS:
+        raise ValidationError({field: _("At most %(most)d patterns.") % {"most": MOST_PATTERNS}})
+    for pattern in patterns:
+        if len(pattern) > LONGEST_PATTERN:
+            raise ValidationError(
+                {field: _("“%(text)s…” is too long a pattern.") % {"text": pattern[:LONGEST_LEVEL]}}
+            )
 
 
 def _locked(cluster: Cluster, name: str) -> Partition:

@@ -24,7 +24,7 @@ from console.core.rows import Rows, rearranged, typed_form, typed_rows
 from console.partitions.documents import checked_policy
 from console.partitions.forms import ROW_FORMS, PolicyForm, make_rows, policy_initial
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_in_force, policy_of, visible_partitions
+from console.partitions.selectors import policy_in_force, policy_of, visible_partitions, written_out
 from console.partitions.services import activate_policy, set_admins
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
@@ -159,7 +159,7 @@ def revisions(request: HttpRequest, name: str) -> HttpResponse:
     before = partition.revisions.filter(number__lt=shown[-1].number).first()
     older = [*shown[1:], before]
     steps = [
-        (row, differences(previous.document, row.document) if previous else None)
+        (row, differences(written_out(previous.document), written_out(row.document)) if previous else None)
         for row, previous in zip(shown, older, strict=True)
     ]
     context = _head(request, partition) | {"tab": "revisions", "page": page, "steps": steps, "target": ""}

@@ -359,6 +359,16 @@ PROJECTS: Entries = st.lists(
     ),
     unique_by=lambda project: str(project["code"]),
 )
+PATTERNS = st.lists(st.text('a*?[!],"\\ é\n', min_size=1, max_size=5).filter(str.strip), unique=True)
+
+
+def _level(rank: int, name: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {"name": st.just(name), "min_score": st.just(60 - 20 * rank)},
+        optional={"keyword": st.just(f"p{rank}"), "keyword_users": PATTERNS},
+    )
+
+
 PARTITIONS: Entries = st.lists(
     st.fixed_dictionaries(
         {
@@ -371,14 +381,18 @@ PARTITIONS: Entries = st.lists(
             "exempt_s": st.integers(0, 1000),
             "cancel_if_not_requeueable": st.booleans(),
             "checkpoint_signal": st.sampled_from(["", "USR1", "TERM"]),
+            "min_wait_s": st.integers(0, 1000),
+            "cool_down_s": st.integers(0, 1000),
+            "max_stops_per_hour": st.none() | st.integers(0, 100),
+            "max_stops_per_user_hour": st.none() | st.integers(0, 100),
+            **{f"protected_{what}": PATTERNS for what in ("jobs", "users", "accounts", "qos")},
+            "keyword_denied": st.sampled_from(["demote", "refuse"]),
         },
     ).flatmap(
         lambda entry: st.fixed_dictionaries(
             {
                 **{key: st.just(value) for key, value in entry.items()},
-                "levels": st.just(
-                    [{"name": name, "min_score": 60 - 20 * i} for i, name in enumerate(LEVELS)]
-                ),
+                "levels": st.tuples(*(_level(i, name) for i, name in enumerate(LEVELS))).map(list),
                 "quotas": st.dictionaries(st.sampled_from(LEVELS), st.integers(0, 9)),
                 "user_overrides": st.dictionaries(NAMES, st.sampled_from(LEVELS)),
                 "bands": st.none() | st.just([[0, 1], [2, None]]),

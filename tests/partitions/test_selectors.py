@@ -6,7 +6,13 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from console.accounts.models import Role
 from console.partitions.models import Partition
-from console.partitions.selectors import decoded, partition_document, policy_of, visible_partitions
+from console.partitions.selectors import (
+    decoded,
+    partition_document,
+    policy_of,
+    visible_partitions,
+    written_out,
+)
 from scheduler.contracts.config import encode_policy
 from tests import factories
 from tests.factories import policy_document
@@ -54,3 +60,15 @@ def test_an_entry_of_the_priority_file_has_the_administrators_in_order() -> None
     document = partition_document(partition)
     assert document.pop("admins") == ["dave", "erin"]
     assert document == encode_policy(policy_of(partition))
+
+
+def test_a_revision_too_old_for_a_key_counts_as_its_default() -> None:
+    old = policy_document("x")
+    assert "cool_down_s" not in old
+    assert written_out(old)["cool_down_s"] == 300
+    assert written_out(old) == written_out({**old, "cool_down_s": 300})
+
+
+def test_a_revision_that_cannot_be_read_any_more_is_shown_as_it_is() -> None:
+    for broken in ({"name": "x", "gone": 1}, {}, {"mode": 7}):
+        assert written_out(broken) == broken

@@ -159,6 +159,22 @@ def test_a_policy_based_on_an_old_revision_is_refused(partition: Partition) -> N
         ({"user_overrides": {"carol": "P7"}}, "user_overrides", 'user_overrides.carol: "P7" is no level'),
         ({"grace_s": 10**9}, "grace_s", "At most 31536000 seconds"),
         ({"exempt_s": 2**62}, "exempt_s", "At most 31536000 seconds"),
+        ({"min_wait_s": 31536001}, "min_wait_s", "At most 31536000 seconds"),
+        ({"cool_down_s": 31536001}, "cool_down_s", "At most 31536000 seconds"),
+        ({"max_stops_per_hour": 10**9 + 1}, "max_stops_per_hour", "At most 1000000000."),
+        ({"max_stops_per_user_hour": 2**62}, "max_stops_per_user_hour", "At most 1000000000."),
+        ({"max_preemptions_per_job": 2**62}, "max_preemptions_per_job", "At most 1000000000."),
+        ({"max_stops_per_hour": -1}, "max_stops_per_hour", "must not be negative"),
+        ({"protected_users": ["x" * 201]}, "protected_users", "is too long a pattern"),
+        ({"protected_qos": [str(n) for n in range(1001)]}, "protected_qos", "At most 1000 patterns"),
+        ({"protected_jobs": ["a", "a"]}, "protected_jobs", "stands twice"),
+        ({"protected_accounts": [" "]}, "protected_accounts", "must not be empty"),
+        (
+            {"levels": [{"name": "P0", "keyword": "p0", "keyword_users": ["x" * 201]}]},
+            "levels",
+            "too long a pattern",
+        ),
+        ({"keyword_denied": "shout"}, "keyword_denied", "is not one of demote, refuse"),
         ({"grace": 30}, "grace", "unknown key; did you mean grace_s?"),
         ({"name": "y"}, "name", "policy of y, not of x"),
         ({"admins": ["dave"]}, "admins", "unknown key"),
@@ -175,6 +191,16 @@ def test_what_makes_no_policy_is_told_by_key(
     assert message in error.value.message_dict[field][0]
     assert PolicyRevision.objects.count() == 1
     assert AuditEntry.objects.count() == 1
+
+
+def test_what_is_just_within_the_limits_is_taken(partition: Partition) -> None:
+    keys: dict[str, Any] = {
+        "min_wait_s": 31536000,
+        "max_stops_per_hour": 10**9,
+        "protected_jobs": ["x" * 200, *(str(n) for n in range(999))],
+    }
+    document = activate(partition, **keys).document
+    assert {key: document[key] for key in keys} == keys
 
 
 def test_a_document_that_is_no_object_is_refused(partition: Partition) -> None:

@@ -1,12 +1,14 @@
 """A partition's policy in the browser: its form, the step to enforcement, its revisions."""
 
 import re
+from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
 
 from console.audit.models import AuditEntry
+from console.partitions import services as service
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import policy_of
 from scheduler.model.policy import Enforcement, Mode
@@ -17,8 +19,12 @@ WHOLE: dict[str, Any] = {
     "mode": "user_then_task", "enforcement": "shadow", "over_quota": "lowest", "victim_order": "shortest_runtime",
     "bands": "", "exempt_s": "0", "grace_s": "30", "checkpoint_signal": "USR1", "start_deadline_s": "120",
     "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
+    "min_wait_s": "0", "cool_down_s": "300", "max_stops_per_hour": "", "max_stops_per_user_hour": "",
+    "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
+    "keyword_denied": "demote",
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
+    "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
     "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
     "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
     "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
@@ -96,6 +102,16 @@ def test_the_form_shows_what_is_in_force(house: House, ada: Client) -> None:
         ({"grace_s": "-1"}, "grace_s", "greater than or equal to 0"),
         ({"grace_s": "soon"}, "grace_s", "Enter a whole number."),
         ({"mode": "random"}, "mode", "Select a valid choice."),
+        ({"min_wait_s": "-1"}, "min_wait_s", "greater than or equal to 0"),
+        ({"min_wait_s": "31536001"}, "min_wait_s", "At most 31536000 seconds, which is a year."),
+        ({"cool_down_s": ""}, "cool_down_s", "This field is required."),
+        ({"max_stops_per_hour": "1.5"}, "max_stops_per_hour", "Enter a whole number."),
+        ({"max_stops_per_user_hour": "-1"}, "max_stops_per_user_hour", "greater than or equal to 0"),
+        ({"protected_users": "ann," + "x" * 201}, "protected_users", "is too long a pattern."),
+        ({"protected_jobs": '"\\x"'}, "protected_jobs", "is no text in quotation marks."),
+        ({"protected_qos": "\n".join(map(str, range(1001)))}, "protected_qos", "At most 1000 patterns."),
+        ({"keyword_denied": "shout"}, "keyword_denied", "Select a valid choice."),
+        ({"levels__0__keyword_users": '"\\x"'}, "levels-0-keyword_users", "is no text in quotation marks."),
         ({"reason": ""}, "reason", "Say why; it stands in the audit log."),
         ({"admins": "x" * 200}, "admins", "is no user name"),
     ],
@@ -114,6 +130,65 @@ def test_what_is_wrong_stands_beside_its_field(
     assert message in errors.group(1)
     assert page.count('class="field-errors"') == 1, "only one field is at fault"
     assert revision_of(house).number == 1
+
+
+LIMITS: dict[str, Any] = {
+    "min_wait_s": 60,
+    "cool_down_s": 0,
+    "max_stops_per_hour": 20,
+    "max_stops_per_user_hour": 0,
+    "protected_jobs": ["4711", "release_*", "two words"],
+    "protected_users": ["ann", "eval-*"],
+    "protected_accounts": ["physics"],
+    "protected_qos": ["high"],
+    "keyword_denied": "refuse",
+}
+
+
+def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada: Client) -> None:
+    ada.post(
+        AT,
+        typed(
+            min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="0",
+            protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
+            protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse",
+            levels__0__keyword_users="bob, carol-*",
+        ),
+    )  # fmt: skip
+    document = revision_of(house).document
+    assert {key: document[key] for key in LIMITS} == LIMITS
+    assert document["levels"] == [
+        {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "carol-*"]},
+        {"name": "P1", "min_score": 20, "keyword": "p1"},
+    ]
+
+
+def sent_back(page: str) -> dict[str, str]:
+    """What a browser would send of a form as it is shown."""
+    boxes = re.findall(r'<input type="(?:text|number|hidden)" name="([^"]+)"(?: value="([^"]*)")?', page)
+    texts = re.findall(r'<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', page, re.DOTALL)
+    chosen = re.findall(
+        r'<input type="(?:radio|checkbox)" name="([^"]+)"(?: value="([^"]*)")?[^>]* checked', page
+    )
+    options = re.findall(r'<select name="([^"]+)".*?<option value="([^"]*)" selected', page, re.DOTALL)
+    return {name: unescape(value) for name, value in [*boxes, *texts, *chosen, *options]}
+
+
+@pytest.mark.parametrize(
+    "name", ["a,b", " blank ", 'say "hi"', "line\nbreak", "\\", '"', "é*", "[!a-z]?", "<b>"]
+)
+def test_whatever_a_policy_protects_the_form_sends_it_back_as_it_is(
+    name: str, house: House, ada: Client
+) -> None:
+    levels = [{"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": [name, "bob"]}]
+    document = factories.policy_document(
+        "x", **LIMITS | {"protected_jobs": [name, "4711"]}, levels=levels, quotas={"P0": 1}
+    )
+    service.activate_policy(actor="ada", partition=house.x, document=document, reason="Set", based_on=None)
+    before = revision_of(house)
+    answer = ada.post(AT, sent_back(ada.get(AT).content.decode()) | {"reason": "As it came"})
+    assert answer.status_code == 302
+    assert revision_of(house) == before
 
 
 def test_the_same_user_twice_is_said_at_the_second(house: House, ada: Client) -> None:
@@ -178,11 +253,28 @@ def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) ->
     assert "USR1, has 45 s to write a checkpoint" in page
     assert "A job that cannot be requeued is cancelled: its work is lost." in page
     assert "stopped more than 3 times" in page
+    assert "within an hour" not in page
     carried = hidden(page)
     assert carried["levels-2-min_score"] == "20"
     ada.post(AT, {**carried, "confirmed": "enforce"})
     assert revision_of(house).enforcement == Enforcement.ENFORCE
     assert revision_of(house).document["grace_s"] == 45
+
+
+def test_the_confirmation_names_the_limits(house: House, ada: Client) -> None:
+    limits = typed(
+        enforcement="enforce", min_wait_s="120", max_stops_per_hour="0", max_stops_per_user_hour="2",
+        protected_qos="high", levels__0__keyword_users="bob, carol",
+    )  # fmt: skip
+    page = ada.post(AT, limits).content.decode()
+    assert "before it has waited 2 min" in page
+    assert "At most 0 jobs are stopped within an hour." in page
+    assert "At most 2 jobs of one user are stopped within an hour." in page
+    assert "Protected jobs are left alone." in page
+    ada.post(AT, {**hidden(page), "confirmed": "enforce"})
+    document = revision_of(house).document
+    assert (document["max_stops_per_hour"], document["protected_qos"]) == (0, ["high"])
+    assert document["levels"][0]["keyword_users"] == ["bob", "carol"]
 
 
 def test_one_can_go_back_from_the_confirmation(house: House, ada: Client) -> None:
@@ -234,6 +326,31 @@ def test_revisions_say_in_words_what_they_changed(house: House, ada: Client) -> 
     assert "quota P1: removed 3" in text
     assert "grace, seconds: 30 → 60" in text
     assert "The policy the partition started with." in text
+
+
+def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) -> None:
+    ada.post(
+        AT,
+        typed(
+            min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="3",
+            protected_jobs="4711", protected_users="ann", protected_accounts="physics", protected_qos="high",
+            keyword_denied="refuse", levels__0__keyword_users="bob",
+        ),
+    )  # fmt: skip
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    for words in (
+        "wait before others are stopped, seconds: 0 → 60",
+        "pause after being stopped, seconds: 300 → 0",
+        "most stops within an hour: none → 20",
+        "most stops of one user within an hour: none → 3",
+        'protected jobs: added "4711"',
+        "protected users: added ann",
+        "protected accounts: added physics",
+        "protected QOS: added high",
+        "a job with a keyword that is not its user's: demote → refuse",
+        "level P0, who may use the keyword: added bob",
+    ):
+        assert words in unescape(text), words
 
 
 def test_many_revisions_are_paged_and_each_compared_with_the_one_before(house: House, ada: Client) -> None:
