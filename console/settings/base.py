@@ -213,6 +213,8 @@ GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
 # Between two cycles, seconds between glances at Slurm's queue for new jobs (0: none). See console/launch/watching.py.
 GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
+# The file that slurmctld's job_submit plugin reads (docs/job-submit.md); empty: none is written.
+GIVEWAY_SUBMIT_RULES: str = env.str("GIVEWAY_SUBMIT_RULES", default="")
 
 # The schedule is fixed and kept in memory: each tick is idempotent, so nothing is lost with it. A tick that waited
 # longer than two cycles is dropped; the next one does its work.

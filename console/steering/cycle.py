@@ -28,6 +28,7 @@ from console.steering.metering import count
 from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
 from console.steering.new_plans import NewPlans
+from console.steering.submit_rules import write_submit_rules
 from console.steering.verifying import verify
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
@@ -144,6 +145,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         report.issued = act(open_plans(cluster), acting)
     reached("cycle.acted")
     kept.close(report)
+    write_submit_rules(cluster, verdicts)
 
 
 def _policies(cluster: Cluster, observation: Observation) -> dict[str, PartitionFacts]:

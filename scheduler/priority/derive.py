@@ -183,7 +183,7 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
 
 def _known(project: Project) -> _Known:
     by_pattern = {task.pattern: task for task in project.tasks}
-    globs = _compiled(_specific_first(by_pattern))
+    globs = _compiled(specific_first(by_pattern))
     tasks = tuple((glob, by_pattern[glob.text]) for glob in globs)
     return _Known(project, user_score(project.size, project.grade, project.urgency), tasks)
 
@@ -193,10 +193,11 @@ def _compiled(patterns: Iterable[str]) -> tuple[_Glob, ...]:
 
 
 def _globs(overrides: Mapping[str, str]) -> list[tuple[_Glob, str]]:
-    return [(glob, overrides[glob.text]) for glob in _compiled(_specific_first(overrides))]
+    return [(glob, overrides[glob.text]) for glob in _compiled(specific_first(overrides))]
 
 
-def _specific_first(patterns: Iterable[str]) -> list[str]:
+def specific_first(patterns: Iterable[str]) -> list[str]:
+    """Patterns in the order in which they are tried: the longest, then the alphabetically first."""
     return sorted(patterns, key=lambda text: (-len(text), text))
 
 

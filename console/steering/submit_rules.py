@@ -1,0 +1,163 @@
+"""The small file by which slurmctld's job_submit plugin knows the rules (docs/job-submit.md): GIVEWAY_SUBMIT_RULES.
+
+One line each, words parted by a blank, hostile characters as %XX. The last line counts the ones before it, so that a
+file that was cut short is recognised. It is replaced as a whole, when something in it changes and once a minute: one
+that is old tells the plugin that nobody is watching any more.
+"""
+
+import os
+import stat
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import structlog
+from django.conf import settings
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.steering.deciding import Verdicts
+from scheduler.model.jobs import Job, JobState
+from scheduler.model.policy import PartitionPolicy
+from scheduler.priority.derive import specific_first
+
+HEADER = "giveway-submit-rules 1"
+VALID_S = 600
+"""The plugin lets everything through when the file is older than this."""
+REWRITE_S = 60
+MODE = 0o644
+"""slurmctld may run as another user."""
+
+log = structlog.get_logger(__name__)
+_told: dict[Path, str] = {}
+"""The fault that was logged last, by file."""
+
+
+def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
+    """Bring the file up to date, if there is to be one. A failure is logged once and stops nothing."""
+    path = rules_path()
+    if path is None:
+        return
+    fault = ""
+    now = int(clock.now().timestamp())
+    try:
+        _bring_up_to_date(path, [f"cluster {_word(cluster.name)}", *_lines(verdicts)], now)
+    except (OSError, ValueError) as error:
+        fault = str(error)
+        if fault != _told.get(path):
+            log.warning("submit rules cannot be written", cluster=cluster.name, path=str(path), fault=fault)
+    _told[path] = fault
+
+
+def rules_path() -> Path | None:
+    """Where the file is to be; None when there is to be none."""
+    name: str = settings.GIVEWAY_SUBMIT_RULES
+    return Path(name) if name else None
+
+
+def fault_of_rules(now: int) -> str:
+    """Why the plugin would let everything through, in words; empty when the file is as it should be, or off."""
+    path = rules_path()
+    if path is None:
+        return ""
+    try:
+        text = path.read_text(encoding="ascii")
+        readable = bool(stat.S_IMODE(path.stat().st_mode) & stat.S_IROTH)
+    except (OSError, ValueError) as error:
+        return f"{path} cannot be read: {error}"
+    written = _written(text)
+    if written is None:
+        return f"{path} is not whole"
+    if not readable:
+        return f"{path} cannot be read by every account; slurmctld may run under another one"
+    if now - written > 2 * REWRITE_S:
+        return f"{path} was written {now - written} s ago; no cycle has brought it up to date since"
+    return ""
+
+
+def _bring_up_to_date(path: Path, body: Sequence[str], now: int) -> None:
+    """Replace the file unless it says the same and was written a moment ago."""
+    try:
+        before = path.read_text(encoding="ascii")
+    except (OSError, ValueError):
+        before = ""
+    written = _written(before)
+    if written is not None and 0 <= now - written < REWRITE_S and before == _text(body, written):
+        return
+    _replace(path, _text(body, now))
+
+
+def _text(body: Sequence[str], written: int) -> str:
+    lines = [HEADER, f"written {written}", f"valid {VALID_S}", *body]
+    return "\n".join([*lines, f"end {len(lines)}", ""])
+
+
+def _written(text: str) -> int | None:
+    """When a file was written; None for one that is not whole."""
+    lines = text.split("\n")
+    if len(lines) < 4 or lines[0] != HEADER or lines[-2:] != [f"end {len(lines) - 2}", ""]:
+        return None
+    key, _, when = lines[1].partition(" ")
+    return int(when) if key == "written" and when.isdecimal() else None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Whoever reads sees the old file or the new one, after a power cut too."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            os.fchmod(file.fileno(), MODE)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _lines(verdicts: Iterable[Verdicts]) -> Iterator[str]:
+    for verdict in verdicts:
+        policy = verdict.facts.policy
+        yield f"partition {_word(policy.name)} {policy.enforcement.value}"
+        yield from _rules(policy)
+        yield from _running(policy, verdict.jobs.values())
+
+
+def _rules(policy: PartitionPolicy) -> Iterator[str]:
+    """What decides a job's task level without its project: overrides, then keywords; the first that fits counts."""
+    ranks = {rule.name: rank for rank, rule in enumerate(policy.levels)}
+    for rank, rule in enumerate(policy.levels):
+        yield f"level {rank} {_word(rule.name)}"
+    worded = [(rank, rule, rule.keyword) for rank, rule in enumerate(policy.levels) if rule.keyword]
+    for rank, rule, keyword in sorted(worded, key=lambda entry: -len(entry[2])):
+        yield " ".join(("keyword", _word(keyword), str(rank), *map(_word, rule.keyword_users)))
+    yield f"denied {policy.keyword_denied.value}"
+    for pattern in specific_first(policy.task_overrides):
+        yield f"override {_word(pattern)} {ranks[policy.task_overrides[pattern]]}"
+    yield f"over_quota {policy.over_quota.value}"
+    for name, most in policy.quotas.items():
+        yield f"quota {ranks[name]} {most}"
+
+
+def _running(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
+    """How many jobs each user has running at each level that has a quota."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for job in jobs:
+        level = job.task_level
+        if job.state is JobState.RUNNING and job.user and level is not None:
+            counts[job.user, level] += policy.level_name(level) in policy.quotas
+    for (user, level), count in sorted(counts.items()):
+        if count:
+            yield f"running {_word(user)} {level} {count}"
+
+
+def _word(text: str) -> str:
+    return quote(text, safe="*?[]!@+:,=")
