@@ -19,6 +19,7 @@ from console.audit.models import AuditEntry
 from console.audit.services import Subject
 from console.partitions.models import Partition
 from console.projects.models import Project
+from console.steering.models import Plan
 from tests import factories
 from tests.audit.rows import append
 
@@ -29,6 +30,7 @@ PARTITION = {
     Permission.PARTITION_VIEW,
     Permission.POLICY_VIEW,
     Permission.POLICY_CHANGE,
+    Permission.PAUSE_PARTITION,
     Permission.CONFIG_EXPORT,
 }
 PROJECT = {Permission.PROJECT_VIEW, Permission.PROJECT_CHANGE, Permission.PROJECT_DELETE}
@@ -40,6 +42,8 @@ class World:
 
     own_partition: Partition
     other_partition: Partition
+    own_plan: Plan
+    other_plan: Plan
     own_project: Project
     other_project: Project
 
@@ -47,6 +51,8 @@ class World:
         """One's own and another's, of the kind that the permission is about; None when it is about none."""
         if permission in PARTITION:
             return self.own_partition, self.other_partition
+        if permission == Permission.PLAN_DECIDE:
+            return self.own_plan, self.other_plan
         if permission in PROJECT:
             return self.own_project, self.other_project
         return None, None
@@ -55,9 +61,12 @@ class World:
 @pytest.fixture
 def world() -> World:
     cluster = factories.make_cluster()
+    cycle = factories.make_cycle(cluster)
     made = World(
         factories.make_partition(cluster, "x"),
         factories.make_partition(cluster, "y"),
+        factories.make_plan(cycle, "101", partition="x"),
+        factories.make_plan(cycle, "102", partition="y"),
         factories.make_project(cluster, "alpha"),
         factories.make_project(cluster, "beta"),
     )
@@ -128,6 +137,11 @@ EXPECTED = {
     Permission.POLICY_CHANGE: ("yes", "–", "own", "–", "–"),
     Permission.JOB_VIEW: ("yes", "yes", "yes", "yes", "yes"),
     Permission.PLAN_VIEW: ("yes", "yes", "yes", "yes", "yes"),
+    Permission.PLAN_DECIDE: ("yes", "–", "own", "–", "–"),
+    Permission.PAUSE_PARTITION: ("yes", "–", "own", "–", "–"),
+    Permission.PAUSE_ALL: ("yes", "–", "–", "–", "–"),
+    # ... and the view asks whether the job is their own.
+    Permission.CHECKPOINT_TELL: ("yes", "yes", "yes", "yes", "yes"),
     Permission.PROJECT_VIEW: ("yes", "yes", "yes", "own", "–"),
     Permission.PROJECT_CHANGE: ("yes", "–", "–", "own", "–"),
     Permission.PROJECT_CREATE: ("yes", "–", "–", "–", "–"),

@@ -1,0 +1,113 @@
+"""What enforcing would have done: the plans made in shadow, added up.
+
+Each beneficiary counts once, by its last plan; each run of a victim counts once, on the day of its first plan. The work
+is what each victim had done when the plan was made. Two queries, however many jobs: what is old is left out, and what
+is too much, and then the tally says so.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Max
+from django.utils import timezone
+
+from console.core import clock
+from console.partitions.models import Partition
+from console.steering.models import Plan, PlanKind
+from console.steering.work import Work, add_work, hours, work_of, work_words
+from scheduler.model.policy import Enforcement
+
+DAYS = 30
+MOST_PLANS = 5000
+MOST_NAMED = 10
+
+Run = tuple[str, int, int]
+
+
+@dataclass(slots=True)
+class Sum:
+    """Jobs that would have got room, runs that would have been stopped, and the work lost with them."""
+
+    jobs: int = 0
+    stops: int = 0
+    work: Work = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The work, for people."""
+        return work_words(self.work)
+
+    @property
+    def gpu_hours(self) -> float:
+        return hours(self.work, "gpu")
+
+    @property
+    def cpu_hours(self) -> float:
+        return hours(self.work, "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The totals since `since`. `by_user`: beneficiaries'; `by_victim`: victims'; `cut`: not all of it."""
+
+    since: datetime
+    total: Sum
+    days: list[tuple[date, Sum]]
+    by_user: list[tuple[str, Sum]]
+    by_victim: list[tuple[str, Sum]]
+    cut: bool = False
+
+
+def shadow_tally(partition: Partition, days: int = DAYS) -> Tally:
+    """What enforcing would have done in a partition in the last days."""
+    since = max(clock.now() - timedelta(days=days), _attached(partition))
+    shadowed = Plan.objects.filter(
+        cluster=partition.cluster_id,
+        partition=partition.name,
+        enforcement=Enforcement.SHADOW,
+        kind=PlanKind.PREEMPT,
+        created_at__gte=since,
+    ).order_by()
+    last = shadowed.values("job_id").annotate(last=Max("pk")).order_by("-last").values("last")
+    plans = list(
+        Plan.objects.filter(pk__in=last[: MOST_PLANS + 1])
+        .order_by("pk")
+        .values("pk", "user", "victims", "created_at")
+    )
+    return _added_up(plans[-MOST_PLANS:], since, cut=len(plans) > MOST_PLANS)
+
+
+def _attached(partition: Partition) -> datetime:
+    first: datetime | None = (
+        partition.revisions.order_by("number").values_list("created_at", flat=True).first()
+    )
+    return first or clock.now()
+
+
+def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool) -> Tally:
+    total = Sum()
+    days: dict[date, Sum] = {}
+    by_user: dict[str, Sum] = {}
+    by_victim: dict[str, Sum] = {}
+    counted: set[Run] = set()
+    for plan in plans:
+        day = timezone.localdate(plan["created_at"])
+        sums = [total, days.setdefault(day, Sum()), by_user.setdefault(plan["user"], Sum())]
+        for each in sums:
+            each.jobs += 1
+        for victim in plan["victims"]:
+            run = (victim["job"], victim.get("start", 0), victim.get("restarts", 0))
+            if run in counted:
+                continue
+            counted.add(run)
+            for each in (*sums, by_victim.setdefault(victim.get("user", ""), Sum())):
+                each.stops += 1
+                add_work(each.work, work_of(victim))
+    return Tally(since, total, sorted(days.items(), reverse=True), _most(by_user), _most(by_victim), cut)
+
+
+def _most(sums: Mapping[str, Sum]) -> list[tuple[str, Sum]]:
+    """Those with the most stops; of as many, by name."""
+    return sorted(sums.items(), key=lambda item: (-item[1].stops, -item[1].jobs, item[0]))[:MOST_NAMED]
