@@ -14,6 +14,7 @@ from console.api import (
     policies,
     projects,
     schema,
+    why,
 )
 from console.api.base import NoSuchAddress
 from console.api.converters import register
@@ -28,6 +29,7 @@ urlpatterns: list[URLPattern] = [
     path("nodes/<name:name>/", nodes.NodeDetail.as_view(), name="api-node"),
     path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
     path("jobs/<name:job_id>/", jobs.JobDetail.as_view(), name="api-job"),
+    path("jobs/<name:job_id>/why/", why.JobWhy.as_view(), name="api-job-why"),
     path("plans/", plans.PlanList.as_view(), name="api-plans"),
     path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),
     path("plans/<int:pk>/snapshot/", plans.PlanSnapshot.as_view(), name="api-plan-snapshot"),

@@ -1,6 +1,5 @@
 """A job's story: what happened to it, in order, from the mirror, the plans and their actions."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -8,13 +7,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.models import Job, JobPhase
 from console.core import clock
-from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
+from console.steering.why import Known
 from scheduler.model import words
 from scheduler.model.actions import STOPPING, ActionKind
-
-MOST_PLANS = 100
 
 ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.PRIORITISE: gettext_lazy("Giveway put it first in line"),
@@ -51,31 +49,13 @@ class Event:
     plan: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Story:
-    """All that is known of a job, oldest first."""
-
-    events: list[Event]
-    made_room_for_it: list[Plan]
-    stopped_by: list[PlannedAction]
-
-
-def tell(cluster: Cluster, job_id: str, rows: Iterable[Job]) -> Story:
-    """The story of a job; two queries."""
-    own = list(Plan.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")[:MOST_PLANS])
-    actions = list(
-        PlannedAction.objects.filter(cluster=cluster, job_id=job_id)
-        .select_related("plan")
-        .order_by("-id")[: MOST_PLANS * 4]
-    )
-    events = [event for row in rows for event in _seen(row)]
-    events += [event for plan in own for event in _planned(plan)]
-    events += [event for action in actions for event in _acted(action)]
-    return Story(
-        events=sorted(events, key=lambda event: event.at),
-        made_room_for_it=own,
-        stopped_by=[a for a in actions if a.plan.job_id != job_id],
-    )
+def tell(known: Known) -> list[Event]:
+    """The story of a job, oldest first; nothing is read here."""
+    events = [event for row in known.rows for event in _seen(row)]
+    events += [event for plan in known.own for event in _planned(plan)]
+    events += [event for action in known.acts for event in _acted(action)]
+    events += [event for checkpoint in known.checkpoints for event in _saved(checkpoint)]
+    return sorted(events, key=lambda event: event.at)
 
 
 def _seen(row: Job) -> list[Event]:
@@ -106,10 +86,27 @@ def _planned(plan: Plan) -> list[Event]:
     events = [
         Event(plan.created_at, "arrows-exchange", _("Plan made for it") + shadow, plan.explain, plan.pk)
     ]
+    if plan.decided_by and plan.decided_at:
+        verdict = _("%s rejected the plan") if plan.state == PlanState.REJECTED else _("%s approved the plan")
+        text = verdict % plan.decided_by
+        events.append(Event(plan.decided_at, "user-circle", text, plan.decision_reason, plan.pk))
     if plan.started_at:
         events.append(Event(plan.started_at, "player-play", _("Seen running: the plan worked"), "", plan.pk))
     if plan.ended_at and plan.outcome:
         events.append(Event(plan.ended_at, "flag", plan.get_state_display(), plan.outcome, plan.pk))
+    return events
+
+
+def _saved(checkpoint: Checkpoint) -> list[Event]:
+    """What it said that it saved, and where it went on. That it was asked is told by the signal."""
+    plan = checkpoint.plan_id
+    events = []
+    if checkpoint.acknowledged_at:
+        text = _("It said that its state is saved (%s)") % checkpoint.get_via_display()
+        events.append(Event(checkpoint.acknowledged_at, "device-floppy", text, checkpoint.saved, plan))
+    if checkpoint.resumed_at:
+        detail = checkpoint.saved and _("from %s") % checkpoint.saved
+        events.append(Event(checkpoint.resumed_at, "player-play", _("It went on"), detail, plan))
     return events
 
 

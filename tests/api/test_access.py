@@ -37,6 +37,7 @@ TABLE: list[Row] = [
     ("api-node", {"name": "n1"}, "get", EVERYBODY),
     ("api-jobs", {}, "get", EVERYBODY),
     ("api-job", {"job_id": "101"}, "get", EVERYBODY),
+    ("api-job-why", {"job_id": "88"}, "get", EVERYBODY),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),

@@ -17,7 +17,8 @@ from console.overview.stories import tell
 from console.overview.templatetags.console import part_in_plan
 from console.partitions.documents import path_steps
 from console.projects.forms import TaskForm
-from console.steering.models import Plan
+from console.steering.models import Checkpoint, Plan
+from console.steering.why import read
 from scheduler.model.plan import DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode
 from tests import factories
@@ -102,24 +103,22 @@ def test_a_victims_story(house: House) -> None:
     factories.make_action(
         plan, "release", order=30, state="verified", issued_at=NOW + timedelta(seconds=50), verified_at=NOW
     )
-    told = tell(house.cluster, "88", Job.objects.filter(job_id="88"))
-    texts = [event.text for event in told.events]
+    told = tell(read(house.cluster, "88"))
+    texts = [event.text for event in told]
     assert texts == [
         "bob submitted it to partition x",
         "Started on n1",
         "Giveway sent it the checkpoint signal, to make room for 101 (ann)",
         "Giveway released it, after room was made for 101 (ann)",
     ]
-    assert told.events[2].plan == plan.pk
-    assert len(told.stopped_by) == 3
+    assert told[2].plan == plan.pk
 
 
 def test_a_beneficiarys_story(house: House) -> None:
     house.plan.state, house.plan.outcome = "verified", "101 runs."
     house.plan.started_at = house.plan.ended_at = NOW + timedelta(seconds=40)
     house.plan.save()
-    told = tell(house.cluster, "101", Job.objects.filter(job_id="101"))
-    assert [event.text for event in told.events] == [
+    assert [event.text for event in tell(read(house.cluster, "101"))] == [
         "ann submitted it to partition x",
         "Plan made for it",
         "Seen running: the plan worked",
@@ -129,10 +128,29 @@ def test_a_beneficiarys_story(house: House) -> None:
 
 def test_what_was_only_planned_or_dropped_is_no_story(house: House) -> None:
     house.plan.actions.update(state="expired", issued_at=NOW)
-    told = tell(house.cluster, "88", [])
-    assert told.events == []
+    Job.objects.all().delete()
+    assert tell(read(house.cluster, "88")) == []
     house.plan.actions.update(state="failed")
-    assert all("this failed" in event.text for event in tell(house.cluster, "88", []).events)
+    told = tell(read(house.cluster, "88"))
+    assert told
+    assert all("this failed" in event.text for event in told)
+
+
+def test_what_a_victim_saved_and_where_it_went_on_is_in_its_story(house: House) -> None:
+    Checkpoint.objects.create(
+        plan=house.plan, cluster=house.cluster, job_id="88", run_start=1, run_restarts=0, user="bob",
+        asked_at=NOW, acknowledged_at=NOW, via="api", saved="epoch=10", resumed_at=NOW + timedelta(minutes=5),
+    )  # fmt: skip
+    told = [(event.text, event.detail) for event in tell(read(house.cluster, "88"))]
+    assert ("It said that its state is saved (A call to the API)", "epoch=10") in told
+    assert told[-1] == ("It went on", "from epoch=10")
+
+
+def test_who_decided_on_a_plan_is_in_the_story(house: House) -> None:
+    house.plan.decided_by, house.plan.decided_at, house.plan.decision_reason = "dave", NOW, "Demo at noon"
+    house.plan.save()
+    told = [(event.text, event.detail) for event in tell(read(house.cluster, "101"))]
+    assert ("dave approved the plan", "Demo at noon") in told
 
 
 # --- Looks ------------------------------------------------------------------------------------------------

@@ -1,13 +1,16 @@
 """All jobs, and the story of one."""
 
+from urllib.parse import urlencode
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
-from console.cluster.models import Job, JobPhase
+from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
@@ -15,6 +18,7 @@ from console.overview.selectors import open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.partitions.selectors import visible_partitions
+from console.steering.why import explain, read, tasks_of
 
 KEPT_PARAMETERS = ("q", "phase", "j_sort", "j_page")
 
@@ -52,20 +56,35 @@ def _visible_names(request: HttpRequest) -> list[str]:
 
 @require_safe
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
-    """One job, in every partition it is in: levels, why it waits, and its story."""
+    """One job, for whoever it concerns: why it waits or was stopped, its levels, and its story.
+
+    What Giveway has kept is shown also when Slurm and the mirror have forgotten the job.
+    """
+    require_read(request, Permission.JOB_VIEW)
     cluster = shown_cluster()
-    rows = list(Job.objects.filter(cluster=cluster, job_id=job_id, partition__in=_visible_names(request)))
-    if not rows:
-        raise Http404(_("No such job, or it ended long ago."))
-    for row in rows:
+    known = read(cluster, job_id)
+    visible = set(_visible_names(request))
+    if known.rows and not any(row.partition in visible for row in known.rows):
+        raise Http404(_("There is no such page, or it is not yours to see."))
+    for row in known.rows:
         require_read(request, Permission.JOB_VIEW, row)
+    if not known.anything:
+        return _array_or_nothing(request, cluster, job_id)
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
     context = live_context(cluster) | {
-        "rows": rows,
-        "job": rows[0],
-        "story": tell(cluster, job_id, rows),
+        "rows": known.rows,
+        "job": known.row,
+        "answer": explain(known),
+        "events": tell(known),
         "open_plans": open_plans(cluster),
     }
     return render_page(request, "overview/job.html", context)
+
+
+def _array_or_nothing(request: HttpRequest, cluster: Cluster, job_id: str) -> HttpResponse:
+    """The number of an array leads to its tasks."""
+    if tasks_of(cluster, job_id):
+        return redirect(f"{reverse('jobs')}?{urlencode({'q': f'{job_id}_'})}")
+    raise Http404(_("Giveway knows no such job."))

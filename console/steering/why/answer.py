@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from console.core.templatetags.ui import ago_words
 
@@ -17,6 +19,15 @@ class About(StrEnum):
     ROOM = "room"
     RUNNING = "running"
     ENDED = "ended"
+
+
+QUESTIONS: dict[str, Promise] = {
+    About.WAITING: gettext_lazy("Why is it waiting?"),
+    About.STOPPED: gettext_lazy("Why was it stopped?"),
+    About.ROOM: gettext_lazy("How did it get its room?"),
+    About.RUNNING: gettext_lazy("What does it do now?"),
+    About.ENDED: gettext_lazy("What became of it?"),
+}
 
 
 class Stage(StrEnum):
@@ -54,6 +65,11 @@ class Part:
     headline: str
     lines: tuple[Line, ...] = ()
     plan: int | None = None
+
+    @property
+    def question(self) -> str:
+        """What it answers, for a page's heading."""
+        return str(QUESTIONS[self.about])
 
 
 @dataclass(frozen=True, slots=True)

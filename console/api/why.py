@@ -1,0 +1,99 @@
+"""Why a job waits or was stopped, for its owner: the answer that the job's page shows, for programs."""
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiView
+from console.cluster.models import Job
+from console.core import clock
+from console.steering.why import About, Stage, tasks_of, why
+
+ABOUT = [(about.value, about.value) for about in About]
+STAGES = [(stage.value, stage.value) for stage in Stage]
+TASKS_NAMED = 5
+
+
+class WhyLineSerializer(serializers.Serializer):
+    """A sentence, and the moment that it speaks of, if any."""
+
+    text = serializers.CharField()
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class WhyPartSerializer(serializers.Serializer):
+    """One question's answer."""
+
+    about = serializers.ChoiceField(choices=ABOUT)
+    headline = serializers.CharField()
+    lines = WhyLineSerializer(many=True)
+    plan = serializers.IntegerField(allow_null=True, help_text="The plan that it speaks of.")
+
+
+class WhyStopSerializer(serializers.Serializer):
+    """One stop of the job, to make room for another."""
+
+    plan = serializers.IntegerField()
+    job_id = serializers.CharField(help_text="For which job.")
+    user = serializers.CharField(help_text="Whose that is.")
+    at = serializers.DateTimeField(allow_null=True, help_text="When it was done; null: not yet, or never.")
+    stage = serializers.ChoiceField(choices=STAGES, help_text="How far the job is on its way back.")
+    saved = serializers.CharField(allow_blank=True, help_text="What the job says that it saved.")
+
+
+class WhyReturnSerializer(serializers.Serializer):
+    """When a stopped job comes back."""
+
+    stage = serializers.ChoiceField(choices=STAGES)
+    text = serializers.CharField()
+    at = serializers.DateTimeField(allow_null=True)
+
+
+class WhySerializer(serializers.Serializer):
+    """The answer. `lines` are all sentences after the headline as plain text; `parts` are the same in their order."""
+
+    job_id = serializers.CharField()
+    name = serializers.CharField(allow_blank=True)
+    user = serializers.CharField(allow_blank=True)
+    partitions = serializers.ListField(child=serializers.CharField())
+    state = serializers.CharField(
+        help_text="`pending`, `held`, `running`, `completing`, `ended`, or `forgotten` by the cluster."
+    )
+    headline = serializers.CharField()
+    lines = serializers.SerializerMethodField()
+    parts = WhyPartSerializer(many=True)
+    plan = serializers.IntegerField(allow_null=True, help_text="The plan that matters now.")
+    stopped_by = WhyStopSerializer(many=True, help_text="The latest first.")
+    comes_back = WhyReturnSerializer(allow_null=True, help_text="After the latest stop; null: never stopped.")
+    stops = serializers.IntegerField(help_text="How often it was stopped so far.")
+    most_stops = serializers.IntegerField(allow_null=True, help_text="Then it is protected.")
+
+    def get_lines(self, answer: Any) -> list[str]:
+        """Sentences with their moments in words."""
+        lines: list[str] = answer.lines(clock.now())
+        return lines
+
+
+class JobWhy(ApiView):
+    """Why a job waits, why it was stopped, for whom and by which rule, and when it comes back."""
+
+    permission = Permission.JOB_VIEW
+    queryset = Job.objects.all()
+    serializer_class = WhySerializer
+
+    @extend_schema(responses=WhySerializer, operation_id="jobs_why_retrieve")
+    def get(self, request: Request, job_id: str) -> Response:
+        """The answer for one job or one task of an array (`41_2`), also when the cluster has forgotten it."""
+        answer = why(self.cluster, job_id)
+        if answer is None:
+            tasks = tasks_of(self.cluster, job_id)
+            if tasks:
+                some = ", ".join(tasks[:TASKS_NAMED])
+                raise Http404(f"{job_id} is a job array; ask about one of its tasks: {some}.")
+            raise Http404("Giveway knows no such job.")
+        return Response(self.get_serializer(answer).data)

@@ -1,0 +1,81 @@
+"""One page per job, for victim, beneficiary and administrator; whoever is signed in may open it."""
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from console.accounts.models import User
+from console.cluster.models import Job
+from tests import factories
+from tests.ui.conftest import ROLES, House, SignedIn
+
+
+def text_of(browser: Client, job_id: str) -> str:
+    answer = browser.get(f"/jobs/{job_id}/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_the_victim_reads_for_whom_and_by_which_rule(house: House, ada: Client) -> None:
+    page = text_of(ada, "88")
+    assert "Why was it stopped?" in page
+    assert "It is about to be stopped, to make room for 101 (ann)." in page
+    assert "The rule of x: user, then task; Jobs of lower users make room (policy revision 1)." in page
+    assert f'href="/plans/{house.plan.pk}/"' in page
+
+
+def test_the_beneficiary_reads_that_room_is_being_made(house: House, ada: Client) -> None:
+    page = text_of(ada, "101")
+    assert "Why is it waiting?" in page
+    assert "Room is being made for it." in page
+    assert f"Plan {house.plan.pk} stops 88 (bob) for it." in page
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "anonymous"])
+def test_no_special_right_is_needed(role: str, signed_in: SignedIn) -> None:
+    assert "It is about to be stopped" in text_of(signed_in(role), "88")
+
+
+def test_the_jobs_owner_needs_nothing_but_an_account(house: House) -> None:
+    owner: User = factories.make_viewer("bob")
+    browser = Client()
+    browser.force_login(owner)
+    assert "Why was it stopped?" in text_of(browser, "88")
+    assert "Why is it waiting?" in text_of(browser, "101")
+
+
+def test_a_stranger_is_sent_to_the_sign_in(signed_in: SignedIn) -> None:
+    assert signed_in("anonymous").get("/jobs/88/").status_code == 302
+
+
+def test_the_page_outlives_the_job(house: House, ada: Client) -> None:
+    Job.objects.all().delete()
+    victim, beneficiary = text_of(ada, "88"), text_of(ada, "101")
+    assert "This is what Giveway has kept." in victim
+    assert "101 (ann)" in victim
+    assert "As Slurm has it" not in victim
+    assert "Plan made for it" in beneficiary
+    assert ada.get("/jobs/4242/").status_code == 404
+
+
+def test_the_number_of_an_array_leads_to_its_tasks(house: House, ada: Client) -> None:
+    for task in ("41_1", "41_2"):
+        factories.make_job(house.cluster, task)
+    answer = ada.get("/jobs/41/", follow=True)
+    assert answer.redirect_chain == [("/jobs/?q=41_", 302)]
+    assert b"41_1" in answer.content and b"41_2" in answer.content
+    assert "It waits" in text_of(ada, "41_2")
+
+
+def test_the_number_of_queries_does_not_grow_with_history(
+    house: House, ada: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    cycle = house.plan.cycle
+    for number in range(20):
+        plan = factories.make_plan(cycle, f"{500 + number}", state="verified", policy_revision=1)
+        factories.make_action(
+            plan, "requeue_hold", run_start=number + 1, state="verified", issued_at=factories.NOW
+        )
+    with django_assert_num_queries(17, exact=False):
+        page = text_of(ada, "88")
+    assert "times before that" in page
