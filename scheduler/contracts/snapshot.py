@@ -42,7 +42,7 @@ _NODE_KEYS = (
 _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
-    "stopped_at", "elastic", "balanced", "unit",
+    "stopped_at", "beneficiary", "elastic", "balanced", "unit",
 )  # fmt: skip
 
 
@@ -124,6 +124,7 @@ def _job(value: object, path: str) -> Job:
         how=fields.get("how", choice(How), How.REQUEUE),
         promised=fields.get("promised", mapping(amounts), {}),
         stopped_at=fields.get("stopped_at", maybe(whole), None),
+        beneficiary=fields.get("beneficiary", flag, False),
     )
     _check_state(job, fields)
     return job
@@ -145,6 +146,7 @@ def _check_state(job: Job, fields: Fields) -> None:
             raise InputError(fields.at("request"), "is missing; a pending job asks for something")
         _absent(fields, job.start is not None, "start", "a pending job has not started")
         _absent(fields, bool(job.alloc), "alloc", "a pending job holds nothing")
+        _absent(fields, job.beneficiary, "beneficiary", "others are stopped for a run, and it has none")
         return
     if not fields.has("alloc"):
         raise InputError(fields.at("alloc"), f"is missing; a {job.state} job holds something")
@@ -205,7 +207,7 @@ def _encode_job(job: Job) -> dict[str, Any]:
         result["how"] = job.how.value
     if job.promised:
         result["promised"] = _by_node(job.promised)
-    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts")}
+    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts", "beneficiary")}
     moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at")}
     result |= {key: value for key, value in said.items() if value}
     return result | {key: moment for key, moment in moments.items() if moment is not None}

@@ -60,6 +60,7 @@ class Job:
     `blocked`: why it cannot start whatever room there is, in words ("it is held by its user"); pending only.
     `how`: how it gives way when it must. `promised`: room that is being made for it already; pending only.
     `stopped_at`: when it was last stopped to make room; pending only.
+    `beneficiary`: others were stopped for its present run; running only.
     """
 
     id: str
@@ -80,6 +81,7 @@ class Job:
     how: How = How.REQUEUE
     promised: Mapping[str, Amounts] = field(default_factory=dict)
     stopped_at: int | None = None
+    beneficiary: bool = False
 
     @property
     def run(self) -> RunKey:

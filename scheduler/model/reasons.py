@@ -15,6 +15,11 @@ class Reason(StrEnum):
     NOTHING_LOWER_RUNS = "nothing_lower_runs"
     NOT_ENOUGH_EVEN_SO = "not_enough_even_so"
     DOES_NOT_FIT_EVER = "does_not_fit_ever"
+    PAUSED = "paused"
+    TOO_SOON = "too_soon"
+    COOL_DOWN = "cool_down"
+    HOURLY_LIMIT = "hourly_limit"
+    NO_LASTING_ROOM = "no_lasting_room"
     BLOCKED = "blocked"
     OVER_QUOTA_HELD = "over_quota_held"
     OVER_QUOTA_REJECTED = "over_quota_rejected"
@@ -27,6 +32,9 @@ class Reason(StrEnum):
     EXEMPT = "exempt"
     ENDING = "ending"
     OTHER_PLACE = "other_place"
+    HELD_BACK = "held_back"
+    USER_LIMIT = "user_limit"
+    COMES_BACK = "comes_back"
     NOT_NEEDED = "not_needed"
     NOT_ENOUGH = "not_enough"
 
@@ -41,6 +49,11 @@ SENTENCES: dict[Reason, str] = {
     Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
     Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",
     Reason.DOES_NOT_FIT_EVER: "It asks for more than the partition has.",
+    Reason.PAUSED: "Nobody may be stopped just now.",
+    Reason.TOO_SOON: "It has not waited long enough for others to be stopped.",
+    Reason.COOL_DOWN: "It was stopped itself a moment ago; others are not stopped for it yet.",
+    Reason.HOURLY_LIMIT: "More jobs would be stopped than may be within an hour.",
+    Reason.NO_LASTING_ROOM: "Those it could stop would come back ranked above it.",
     Reason.BLOCKED: "It may not start yet, whatever room there is.",
     Reason.OVER_QUOTA_HELD: "Its user is over quota; it is held until a job of the same level ends.",
     Reason.OVER_QUOTA_REJECTED: "Its user is over quota; the partition refuses such jobs.",
@@ -52,6 +65,9 @@ SENTENCES: dict[Reason, str] = {
     Reason.EXEMPT: "Has run for less than the exempt time.",
     Reason.ENDING: "Is ending already.",
     Reason.OTHER_PLACE: "Stopping it would not help: its room is elsewhere.",
+    Reason.HELD_BACK: "It would have been stopped, but a limit forbids that for now.",
+    Reason.USER_LIMIT: "Its user's jobs were stopped as often as may be within an hour.",
+    Reason.COMES_BACK: "Stopped, it would come back ranked above the job that it makes room for.",
     Reason.NOT_NEEDED: "Not needed.",
     Reason.NOT_ENOUGH: "Stopping it, even with all the others, would not make enough room.",
 }

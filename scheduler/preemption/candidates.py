@@ -1,7 +1,7 @@
 """Who may be stopped, in the order in which they go: everywhere, and node by node.
 
-Lists are made when first asked for and kept. Those who are stopped meanwhile may still be in them:
-whoever goes through a list skips the runners that are not alive.
+Lists are made when first asked for and kept. Those who are stopped or spared meanwhile may still be in them:
+whoever goes through a list skips the runners that may not go.
 """
 
 from bisect import bisect_left
@@ -36,7 +36,7 @@ class Candidates:
         known = self._first.get(key)
         if known is None:
             known = self._first[key] = sorted(self._all(harm, place))
-        elif place is None and len(known) > 2 * self.universe.stoppable:
+        elif place is None and len(known) > 2 * self.universe.candidates:
             known = self._first[key] = [candidate for candidate in known if candidate[4].alive]
         return known
 
@@ -54,16 +54,16 @@ class Candidates:
         if known is None:
             known = self._lowest[place.order] = {}
             for runner in place.runners:
-                if not runner.spared:
+                if not runner.lasting:
                     known[runner.first] = min(known.get(runner.first, runner.second), runner.second)
         return known
 
     def _all(self, harm: str, place: Place | None) -> Iterable[Candidate]:
         if place is None:
-            every = (runner for runner in self.universe.runners if not runner.spared)
+            every = (runner for runner in self.universe.runners if not runner.lasting)
             return [(r.first, harm_of(r, harm), r.ran, r.order, r, _NOTHING) for r in every]
         name = place.node.name
-        here = (runner for runner in place.runners if not runner.spared)
+        here = (runner for runner in place.runners if not runner.lasting)
         return [(r.first, harm_of(r, harm), r.ran, r.order, r, r.job.alloc[name]) for r in here]
 
     def _second_tier(self, reach: Reach, harm: str, place: Place | None) -> Iterator[Candidate]:

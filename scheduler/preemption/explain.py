@@ -18,7 +18,15 @@ from scheduler.priority.order import pending_order
 
 _GETS_ROOM = frozenset({DecisionKind.START, DecisionKind.PREEMPT})
 _NOT_BY_RANK = frozenset(
-    {Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER, Reason.PLAN_RUNNING, Reason.OVER_QUOTA_REJECTED}
+    {
+        Reason.BLOCKED,
+        Reason.DOES_NOT_FIT_EVER,
+        Reason.PLAN_RUNNING,
+        Reason.OVER_QUOTA_REJECTED,
+        Reason.PAUSED,
+        Reason.TOO_SOON,
+        Reason.COOL_DOWN,
+    }
 )
 _SHOWN = 12
 
@@ -139,6 +147,7 @@ def _running(about: _About, job: Job) -> Iterator[str]:
     if not job.preemptable:
         yield f"Nobody may stop it: {clean(job.protected, 200) or 'it is marked as not preemptable'}."
         return
+    yield from _spared_for_now(about, job)
     exempt = about.snapshot.partition.exempt_s - ran
     if exempt > 0:
         yield f"Nobody may stop it for another {words.duration(exempt)}: jobs that young are exempt here."
@@ -149,6 +158,16 @@ def _running(about: _About, job: Job) -> Iterator[str]:
     else:
         yield "No waiting job outranks it, so nothing that waits now could stop it."
     yield _who_could(about, job)
+
+
+def _spared_for_now(about: _About, job: Job) -> Iterator[str]:
+    """The limits of the partition that keep it running, whoever outranks it."""
+    rules = about.snapshot.partition
+    if rules.paused:
+        yield f"Nobody may be stopped just now: {clean(rules.paused, 200)}."
+    used, most = rules.stopped_by_user.get(job.user, 0), rules.max_stops_per_user_hour
+    if most is not None and used >= most:
+        yield f"Nobody may stop it now: jobs of {clean(job.user)} were stopped {used} of {most} times in this hour."
 
 
 def _held(job: Job) -> str:

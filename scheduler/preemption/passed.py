@@ -2,8 +2,9 @@
 
 from itertools import chain
 
-from scheduler.model.plan import Decision, DecisionKind, PassedOver
+from scheduler.model.plan import Decision, PassedOver
 from scheduler.model.reasons import Reason
+from scheduler.preemption.limits import Found
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Runner, Universe
@@ -11,11 +12,18 @@ from scheduler.preemption.universe import Runner, Universe
 _MOST = 50
 
 
-def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Reach) -> tuple[PassedOver, ...]:
+def passed_over(
+    universe: Universe, decision: Decision, shape: Shape, reach: Reach, found: Found | None = None
+) -> tuple[PassedOver, ...]:
     """At most 50 running jobs that were left alone (the victims being stopped): first those on the nodes
-    chosen, then others, by node."""
-    chosen = set(decision.nodes)
-    nearest = [universe.by_name[name] for name in decision.nodes]
+    chosen, then others, by node. `found`: who was found to make room, whether they may be stopped or not."""
+    enough = found is not None
+    alone = dict(found.alone) if found else {}
+    if found and found.held:
+        alone |= {runner: Reason.HELD_BACK for runner in found.room.price.victims if runner not in alone}
+    names = decision.nodes or ([place.node.name for place in found.room.places] if found else ())
+    chosen = set(names)
+    nearest = [universe.by_name[name] for name in names]
     result: dict[str, PassedOver] = {}
     for place in chain(nearest, shape.places):
         for job in place.ending:
@@ -23,8 +31,8 @@ def passed_over(universe: Universe, decision: Decision, shape: Shape, reach: Rea
         for runner in place.runners:
             if runner.alive:
                 here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
-                otherwise = here if decision.action is DecisionKind.PREEMPT else Reason.NOT_ENOUGH
-                reason = why(runner, reach, otherwise)
+                otherwise = here if enough else Reason.NOT_ENOUGH
+                reason = alone.get(runner) or why(runner, reach, otherwise)
                 result.setdefault(runner.job.id, PassedOver(runner.job.id, reason))
         if len(result) >= _MOST:
             break

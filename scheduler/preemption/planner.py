@@ -10,7 +10,9 @@
    for them, and that room is set aside.
 6. Else victims are looked for (`search`): only jobs that it outranks, neither protected nor exempt, on
    nodes where the job can run. If stopping all of them is not enough, nobody is stopped.
-7. The result depends on nothing but the snapshot, and not on the order of its rows.
+7. If a limit forbids to stop those who were found (`limits`), the job stays in the queue, takes nothing, and
+   says so.
+8. The result depends on nothing but the snapshot, and not on the order of its rows.
 """
 
 from dataclasses import replace
@@ -20,9 +22,11 @@ from scheduler.model.plan import Decision, DecisionKind, Plan, Victim
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.limits import Found, Limits
 from scheduler.preemption.passed import passed_over
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import SECOND_TIER, Ranking, Reach
+from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Placement, Search, Wanted
 from scheduler.preemption.sentences import Speaker, clean, printable
 from scheduler.preemption.several import Room
@@ -48,14 +52,17 @@ class _Planner:
         self._snapshot = snapshot
         self._ranking = Ranking.of(rules)
         self._quotas = Quotas(rules.quotas, snapshot.jobs)
-        self._universe = Universe(snapshot, self._ranking, beyond_quota(rules.quotas, snapshot.jobs))
+        demoted = beyond_quota(rules.quotas, snapshot.jobs)
+        self._universe = Universe(snapshot, self._ranking, demoted)
         self._shapes = Shapes(self._universe)
         self._search = Search(self._universe)
+        returning = Returning(self._ranking, self._quotas, demoted)
+        self._limits = Limits(snapshot, self._universe, self._search, returning)
         self._say = Speaker(snapshot)
         self._explained = 0
 
     def plan(self) -> Plan:
-        """Steps 1 to 6."""
+        """Steps 1 to 7."""
         mode = self._ranking.mode
         pending = [job for job in self._snapshot.jobs if job.state is JobState.PENDING]
         pending.sort(key=lambda job: pending_order(mode, job))
@@ -113,7 +120,7 @@ class _Planner:
         return replace(decision, explain=decision.explain + note)
 
     def _decide(self, job: Job, reach: Reach) -> Decision:
-        """Steps 5 and 6."""
+        """Steps 5 to 7."""
         if job.request is None:
             return self._queued(job, Reason.BLOCKED, f"{self._say.who(job)} asks for something unknown.")
         shape = self._shapes.of(job.request)
@@ -127,10 +134,13 @@ class _Planner:
             if placement is not None:
                 return self._wait(job, placement)
         below = self._universe.below(reach)
-        if below.stoppable:
-            room = self._search.victims(Wanted(shape, reach))
-            if room is not None:
-                return self._preempt(job, shape, reach, room)
+        found = self._limits.victims(job, Wanted(shape, reach), below)
+        if found is not None:
+            return (
+                self._held(job, shape, reach, found)
+                if found.held
+                else self._preempt(job, shape, reach, found)
+            )
         if below.stoppable + below.spared == 0:
             decision = self._queued(job, Reason.NOTHING_LOWER_RUNS, self._say.nothing_lower(job))
         else:
@@ -139,7 +149,7 @@ class _Planner:
 
     def _start(self, job: Job, shape: Shape, placement: Placement) -> Decision:
         words = self._say.start(job, placement, self._search.free(shape, placement))
-        self._universe.take(placement, coming_first=False)
+        self._take(placement, coming_first=False)
         self._quotas.started(job)
         return Decision(
             job.id,
@@ -150,8 +160,19 @@ class _Planner:
             placement=placement,
         )
 
+    def _take(self, placement: Placement, *, coming_first: bool) -> None:
+        self._universe.take(placement, coming_first)
+        self._limits.changed()
+
+    def _held(self, job: Job, shape: Shape, reach: Reach, found: Found) -> Decision:
+        """Step 7."""
+        free = self._search.free(shape, [place.node.name for place in found.room.places])
+        reason = found.held.reason if found.held else Reason.NOT_ENOUGH_EVEN_SO
+        decision = self._queued(job, reason, self._say.held(job, found, free))
+        return self._with_passed_over(decision, shape, reach, found)
+
     def _wait(self, job: Job, placement: Placement) -> Decision:
-        self._universe.take(placement, coming_first=True)
+        self._take(placement, coming_first=True)
         self._quotas.started(job)
         return Decision(
             job.id,
@@ -163,12 +184,14 @@ class _Planner:
             placement=placement,
         )
 
-    def _preempt(self, job: Job, shape: Shape, reach: Reach, room: Room) -> Decision:
+    def _preempt(self, job: Job, shape: Shape, reach: Reach, found: Found) -> Decision:
+        room = found.room
         victims = room.price.victims[::-1]
         free = self._search.free(shape, [place.node.name for place in room.places])
         for runner in victims:
             self._universe.stop(runner)
             self._quotas.stopped(runner.job)
+        self._limits.stopped(reach, victims)
         placement = self._search.placement(shape, room)
         decision = Decision(
             job.id,
@@ -179,20 +202,22 @@ class _Planner:
             victims=tuple(Victim(runner.job.id, runner.job.how) for runner in victims),
             placement=placement,
         )
-        decision = self._with_passed_over(decision, shape, reach)
-        self._universe.take(placement, coming_first=True)
+        decision = self._with_passed_over(decision, shape, reach, found)
+        self._take(placement, coming_first=True)
         self._quotas.started(job)
         return decision
 
     def _queued(self, job: Job, reason: Reason, words: str) -> Decision:
         return Decision(job.id, DecisionKind.QUEUE, reason, words)
 
-    def _with_passed_over(self, decision: Decision, shape: Shape, reach: Reach) -> Decision:
+    def _with_passed_over(
+        self, decision: Decision, shape: Shape, reach: Reach, found: Found | None = None
+    ) -> Decision:
         """The jobs that were looked at and left alone, for the first decisions of a plan (they are many)."""
         if self._explained >= _MOST_EXPLAINED:
             return decision
         self._explained += 1
-        return replace(decision, passed_over=passed_over(self._universe, decision, shape, reach))
+        return replace(decision, passed_over=passed_over(self._universe, decision, shape, reach, found))
 
 
 def _fit_to_be_shown(decision: Decision) -> Decision:

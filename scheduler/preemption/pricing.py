@@ -67,7 +67,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     short = _missing(place, shape, gone)
     if not short:
         return FREE
-    taken = _take(short, (c for c in candidates if c[4].alive and c[4] not in gone) if gone else candidates)
+    taken = _take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
     return None if taken is None else _priced(_give_back(taken, short))
 
 
@@ -77,7 +77,7 @@ def _take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candid
     taken = []
     rest = 1
     for candidate in candidates:
-        if not candidate[4].alive:
+        if not candidate[4].may_go:
             continue
         taken.append(candidate)
         gives = candidate[5]
@@ -124,7 +124,7 @@ def _give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]
 def _price_of_all(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gone) -> Price | None:
     """The price of a node that must be empty: everybody on it goes, or it cannot be had."""
     leaving = sum(runner in gone and runner.alive for runner in place.runners)
-    taken = [c for c in candidates if c[4].alive and c[4] not in gone]
+    taken = [c for c in candidates if c[4].may_go and c[4] not in gone]
     if len(taken) + leaving != place.holders:
         return None
     if any(place.node.total.get(name, 0) < amount for name, amount in shape.wants):

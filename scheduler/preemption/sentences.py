@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from scheduler.model import words
 from scheduler.model.jobs import Job, Request
 from scheduler.model.policy import Mode
+from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.limits import Found, Held
 from scheduler.preemption.universe import Runner, Tally
 from scheduler.priority.levels import level_word
 
@@ -65,15 +67,58 @@ class Speaker:
             f"{self.needs(job)}; {_free(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
         )
 
+    def held(self, job: Job, found: Found, free: Amounts) -> str:
+        """Victims would make room, but may not be stopped."""
+        victims = found.room.price.victims[::-1]
+        stopped = words.names((self.victim(runner) for runner in victims), limit=5)
+        nodes = [place.node.name for place in found.room.places]
+        where = f" on {_names(nodes)}" if nodes else ""
+        why = self._limit(job, found.held, len(victims)) if found.held else ""
+        return f"{self.needs(job)}; {_free(job, nodes, free)}. Stopping {stopped} would make room{where}, but {why}."
+
+    def _limit(self, job: Job, held: Held, victims: int) -> str:
+        """The limit that holds stops back."""
+        rules = self._rules
+        match held.reason:
+            case Reason.PAUSED:
+                return clean(rules.paused, 200)
+            case Reason.TOO_SOON:
+                left = words.duration(rules.min_wait_s - (self._now - job.submit))
+                enough = words.duration(rules.min_wait_s)
+                return (
+                    f"it has to wait {left} more: others are stopped only for a job that has waited {enough}"
+                )
+            case Reason.COOL_DOWN:
+                ago = self._now - (job.stopped_at or 0)
+                left = words.duration(rules.cool_down_s - ago)
+                return f"it was stopped itself {words.duration(ago)} ago: others are not stopped for it for {left} yet"
+            case Reason.HOURLY_LIMIT:
+                return self._hourly(held, victims)
+            case _:
+                return f"some of them would come back ranked above {clean(job.id)}"
+
+    def _hourly(self, held: Held, victims: int) -> str:
+        """`x has had 5 of 5 stops in this hour`."""
+        most = self._rules.max_stops_per_user_hour if held.user else self._rules.max_stops_per_hour
+        if held.user:
+            had = f"jobs of {clean(held.user)} were stopped {held.used} of {most} times in this hour"
+        else:
+            had = f"{clean(self._rules.name)} has had {held.used} of {most} stops in this hour"
+        return had if held.used >= (most or 0) else f"{had}, and {victims} more would be too many"
+
     def nothing_lower(self, job: Job) -> str:
         """Nobody to stop."""
         return f"{self.needs(job)}; nothing of lower rank runs in {clean(self._rules.name)}."
 
     def not_enough(self, job: Job, below: Tally) -> str:
         """Stopping everybody below would not do."""
-        spared = f" ({below.spared} more may not be stopped)" if below.spared else ""
+        often = "because their users' jobs were stopped often enough in this hour"
+        limited = f", {below.limited} of them {often}" if below.limited else ""
+        spared = f" ({below.spared} more may not be stopped{limited})" if below.spared else ""
         if not below.stoppable:
-            return f"{self.needs(job)}; none of the {below.spared} lower jobs that run may be stopped."
+            return (
+                f"{self.needs(job)}; none of the {below.spared} lower jobs that run may be stopped{limited}."
+            )
         all_of_them = "the only lower job" if below.stoppable == 1 else f"all {below.stoppable} lower jobs"
         holding = words.amounts({name: amount for name, amount in below.held.items() if name in wanted(job)})
         return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."

@@ -107,7 +107,7 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
 def _spanning(universe: Universe, reach: Reach, dearest: int) -> Iterator[Runner]:
     for runner in universe.spanning:
         own_class = reach.class_of(runner.first, runner.second)
-        if runner.alive and own_class is not None and own_class <= dearest:
+        if runner.may_go and own_class is not None and own_class <= dearest:
             yield runner
 
 

@@ -61,7 +61,7 @@ class Pool:
         taken: list[Runner] = []
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
-            if not runner.alive or not self._useful(runner):
+            if not runner.may_go or not self._useful(runner):
                 continue
             trial.stop(runner)
             taken.append(runner)

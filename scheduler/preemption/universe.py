@@ -1,9 +1,9 @@
 """The planner's own copy of the partition: what is free, what is coming, who runs where, and what a cycle
 changes.
 
-Everything that a decision takes or frees goes through `stop` and `take`, which note the nodes they touch
-in `log`. Whoever keeps prices of nodes looks at the end of the log instead of looking at every node
-again.
+Everything that a decision takes or frees goes through `stop` and `take`, and what limits spare through
+`spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at
+the end of the log instead of looking at every node again.
 """
 
 from collections.abc import Iterable, Mapping
@@ -42,8 +42,8 @@ class Place:
 class Runner:
     """A running job while planning. `first` and `second` are its weights on the mode's axes.
 
-    `spared`: why it may not be stopped by anybody ("protected", "exempt"), else empty. `alive`: not
-    stopped yet.
+    `spared`: why it may not be stopped (a `Reason`), else empty; `lasting`: whether that holds for the whole plan.
+    `alive`: not stopped yet. `may_go`: alive and not spared.
     """
 
     job: Job
@@ -53,7 +53,9 @@ class Runner:
     ran: int
     spared: str
     places: tuple[Place, ...]
+    lasting: bool = False
     alive: bool = True
+    may_go: bool = True
 
     @property
     def parts(self) -> Iterable[tuple[Place, Amounts]]:
@@ -64,10 +66,11 @@ class Runner:
 @dataclass(slots=True)
 class Tally:
     """The running jobs of one pair of weights: how many may be stopped and what they hold; how many are
-    spared."""
+    spared, and how many of those by a limit."""
 
     stoppable: int = 0
     spared: int = 0
+    limited: int = 0
     held: dict[str, int] = field(default_factory=dict)
 
     def change(self, runner: Runner, by: int) -> None:
@@ -80,6 +83,7 @@ class Tally:
         """Add another pair's figures to these."""
         self.stoppable += other.stoppable
         self.spared += other.spared
+        self.limited += other.limited
         add(self.held, other.held)
 
 
@@ -109,7 +113,7 @@ class Universe:
         self.tallies: dict[tuple[int, int], Tally] = {}
         self.coming = False
         self.spanning: list[Runner] = []
-        self.stoppable = 0
+        self.candidates = 0
         held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
         for job in sorted(held, key=lambda job: natural(job.id)):
             self._settle(job, demoted)
@@ -132,7 +136,9 @@ class Universe:
         spared = spared or ("exempt" if ran < self.snapshot.partition.exempt_s else "")
         places = [self.by_name[name] for name in job.alloc]
         alone = places[0].alone if len(places) == 1 else tuple(places)
-        runner = Runner(job, len(self.runners), first, second, ran, spared, alone)
+        runner = Runner(
+            job, len(self.runners), first, second, ran, spared, alone, lasting=bool(spared), may_go=not spared
+        )
         self.runners.append(runner)
         for place, amounts in runner.parts:
             subtract(place.free, amounts)
@@ -144,20 +150,37 @@ class Universe:
         else:
             if len(places) > 1:
                 self.spanning.append(runner)
-            self.stoppable += 1
+            self.candidates += 1
             tally.change(runner, 1)
 
     # --- Changes ------------------------------------------------------------------------------------------
 
     def stop(self, runner: Runner) -> None:
         """Stop a running job: its room is free for whoever is decided next."""
-        runner.alive = False
-        self.stoppable -= 1
+        runner.alive = runner.may_go = False
+        self.candidates -= 1
         self.tallies[runner.first, runner.second].change(runner, -1)
         for place, amounts in runner.parts:
             add(place.free, amounts)
             place.holders -= 1
             self.log.append(place.order)
+
+    def spare(self, runner: Runner, why: str) -> None:
+        """From now on nobody may stop a runner that may go, until `allow`."""
+        self._may_go(runner, why)
+
+    def allow(self, runner: Runner) -> None:
+        """A runner that was spared may be stopped again."""
+        self._may_go(runner, "")
+
+    def _may_go(self, runner: Runner, why: str) -> None:
+        runner.spared, runner.may_go = why, not why
+        sign = -1 if why else 1
+        tally = self.tallies[runner.first, runner.second]
+        tally.change(runner, sign)
+        tally.spared -= sign
+        tally.limited -= sign
+        self.log.extend(place.order for place in runner.places)
 
     def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
         """Set a room aside: out of what is coming as far as possible (or not at all), the rest out of the

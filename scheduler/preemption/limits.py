@@ -1,0 +1,200 @@
+"""What holds a stop back: pauses, waits, and how many jobs may be stopped within an hour.
+
+1. Victims are looked for as if there were no limit, but for the jobs of users whose hour is used up: they are spared.
+2. Where somebody paused the partition, or the pending job has not waited long enough, or was stopped itself a moment
+   ago, nobody is stopped; the victims that were found are named.
+3. Would more jobs of a user be stopped than the hour has left, or somebody who would come back above the pending job
+   (`returning`), these are spared too and victims are looked for again; a few times.
+4. If then nobody is found, or more than the hour has left for the partition, nobody is stopped: never a part of them.
+5. What is spared for one pending job only may be stopped for the next. How much of that a plan does is bounded.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scheduler.model.jobs import Job
+from scheduler.model.reasons import Reason
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.returning import Returning
+from scheduler.preemption.search import Search, Wanted
+from scheduler.preemption.several import Room
+from scheduler.preemption.universe import Runner, Tally, Universe
+
+MOST_LOOKS = 6
+"""How often victims are looked for again for one job."""
+MOST_SPARED = 20_000
+"""How many times, in one plan, a job may be spared or allowed for the sake of one decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Why victims that were found may not be stopped. `user`: whose limit it is, for an hourly one of a user."""
+
+    reason: Reason
+    user: str = ""
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who would have to go, and why that may not be (None: it may). `alone`: who is left alone for this job only."""
+
+    room: Room
+    held: Held | None = None
+    alone: Mapping[Runner, Reason] = field(default_factory=dict)
+
+
+class Limits:
+    """The limits of one plan, with what is left of the hour."""
+
+    def __init__(self, snapshot: Snapshot, universe: Universe, search: Search, returning: Returning) -> None:
+        self._now = snapshot.now
+        self._rules = snapshot.partition
+        self._universe = universe
+        self._search = search
+        self._returning = returning
+        self._used = self._rules.stopped
+        self._used_by = Counter(self._rules.stopped_by_user)
+        self._theirs: dict[str, list[Runner]] = {}
+        self._effort = MOST_SPARED
+        self._answers: dict[Wanted, Found | None] = {}
+        if self._rules.max_stops_per_user_hour is not None:
+            for runner in universe.runners:
+                self._theirs.setdefault(runner.job.user, []).append(runner)
+            self._spare_used_up(self._theirs)
+
+    def victims(self, job: Job, wanted: Wanted, below: Tally) -> Found | None:
+        """Who would have to go for a pending job, and whether they may be stopped; None when nobody would do.
+
+        `below`: all that it outranks.
+        """
+        room = self._search.victims(wanted) if below.stoppable else None
+        held = self._of_the_job(job) if room else None
+        if room and held:
+            return Found(room, held)
+        if wanted not in self._answers:
+            found = self._within_limits(wanted, room) if room else self._but_for_users(wanted, below)
+            if found and not found.held:
+                return found
+            self._answers[wanted] = found
+        return self._answers[wanted]
+
+    def changed(self) -> None:
+        """Room was taken or made: what was answered before holds no longer."""
+        self._answers.clear()
+
+    def stopped(self, reach: Reach, victims: Sequence[Runner]) -> None:
+        """These are stopped; what they use up of the hour is gone for those decided later."""
+        self._returning.stopped(reach, victims)
+        self._used += len(victims)
+        users = [runner.job.user for runner in victims]
+        self._used_by.update(users)
+        if self._rules.max_stops_per_user_hour is not None:
+            self._spare_used_up(set(users))
+
+    def _of_the_job(self, job: Job) -> Held | None:
+        """Step 2."""
+        rules = self._rules
+        if rules.paused:
+            return Held(Reason.PAUSED)
+        if job.stopped_at is not None and self._now - job.stopped_at < rules.cool_down_s:
+            return Held(Reason.COOL_DOWN)
+        if self._now - job.submit < rules.min_wait_s:
+            return Held(Reason.TOO_SOON)
+        return None
+
+    def _within_limits(self, wanted: Wanted, first: Room) -> Found:
+        """Steps 3 and 4."""
+        room: Room | None = first
+        alone: dict[Runner, Reason] = {}
+        held: Held | None = None
+        for _ in range(MOST_LOOKS):
+            more = self._too_many(room.price.victims) if room else {}
+            if room is None or not (more := more | self._above(wanted, room)):
+                break
+            held = held or self._why(more)
+            if not self._afford(len(more)):
+                room = None
+                break
+            for runner, reason in more.items():
+                self._universe.spare(runner, reason.value)
+            alone |= more
+            room = self._search.victims(wanted)
+        else:
+            room = None
+        for runner in alone:
+            self._universe.allow(runner)
+        if room is None:
+            return Found(first, held, alone)
+        most = self._rules.max_stops_per_hour
+        if most is not None and self._used + len(room.price.victims) > most:
+            return Found(room, Held(Reason.HOURLY_LIMIT, used=self._used), alone)
+        return Found(room, None, alone)
+
+    def _but_for_users(self, wanted: Wanted, below: Tally) -> Found | None:
+        """Nobody may be stopped who would do: is it because of users whose hour is used up?"""
+        if not below.limited:
+            return None
+        spared = [
+            runner
+            for user, runners in self._theirs.items()
+            if self._left(user) <= 0
+            for runner in runners
+            if runner.spared == Reason.USER_LIMIT
+        ]
+        if not self._afford(len(spared)):
+            return None
+        for runner in spared:
+            self._universe.allow(runner)
+        room = self._search.victims(wanted)
+        for runner in spared:
+            self._universe.spare(runner, Reason.USER_LIMIT.value)
+        if room is None:
+            return None
+        user = next(r.job.user for r in room.price.victims[::-1] if r.spared)
+        return Found(room, Held(Reason.HOURLY_LIMIT, user, self._used_by[user]))
+
+    def _too_many(self, victims: Sequence[Runner]) -> dict[Runner, Reason]:
+        """Of the users who would lose more jobs than they may: all jobs but the first to go of these victims."""
+        result: dict[Runner, Reason] = {}
+        if self._rules.max_stops_per_user_hour is None:
+            return result
+        for user, count in Counter(runner.job.user for runner in victims).items():
+            left = self._left(user)
+            if count > left:
+                # The most valuable of the victims are in front.
+                theirs = [runner for runner in victims if runner.job.user == user]
+                kept = set(theirs[count - left :])
+                rest = (runner for runner in self._theirs[user] if runner.may_go and runner not in kept)
+                result |= dict.fromkeys(rest, Reason.USER_LIMIT)
+        return result
+
+    def _above(self, wanted: Wanted, room: Room) -> dict[Runner, Reason]:
+        """Those of the victims who would come back ranked above the pending job."""
+        return dict.fromkeys(self._returning.among(wanted.reach, room.price.victims), Reason.COMES_BACK)
+
+    def _why(self, more: Mapping[Runner, Reason]) -> Held:
+        """Why victims that were found first may not be stopped, should no others be found."""
+        limited = next((runner for runner, reason in more.items() if reason is Reason.USER_LIMIT), None)
+        if limited is None:
+            return Held(Reason.NO_LASTING_ROOM)
+        user = limited.job.user
+        return Held(Reason.HOURLY_LIMIT, user, self._used_by[user])
+
+    def _left(self, user: str) -> int:
+        return (self._rules.max_stops_per_user_hour or 0) - self._used_by[user]
+
+    def _spare_used_up(self, users: Iterable[str]) -> None:
+        """Step 1."""
+        for user in users:
+            if self._left(user) <= 0:
+                for runner in self._theirs.get(user, ()):
+                    if runner.may_go:
+                        self._universe.spare(runner, Reason.USER_LIMIT.value)
+
+    def _afford(self, runners: int) -> bool:
+        """Whether so many may still be spared for one decision; counts them."""
+        self._effort -= runners
+        return self._effort >= 0
