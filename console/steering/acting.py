@@ -1,7 +1,8 @@
 """Carrying out what was written down, at most once.
 
 Per kind of action, in this order: put beneficiaries first in line, send checkpoint signals, stop, hold, release.
-1. Look again: an action whose reason has gone expires instead.
+1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
+   a hole, so the look that counts for the stops is one made after that.
 2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
 3. Apply, all actions of a kind in one call. The adapter hits the named run of a job and no other.
 4. Write the outcome and the audit row in one transaction. "Already so" and "gone" are successes.
@@ -21,9 +22,11 @@ from console.steering.lease import Lease
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
-from scheduler.reconcile.still import still_makes_room
+from scheduler.ports import ClusterUnavailableError
+from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
     ActionKind.PRIORITISE,
@@ -53,12 +56,35 @@ class Acting:
     lease: Lease
 
 
+@dataclass(slots=True)
+class _Look:
+    """What is known of the cluster in this round. `is_old`: a beneficiary was put first in line since."""
+
+    acting: Acting
+    is_old: bool = False
+    _newer: Observation | None = None
+
+    def latest(self) -> Observation | None:
+        """The cycle's observation, or a new one if that is old; None when there is no complete one to be had."""
+        if not self.is_old:
+            return self._newer or self.acting.observation
+        try:
+            seen = self.acting.adapter.observe()
+        except ClusterUnavailableError:
+            return None
+        if seen.degraded:
+            return None
+        self._newer, self.is_old = seen, False
+        return seen
+
+
 def act(plans: Sequence[Plan], acting: Acting) -> int:
     """Carry out every action that is due; returns how many were issued."""
     begin([plan for plan in plans if plan.state == PlanState.APPROVED])
     reached("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
     issued = 0
+    look = _Look(acting)
     for kind in STAGES:
         due = [
             action
@@ -67,9 +93,10 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
             if action.kind == kind and is_due(action, plan, clock.now())
         ]
         if kind in STOPPING and due:
-            due = _still_sensible(due, running, acting.observation)
+            due = _still_sensible(due, running, look.latest())
         if due:
             issued += _issue(due, acting)
+            look.is_old |= kind == ActionKind.PRIORITISE
     return issued
 
 
@@ -111,10 +138,14 @@ def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction], now: 
 
 
 def _still_sensible(
-    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation
+    due: Sequence[PlannedAction], plans: Sequence[Plan], observation: Observation | None
 ) -> list[PlannedAction]:
-    """Only the actions of plans that would still make the room they promise; the others wait for `verifying`."""
+    """Only the actions of plans that would still make the room they promise, for a job that would still start in it;
+    the others wait for `verifying`. Without an observation that is none of them."""
+    if observation is None:
+        return []
     by_id = {plan.pk: plan for plan in plans}
+    waiting = {job.id: job for job in observation.jobs if job.state == JobState.PENDING}
     sensible: dict[int, bool] = {}
     for action in due:
         if action.plan_id not in sensible:
@@ -124,8 +155,13 @@ def _still_sensible(
                 for a in plan.actions.all()
                 if a.kind in {ActionKind.REQUEUE_HOLD, ActionKind.CANCEL}
             )
-            why_not = still_makes_room(observation, plan.placement, runs)
-            sensible[action.plan_id] = not why_not
+            beneficiary = waiting.get(plan.job_id)
+            why_not = (
+                cannot_start(beneficiary) or still_makes_room(observation, plan.placement, runs)
+                if beneficiary
+                else ""
+            )
+            sensible[action.plan_id] = beneficiary is not None and not why_not
             if why_not:
                 request_undo(plan, why_not)
     return [action for action in due if sensible[action.plan_id]]

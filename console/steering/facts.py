@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -133,8 +133,17 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
 
 
 def _backed_off(cluster: Cluster) -> dict[str, str]:
+    """A plan that was taken back before it came to a stop, because the facts had changed, has hurt nobody and failed in
+    nothing: its job need not wait."""
+    tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(
+        Q(kind__in=STOP_KINDS, issued_at__isnull=False) | Q(state=ActionState.FAILED)
+    )
     undone = Plan.objects.filter(
-        cluster=cluster, state=PlanState.UNDONE, kind=PlanKind.PREEMPT, ended_at__gte=clock.now() - BACK_OFF
+        Exists(tried),
+        cluster=cluster,
+        state=PlanState.UNDONE,
+        kind=PlanKind.PREEMPT,
+        ended_at__gte=clock.now() - BACK_OFF,
     )
     return {
         plan.job_id: f"plan {plan.pk} was undone a moment ago; it is not tried again at once"

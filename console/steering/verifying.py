@@ -19,6 +19,7 @@ from console.steering.states import move_action, move_plan
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.policy import Enforcement
+from scheduler.reconcile.still import cannot_start
 
 OVERDUE = timedelta(seconds=10)
 """How long an effect may take to be seen before the action is issued again."""
@@ -116,6 +117,8 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
     elif facts is None or not may_go_on(plan, facts):
         request_undo(plan, "The partition no longer enforces its plans.")
+    elif why_not := cannot_start(job):
+        request_undo(plan, why_not)
     elif facts.paused and _stops_are_due(plan):
         request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
     elif plan.deadline and now > plan.deadline:

@@ -1,11 +1,14 @@
-"""Looking again before stopping: would the plan still make the room it promises?"""
+"""Looking again before stopping: would the plan still make the room it promises, and would its job start in it?"""
 
 from collections.abc import Mapping
 
-from scheduler.model.jobs import JobState, RunKey
+from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, covers, subtract
 from scheduler.model.words import amounts
+from scheduler.reconcile.blocking import why_blocked
+
+BEGIN_TIME = "begintime"
 
 
 def still_makes_room(
@@ -31,4 +34,15 @@ def still_makes_room(
             subtract(free, taken)
         if not covers(free, wanted):
             return f"Other jobs have taken the room on {name}: {amounts(wanted)} would no longer be free."
+    return ""
+
+
+def cannot_start(job: ObservedJob) -> str:
+    """Why a pending job will not start whatever room is made for it, in words; empty when it may.
+
+    Only what its user or an administrator has done to it counts. Slurm's other reasons change from one moment to the
+    next while room is being made.
+    """
+    if job.held or job.dependency or job.slurm_reason.lower() == BEGIN_TIME:
+        return f"{job.id} does not start now: {why_blocked(job, '', job.eligible or 0)}."
     return ""
