@@ -1,11 +1,11 @@
 """The same urgent jobs under Slurm's own preemption by QOS and under Giveway: how soon, and at what cost?
 
-`python -m bench.native [--scale 32|10000] [--rounds 15] [--seed 1] [--only NAME]` starts, for each variant anew, a
-private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server), fills it with running jobs
-of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their sizes drawn with the seed.
-Native variants differ in SchedulerParameters only; Giveway runs as its embedded worker with a cycle every second, and
-preemption in Slurm is off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must be
-stopped as the urgent job asks for.
+`python -m bench.native [--scale 32|10000] [--scheduler quick|default] [--rounds 15] [--seed 1] [--only NAME]` starts,
+for each variant anew, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server),
+fills it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their
+sizes drawn with the seed. Native variants differ in SchedulerParameters only; Giveway runs as its embedded worker with
+a cycle every second, and preemption in Slurm is off. Time is from before `sbatch` to seen running. As low jobs all have
+one unit, as many must be stopped as the urgent job asks for.
 """
 
 import argparse
@@ -33,8 +33,12 @@ SETTLE_S = 3.0
 """Jobs that are stopped so long after the urgent one runs still count as stopped for it."""
 QOS = {LOW: {"Priority": "1"}, HIGH: {"Priority": "100000", "Preempt": LOW}}
 
-USUAL = "batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1"
-"""What every private Slurm has."""
+SCHEDULERS = {
+    "quick": "batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1",
+    "default": "bf_interval=30",
+}
+"""SchedulerParameters that all variants share: those of every private Slurm of ours, and Slurm's own defaults (one of
+which has to be written: the setting may not be empty)."""
 
 Run = tuple[str, str]
 """Start and number of restarts of a running job, as Slurm prints them."""
@@ -48,13 +52,13 @@ class Variant:
     giveway: bool = False
     parameters: str = ""
 
-    @property
-    def options(self) -> dict[str, str]:
-        """Settings of slurm.conf."""
+    def options(self, scheduler: str) -> dict[str, str]:
+        """Settings of slurm.conf, with the SchedulerParameters that all variants share."""
+        parameters = ",".join(filter(None, [scheduler, self.parameters]))
+        shared = {"SchedulerParameters": parameters}
         if self.giveway:
-            return {"PreemptType": "preempt/none"}
-        native = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
-        return native | ({"SchedulerParameters": f"{USUAL},{self.parameters}"} if self.parameters else {})
+            return shared | {"PreemptType": "preempt/none"}
+        return shared | {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
 
 
 VARIANTS = (
@@ -204,7 +208,7 @@ def _policy(users: Sequence[str]) -> Mapping[str, object]:
     return {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": [partition]}
 
 
-def measure(variant: Variant, scale: Scale, sizes: Sequence[int]) -> Result:
+def measure(variant: Variant, scale: Scale, sizes: Sequence[int], scheduler: str) -> Result:
     """All rounds of one variant on a cluster of its own."""
     folder = Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp"))
     folder.chmod(0o755)
@@ -212,7 +216,7 @@ def measure(variant: Variant, scale: Scale, sizes: Sequence[int]) -> Result:
     try:
         with Accounting(folder / "acct") as accounting:
             shape = {"nodes": scale.nodes, "cpus": scale.cpus, "gpus": scale.gpus}
-            options = {**accounting.settings, **variant.options}
+            options = {**accounting.settings, **variant.options(scheduler)}
             if not scale.gpus:
                 options |= {"GresTypes": "", "AccountingStorageTRES": ""}
             slurm = PrivateSlurm(folder / "slurm", mem_mb=64_000, start_s=180.0, options=options, **shape)
@@ -244,6 +248,7 @@ def main() -> None:
     parser.add_argument("--scale", choices=SCALES, default="32", help="running low jobs")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--scheduler", choices=SCHEDULERS, default="quick", help="SchedulerParameters of all")
     parser.add_argument("--only", default="", help="only variants whose name has this in it")
     args = parser.parse_args()
     scale = SCALES[args.scale]
@@ -251,7 +256,8 @@ def main() -> None:
     print(HEAD, flush=True)
     for variant in VARIANTS:
         if args.only in variant.name:
-            print(measure(variant, scale, sizes).row(variant.name), flush=True)
+            result = measure(variant, scale, sizes, SCHEDULERS[args.scheduler])
+            print(result.row(variant.name), flush=True)
 
 
 if __name__ == "__main__":
