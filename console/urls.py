@@ -3,7 +3,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include("console.core.urls")),
+    path("", include("console.health.urls")),
     path("", include("console.accounts.urls")),
     path("", include("console.overview.urls")),
     path("", include("console.steering.urls")),

@@ -215,6 +215,8 @@ GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
 # The file that slurmctld's job_submit plugin reads (docs/job-submit.md); empty: none is written.
 GIVEWAY_SUBMIT_RULES: str = env.str("GIVEWAY_SUBMIT_RULES", default="")
+# Who asks for /metrics must send it as a bearer token; empty: only this machine may ask, past any proxy.
+GIVEWAY_METRICS_TOKEN: str = env.str("GIVEWAY_METRICS_TOKEN", default="")
 
 # The schedule is fixed and kept in memory: each tick is idempotent, so nothing is lost with it. A tick that waited
 # longer than two cycles is dropped; the next one does its work.

@@ -11,6 +11,7 @@ from console.core.htmx import PARTS
 from tests.ui.conftest import ROLES, House, SignedIn, part
 
 SIGN_IN = 302
+PROBES = ("livez", "readyz", "healthz-cycle", "metrics")
 EVERYBODY = (SIGN_IN, 200, 200, 200, 200, 200)
 ELSEWHERE = ("api/v1/",)
 """Addresses whose access is tested elsewhere: tests/api/test_access.py."""
@@ -35,6 +36,9 @@ class Case:
 CASES = (
     Case("livez", "get", (200, 200, 200, 200, 200, 200)),
     Case("readyz", "get", (200, 200, 200, 200, 200, 200)),
+    # Not for people; tests/health has who may read what.
+    Case("metrics", "get", (200, 200, 200, 200, 200, 200)),
+    Case("healthz-cycle", "get", (503, 503, 503, 503, 503, 503)),
     Case("login", "get", (200, 302, 302, 302, 302, 302)),
     Case("theme", "post", (302, 302, 302, 302, 302, 302)),
     Case("account", "get", EVERYBODY),
@@ -103,7 +107,7 @@ def test_every_page_has_its_row_in_the_table() -> None:
 def test_every_page_that_takes_posts_is_posted_to_in_the_table(house: House, signed_in: SignedIn) -> None:
     posted = {case.page for case in CASES if case.method == "post"}
     for case in CASES:
-        if case.page not in posted and case.page not in {"login", "livez", "readyz"}:
+        if case.page not in posted and case.page not in {"login", *PROBES}:
             answer = signed_in("ada").post(_address(case, house))
             assert answer.status_code == 405, f"{case.page} takes posts, and no row says from whom"
 

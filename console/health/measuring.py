@@ -1,0 +1,117 @@
+"""The figures behind `/metrics`: a fixed number of queries, each a sum or a count that the database makes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Count, Max, Q
+
+from console.audit.models import AuditEntry
+from console.cluster.models import Cluster, Job, JobPhase
+from console.notices.models import Notice
+from console.partitions.models import Partition
+from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Pause, Plan, PlannedAction
+
+QUEUES = ("celery", "steer")
+BROKER_S = 1.0
+"""How long the broker may take to answer."""
+
+Counted = dict[tuple[str, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Everything at one moment; keys are the labels' values in their order."""
+
+    clusters: list[Cluster]
+    meters: dict[str, CycleMeter]
+    plans: Counted = field(default_factory=dict)
+    """(cluster, partition, kind, state)"""
+    stops: Counted = field(default_factory=dict)
+    """(cluster, partition, kind, reason)"""
+    jobs: Counted = field(default_factory=dict)
+    """(cluster, partition, phase, user level, task level)"""
+    held_back: Counted = field(default_factory=dict)
+    """(cluster, partition, reason)"""
+    paused: Counted = field(default_factory=dict)
+    """(cluster, partition); the whole cluster under an empty partition."""
+    audit_rows: int = 0
+    notices: Counted = field(default_factory=dict)
+    """(by what)"""
+
+
+def measure() -> Figures:
+    """Read all of it; nothing is written."""
+    meters = CycleMeter.objects.select_related("cluster")
+    jobs, held_back = _jobs()
+    return Figures(
+        clusters=list(Cluster.objects.order_by("name")),
+        meters={meter.cluster.name: meter for meter in meters},
+        plans=_counts(Plan.objects, "cluster__name", "partition", "kind", "state"),
+        stops=_counts(
+            # Only what was seen to have worked: it never becomes less.
+            PlannedAction.objects.filter(kind__in=STOP_KINDS, state=ActionState.VERIFIED),
+            *("cluster__name", "plan__partition", "kind", "plan__reason"),
+        ),
+        jobs=jobs,
+        held_back=held_back,
+        paused=dict(_paused()),
+        audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,
+        notices=_notices(),
+    )
+
+
+def broker_queues() -> dict[str, int] | None:
+    """How many messages wait in each queue of Redis; None when it does not answer. Empty with the embedded broker."""
+    import redis
+
+    if not settings.REDIS_URL:
+        return {}
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=BROKER_S, socket_connect_timeout=BROKER_S
+    )
+    try:
+        return {queue: int(client.llen(queue)) for queue in QUEUES}
+    except redis.RedisError:
+        return None
+    finally:
+        client.close()
+
+
+def _counts(rows: Any, *names: str) -> Counted:
+    counted = rows.order_by().values_list(*names).annotate(count=Count("pk"))
+    return {tuple(str(value) for value in row[:-1]): row[-1] for row in counted}
+
+
+def _jobs() -> tuple[Counted, Counted]:
+    """Jobs by level, and those held back by their reason, from one query."""
+    jobs: Counted = {}
+    held_back: Counted = {}
+    rows = _counts(
+        Job.objects.exclude(phase=JobPhase.ENDED),
+        *("cluster__name", "partition", "phase", "user_level_name", "task_level_name", "verdict", "reason"),
+    )
+    for (cluster, partition, phase, user, task, verdict, reason), count in rows.items():
+        key = (cluster, partition, phase, user or "none", task or "none")
+        jobs[key] = jobs.get(key, 0) + count
+        if phase == JobPhase.PENDING and verdict in {"queue", "wait"} and reason:
+            why = (cluster, partition, reason)
+            held_back[why] = held_back.get(why, 0) + count
+    return jobs, held_back
+
+
+def _paused() -> Iterator[tuple[tuple[str, ...], int]]:
+    """0 or 1 for every partition with a policy, and for the whole of each cluster."""
+    pauses = set(Pause.objects.values_list("cluster__name", "partition"))
+    for cluster in Cluster.objects.values_list("name", flat=True):
+        yield (cluster, ""), int((cluster, "") in pauses)
+    for key in Partition.objects.values_list("cluster__name", "name"):
+        yield key, int(key in pauses)
+
+
+def _notices() -> Counted:
+    waiting = Notice.objects.aggregate(
+        mail=Count("pk", filter=Q(mail_at__isnull=True)), webhook=Count("pk", filter=Q(hook_at__isnull=True))
+    )
+    return {(way,): count for way, count in waiting.items()}

@@ -1,0 +1,171 @@
+"""The metrics in Prometheus' text format, made from the database at the time of asking.
+
+No state of this process goes into them: several web processes answer the same. Labels are names of clusters,
+partitions, levels and words of ours, never a job or a person, so that their number stays bounded. docs/operations.md
+has them all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.health.measuring import Figures, broker_queues, measure
+from console.steering import metering
+from console.steering.models import OPEN_STATES
+
+PLACE = ("cluster", "partition")
+
+
+def text() -> bytes:
+    """All metrics now."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Console())
+    return generate_latest(registry)
+
+
+class _Console(Collector):
+    """Reads everything once, then tells it family by family."""
+
+    def collect(self) -> Iterable[Metric]:
+        figures = measure()
+        yield from _cycles(figures)
+        yield from _ages(figures.clusters)
+        yield from _plans(figures)
+        yield from _work(figures)
+        yield from _queue(figures)
+        yield from _rest(figures)
+        yield from _broker()
+
+
+def _gauge(name: str, words: str, labels: Iterable[str], values: Mapping[Any, float]) -> Metric:
+    family = GaugeMetricFamily(f"giveway_{name}", words, labels=tuple(labels))
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
+
+
+def _counter(name: str, words: str, labels: Iterable[str], values: Mapping[Any, float]) -> Metric:
+    family = CounterMetricFamily(f"giveway_{name}", words, labels=tuple(labels))
+    for key, value in sorted(values.items()):
+        family.add_metric(key, value)
+    return family
+
+
+def _histogram(name: str, words: str, labels: Iterable[str], values: Mapping[Any, dict[str, Any]]) -> Metric:
+    family = HistogramMetricFamily(f"giveway_{name}", words, labels=tuple(labels))
+    for key, kept in sorted(values.items()):
+        buckets = [
+            (edge, count) for edge, count in sorted(kept["buckets"].items(), key=lambda b: float(b[0]))
+        ]
+        family.add_metric(key, buckets=[*buckets, ("+Inf", kept["count"])], sum_value=kept["seconds"])
+    return family
+
+
+def _cycles(figures: Figures) -> Iterator[Metric]:
+    phases = {
+        (cluster, phase): meter.phases[phase]
+        for cluster, meter in figures.meters.items()
+        for phase in metering.PHASES
+        if phase in meter.phases
+    }
+    degraded = {(cluster,): meter.degraded for cluster, meter in figures.meters.items()}
+    cycles = {(cluster.name,): cluster.cycle for cluster in figures.clusters}
+    yield _counter("cycles", "Cycles that were run.", ["cluster"], cycles)
+    yield _counter(
+        "cycles_degraded", "Cycles that could not observe the cluster in full.", ["cluster"], degraded
+    )
+    yield _histogram(
+        "cycle_phase_seconds", "Time spent in each phase of a cycle.", ["cluster", "phase"], phases
+    )
+
+
+def _ages(clusters: Iterable[Cluster]) -> Iterator[Metric]:
+    now = clock.now()
+    cycles = {(row.name,): _age(now, row.attempted_at) for row in clusters if row.attempted_at}
+    looks = {(row.name,): _age(now, row.observed_at) for row in clusters if row.observed_at}
+    seen = {(row.name,): int(not row.fault and row.observed_at is not None) for row in clusters}
+    yield _gauge("cycle_age_seconds", "Time since the last cycle.", ["cluster"], cycles)
+    yield _gauge(
+        "observation_age_seconds", "Time since the cluster was last observed in full.", ["cluster"], looks
+    )
+    yield _gauge("cluster_observed", "1 if the last cycle observed the cluster in full.", ["cluster"], seen)
+
+
+def _age(now: datetime, then: datetime) -> float:
+    return round((now - then).total_seconds(), 3)
+
+
+def _plans(figures: Figures) -> Iterator[Metric]:
+    opened: dict[tuple[str, ...], int] = {}
+    for (cluster, partition, _kind, state), count in figures.plans.items():
+        if state in OPEN_STATES:
+            opened[cluster, partition] = opened.get((cluster, partition), 0) + count
+    yield _gauge("plans", "Plans by what became of them.", [*PLACE, "kind", "state"], figures.plans)
+    yield _gauge("plans_open", "Plans that are not over.", PLACE, opened)
+    yield _counter(
+        "stops",
+        "Runs stopped, by how and by the rule that allowed it.",
+        [*PLACE, "kind", "reason"],
+        figures.stops,
+    )
+
+
+def _work(figures: Figures) -> Iterator[Metric]:
+    starts: dict[tuple[str, ...], dict[str, Any]] = {}
+    work: dict[str, dict[tuple[str, ...], float]] = {"lost": {}, "saved": {}}
+    for cluster, meter in figures.meters.items():
+        for partition, kept in meter.phases.get(metering.START, {}).items():
+            starts[cluster, partition] = kept
+        for partition, sums in meter.phases.get(metering.WORK, {}).items():
+            for name, by_resource in sums.items():
+                for resource, amount in by_resource.items():
+                    work[name][cluster, partition, resource] = amount
+    labels = [*PLACE, "resource"]
+    yield _histogram(
+        "beneficiary_start_seconds", "From a beneficiary's submission to its start.", PLACE, starts
+    )
+    yield _counter(
+        "work_lost_resource_seconds",
+        "What victims had done since their start or last checkpoint.",
+        labels,
+        work["lost"],
+    )
+    yield _counter(
+        "work_saved_resource_seconds",
+        "What victims had done before an acknowledged checkpoint.",
+        labels,
+        work["saved"],
+    )
+
+
+def _queue(figures: Figures) -> Iterator[Metric]:
+    labels = [*PLACE, "phase", "user_level", "task_level"]
+    yield _gauge("jobs", "Jobs in the queue, by phase and level.", labels, figures.jobs)
+    yield _gauge(
+        "jobs_held_back",
+        "Waiting jobs for which no room is made, by why.",
+        [*PLACE, "reason"],
+        figures.held_back,
+    )
+
+
+def _rest(figures: Figures) -> Iterator[Metric]:
+    yield _gauge("paused", "1 while nobody may be stopped; no partition: anywhere.", PLACE, figures.paused)
+    yield _gauge("audit_rows", "Rows of the audit log.", [], {(): figures.audit_rows})
+    yield _gauge("notices_waiting", "Notices not yet sent.", ["by"], figures.notices)
+
+
+def _broker() -> Iterator[Metric]:
+    """Only where Redis is the broker."""
+    queues = broker_queues()
+    if queues == {}:
+        return
+    yield _gauge("broker_up", "1 if Redis answers.", [], {(): int(queues is not None)})
+    lengths = {(name,): length for name, length in (queues or {}).items()}
+    yield _gauge("broker_queue_length", "Messages that wait in Redis.", ["queue"], lengths)
