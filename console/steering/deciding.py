@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 from console.steering.facts import Facts, PartitionFacts
 from console.steering.rejections import heed
+from console.steering.stops import Stops
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, Plan
 from scheduler.model.policy import Enforcement, PartitionPolicy
-from scheduler.model.snapshot import Snapshot
+from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Standing
 from scheduler.reconcile.build import snapshot_for
 from scheduler.reconcile.decide import decide, overlay
@@ -42,18 +43,33 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
         built = snapshot_for(observation, partition.policy, facts.projects, preemptions=facts.preemptions)
+        jobs = _amend(built.snapshot.jobs, observation.jobs, facts)
         snapshot = replace(
             built.snapshot,
-            jobs=tuple(_amend(built.snapshot.jobs, observation.jobs, facts)),
-            partition=replace(built.snapshot.partition, paused=_paused(partition)),
+            jobs=tuple(_with_stops(job, facts.stops, built.snapshot.now) for job in jobs),
+            partition=_rules(built.snapshot.partition, partition, facts.stops),
         )
         snapshot = overlay(snapshot, outstanding)
-        jobs = {job.id: job for job in snapshot.jobs}
+        by_id = {job.id: job for job in snapshot.jobs}
         plan = decide(snapshot)
-        plan = replace(plan, decisions=heed(plan.decisions, name, jobs, facts.rejections))
+        plan = replace(plan, decisions=heed(plan.decisions, name, by_id, facts.rejections))
         outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)
-        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, jobs))
+        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, by_id))
     return verdicts
+
+
+def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> PartitionRules:
+    """The rules with what only the database knows: the pause, and what was stopped within the hour."""
+    by_user = stops.within_hour.get(facts.row.name, {})
+    return replace(rules, paused=_paused(facts), stopped=sum(by_user.values()), stopped_by_user=dict(by_user))
+
+
+def _with_stops(job: Job, stops: Stops, now: int) -> Job:
+    """A job with what Giveway did to it, or for it. `now` is the cluster's clock, which the age is taken off."""
+    if job.state == JobState.PENDING:
+        ago = stops.ago_s.get(job.id)
+        return job if ago is None else replace(job, stopped_at=max(0, now - ago))
+    return replace(job, beneficiary=True) if (job.id, job.restarts) in stops.beneficiaries else job
 
 
 def _paused(facts: PartitionFacts) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -22,6 +22,7 @@ from console.steering.models import (
     PlanState,
 )
 from console.steering.rejections import Rejections, recent_rejections
+from console.steering.stops import REMEMBER, Stops, recent_stops
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project
@@ -30,8 +31,6 @@ from scheduler.reconcile.decide import Outstanding
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long."""
-REMEMBER = timedelta(days=30)
-"""How far back a job's preemptions count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +47,24 @@ class PartitionFacts:
 class Facts:
     """Everything the database knows that decisions depend on.
 
-    `quota_held`: jobs that Giveway itself holds because of a quota. `refused`: runs that Slurm refused to stop.
-    `backed_off`: jobs whose last plan was undone a moment ago, with the words that say so.
+    `stops`: what was stopped lately. `quota_held`: jobs that Giveway itself holds because of a quota. `refused`: runs
+    that Slurm refused to stop. `backed_off`: jobs whose last plan was undone a moment ago, with the words that say so.
     """
 
     partitions: Mapping[str, PartitionFacts]
     projects: Sequence[Project]
-    preemptions: Mapping[str, int]
+    stops: Stops
     plans: Sequence[Plan]
     outstanding: Outstanding
     quota_held: frozenset[str] = frozenset()
     refused: frozenset[RunKey] = frozenset()
     backed_off: Mapping[str, str] = field(default_factory=dict)
     rejections: Rejections = field(default_factory=dict)
+
+    @property
+    def preemptions(self) -> Mapping[str, int]:
+        """How often Giveway has stopped each job."""
+        return self.stops.times
 
 
 def run_of(action: PlannedAction) -> RunKey:
@@ -104,7 +108,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
     return Facts(
         partitions=partitions,
         projects=core_projects(cluster),
-        preemptions=_preemptions(cluster),
+        stops=recent_stops(cluster),
         plans=plans,
         outstanding=_outstanding(plans),
         quota_held=_quota_held(plans),
@@ -112,17 +116,6 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         backed_off=_backed_off(cluster),
         rejections=recent_rejections(cluster),
     )
-
-
-def _preemptions(cluster: Cluster) -> dict[str, int]:
-    """How often Giveway has stopped each job; other requeues (node failures) do not count."""
-    done = PlannedAction.objects.filter(
-        cluster=cluster,
-        kind__in=STOP_KINDS,
-        state__in=(ActionState.ISSUED, ActionState.VERIFIED),
-        issued_at__gte=clock.now() - REMEMBER,
-    )
-    return dict(done.order_by().values_list("job_id").annotate(Count("id")))
 
 
 def _refused(cluster: Cluster) -> frozenset[RunKey]:

@@ -3,12 +3,13 @@ words."""
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.policy import PartitionPolicy
+from scheduler.reconcile.protection import protecting_rule
 
 _WAITS_FOR_ROOM = frozenset({"", "none", "resources", "priority"})
 _NODES_BUSY = "nodes required for job"
 """Slurm's longest reason: nodes are down, drained or kept for others. Which ones, the planner sees for
 itself."""
-_NOT_STARTING = frozenset({"DOWN", "INACTIVE"})
+NOT_STARTING = frozenset({"DOWN", "INACTIVE"})
 """States of a partition in which queued jobs do not start (in DRAIN they do)."""
 
 _REASONS = {
@@ -40,7 +41,7 @@ def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
     """
     if job.held:
         return _REASONS.get(_word(job.slurm_reason), "it is held") if _is_hold(job) else "it is held"
-    if partition_state.upper() in _NOT_STARTING:
+    if partition_state.upper() in NOT_STARTING:
         return f"the partition is {partition_state.upper()}"
     if job.dependency:
         return f"it waits for another job ({job.dependency[:80]})"
@@ -64,6 +65,9 @@ def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -
         return "it is part of a heterogeneous job"
     if job.reservation:
         return f"it runs in the reservation {job.reservation[:60]}"
+    rule = protecting_rule(job, policy)
+    if rule:
+        return rule
     if preemptions >= policy.max_preemptions_per_job:
         return _often(preemptions)
     if not must_be_cancelled(job) or policy.cancel_if_not_requeueable:

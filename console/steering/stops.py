@@ -1,0 +1,85 @@
+"""What was stopped lately: what the hourly limits count, and when each job was stopped last.
+
+Moments are the console's clock, the planner speaks the cluster's, and the two may differ. So ages are taken here,
+differences of the console's own clock, and become moments of the cluster's clock only in the snapshot.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.db.models import Count, Max, Q
+
+from console.cluster.models import Cluster, Job, JobPhase
+from console.core import clock
+from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
+
+HOUR = timedelta(hours=1)
+REMEMBER = timedelta(days=30)
+"""How far back a job's stops count."""
+DONE = (ActionState.EXECUTING, ActionState.ISSUED, ActionState.VERIFIED)
+"""Also a stop whose process died before it knew: it may have worked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """`within_hour`: per partition, how many runs of each user's jobs were stopped, or are about to be after their
+    grace time. `ago_s`: per job, the seconds since it was stopped last. `times`: per job, how often it was.
+    `beneficiaries`: job id and restarts of the runs that others were stopped for."""
+
+    within_hour: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    ago_s: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, int] = field(default_factory=dict)
+    beneficiaries: frozenset[tuple[str, int]] = frozenset()
+
+
+def recent_stops(cluster: Cluster) -> Stops:
+    """Read them: three queries, whatever the number of jobs."""
+    times, ago_s = _by_job(cluster)
+    return Stops(_within_hour(cluster), ago_s, times, _beneficiaries(cluster))
+
+
+def _within_hour(cluster: Cluster) -> dict[str, dict[str, int]]:
+    """A run counts once, also when it was stopped and then recovered."""
+    done = Q(state__in=DONE, issued_at__gte=clock.now() - HOUR)
+    runs = (
+        PlannedAction.objects.filter(
+            done | Q(state=ActionState.PLANNED), cluster=cluster, kind__in=STOP_KINDS
+        )
+        .order_by()
+        .values_list("plan__partition", "user", "job_id", "run_start", "run_restarts")
+        .distinct()
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for partition, user, *_ in runs:
+        theirs = counts.setdefault(partition, {})
+        theirs[user] = theirs.get(user, 0) + 1
+    return counts
+
+
+def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:
+    """How often Giveway has stopped each job, other requeues (node failures) not counted; and how long ago last."""
+    now = clock.now()
+    jobs = (
+        PlannedAction.objects.filter(
+            cluster=cluster, kind__in=STOP_KINDS, state__in=DONE, issued_at__gte=now - REMEMBER
+        )
+        .order_by()
+        .values_list("job_id")
+        .annotate(Count("run_start", distinct=True), Max("issued_at"))
+    )
+    times: dict[str, int] = {}
+    ago_s: dict[str, int] = {}
+    for job_id, runs, last in jobs:
+        times[job_id] = runs
+        # A worker whose clock is ahead may have written it: then it was just now.
+        ago_s[job_id] = max(0, int((now - last).total_seconds()))
+    return times, ago_s
+
+
+def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
+    present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
+    started = Plan.objects.filter(
+        cluster=cluster, kind=PlanKind.PREEMPT, started_at__isnull=False, job_id__in=present.values("job_id")
+    )
+    return frozenset(started.order_by().values_list("job_id", "job_restarts"))
