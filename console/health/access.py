@@ -43,6 +43,7 @@ def _bearer(request: HttpRequest) -> str:
 def _is_local(address: str) -> bool:
     """Loopback; not the empty address of a Unix socket, behind which there is always a proxy."""
     try:
-        return ipaddress.ip_address(address).is_loopback
+        ip = ipaddress.ip_address(address)
     except ValueError:
         return False
+    return (getattr(ip, "ipv4_mapped", None) or ip).is_loopback

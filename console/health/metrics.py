@@ -60,9 +60,8 @@ def _counter(name: str, words: str, labels: Iterable[str], values: Mapping[Any, 
 def _histogram(name: str, words: str, labels: Iterable[str], values: Mapping[Any, dict[str, Any]]) -> Metric:
     family = HistogramMetricFamily(f"giveway_{name}", words, labels=tuple(labels))
     for key, kept in sorted(values.items()):
-        buckets = [
-            (edge, count) for edge, count in sorted(kept["buckets"].items(), key=lambda b: float(b[0]))
-        ]
+        edges = sorted((float(edge), count) for edge, count in kept["buckets"].items())
+        buckets = [(str(edge), count) for edge, count in edges]
         family.add_metric(key, buckets=[*buckets, ("+Inf", kept["count"])], sum_value=kept["seconds"])
     return family
 

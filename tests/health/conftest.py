@@ -1,0 +1,60 @@
+"""A console with something in every figure."""
+
+from datetime import timedelta
+
+import pytest
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.health import selectors
+from console.notices.models import Notice
+from console.steering import metering
+from console.steering.models import CycleMeter, Pause
+from tests.factories import (
+    NOW,
+    make_action,
+    make_cluster,
+    make_cycle,
+    make_job,
+    make_partition,
+    make_plan,
+    make_running_job,
+)
+
+
+@pytest.fixture(autouse=True)
+def migrations_are_asked_for() -> None:
+    selectors.forget_migrations()
+
+
+@pytest.fixture
+def house(db: None, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    """Seen 5 s ago; two plans, one of them open; one stop that worked and one that did not; x is paused."""
+    monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(seconds=5))
+    cluster = make_cluster(attempted_at=NOW + timedelta(seconds=2), cycle=7)
+    for name in ("x", "y"):
+        make_partition(cluster, name)
+    over = make_plan(make_cycle(cluster), "100", state="verified")
+    make_action(over, state="verified", issued_at=NOW)
+    make_action(over, "signal", state="verified", issued_at=NOW)
+    make_action(make_plan(make_cycle(cluster, 2), "101", state="executing"), job_id="89", state="failed")
+    make_running_job(cluster, "90", user_level_name="P1", task_level_name="P0")
+    for number in range(3):
+        make_job(cluster, f"20{number}", user_level_name="P0", verdict="queue", reason="over_quota_held")
+    make_job(cluster, "300", phase="ended", ended_at=NOW)
+    Pause.objects.create(cluster=cluster, partition="x", since=NOW, by="dave")
+    Notice.objects.create(
+        kind="stopped", key="k", user="ann", cluster="dev", partition="x", job_id="88", plan=over.pk,
+        text="Stopped.", made_at=NOW, hook_due=NOW,
+    )  # fmt: skip
+    CycleMeter.objects.create(
+        cluster=cluster,
+        degraded=2,
+        phases={
+            "observe": metering.observe(None, 0.3, metering.PHASE_BUCKETS),
+            metering.START: {"x": metering.observe(None, 7.0, metering.START_BUCKETS)},
+            metering.WORK: {"x": {"lost": {"cpu": 800.0, "gpu": 5.0}, "saved": {"cpu": 100.0}}},
+            metering.COUNTED: {"starts": [], "stops": []},
+        },
+    )
+    return cluster
