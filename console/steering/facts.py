@@ -126,10 +126,10 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
 
 
 def _backed_off(cluster: Cluster) -> dict[str, str]:
-    """A plan that was taken back before it came to a stop, because the facts had changed, has hurt nobody and failed in
-    nothing: its job need not wait."""
+    """A plan that was taken back before it came to a signal or a stop, because the facts had changed, has disturbed
+    nobody and failed in nothing: its job need not wait."""
     tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(
-        Q(kind__in=STOP_KINDS, issued_at__isnull=False) | Q(state=ActionState.FAILED)
+        Q(kind__in=(ActionKind.SIGNAL, *STOP_KINDS), issued_at__isnull=False) | Q(state=ActionState.FAILED)
     )
     undone = Plan.objects.filter(
         Exists(tried),
