@@ -20,6 +20,7 @@ PARTS: dict[str, frozenset[str]] = {
     "overview/job.html": frozenset({"job-story"}),
     "steering/plans.html": frozenset({"plan-list"}),
     "steering/plan.html": frozenset({"plan-progress"}),
+    "steering/approvals.html": frozenset({"approval-list"}),
     "partitions/policy.html": frozenset({"policy-form"}),
     "projects/project_list.html": frozenset({"project-list"}),
     "projects/project_form.html": frozenset({"project-form"}),

@@ -1,11 +1,18 @@
-"""Plans."""
+"""Plans, a person's decisions on them, the tally of shadow, and the switch."""
 
 from django.urls import URLPattern, path
 
-from console.steering import views
+from console.steering.views import approvals, pauses, plans, shadow
 
 urlpatterns: list[URLPattern] = [
-    path("plans/", views.plans, name="plans"),
-    path("plans/<int:pk>/", views.plan, name="plan"),
-    path("plans/<int:pk>/snapshot.json", views.snapshot, name="plan-snapshot"),
+    path("plans/", plans.plans, name="plans"),
+    path("plans/<int:pk>/", plans.plan, name="plan"),
+    path("plans/<int:pk>/decision/", plans.decide, name="plan-decide"),
+    path("plans/<int:pk>/snapshot.json", plans.snapshot, name="plan-snapshot"),
+    path("approvals/", approvals.approvals, name="approvals"),
+    path("partitions/<str:name>/shadow/", shadow.shadow, name="partition-shadow"),
+    path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
+    path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
+    path("pause/", pauses.pause, name="pause-all"),
+    path("resume/", pauses.resume, name="resume-all"),
 ]

@@ -14,25 +14,23 @@ Work = dict[str, float]
 """Seconds of work by resource: `{"gpu": 5040.0, "cpu": 20160.0}`."""
 
 
-def ran_s(victim: Mapping[str, Any], now: int | None = None) -> int:
-    """How long a plan's victim had run when the plan was made, or has run by `now` (epoch seconds)."""
-    if now is not None and victim.get("start"):
-        return max(0, now - int(victim["start"]))
-    return int(victim.get("ran_s") or 0)
+def ran_s(victim: Mapping[str, Any], later_s: float = 0) -> int:
+    """How long a plan's victim had run, so many seconds after the plan was made."""
+    return int(int(victim.get("ran_s") or 0) + max(0.0, later_s))
 
 
-def work_of(victim: Mapping[str, Any], now: int | None = None) -> Work:
+def work_of(victim: Mapping[str, Any], later_s: float = 0) -> Work:
     """The work of one victim that would be lost if it had saved nothing."""
-    held, seconds = victim.get("amounts") or {}, ran_s(victim, now)
+    held, seconds = victim.get("amounts") or {}, ran_s(victim, later_s)
     amounts = {name: _amount(held, name) for name in COUNTED}
     return {name: float(amount * seconds) for name, amount in amounts.items() if amount}
 
 
-def work_lost(victims: Iterable[Mapping[str, Any]], now: int | None = None) -> Work:
+def work_lost(victims: Iterable[Mapping[str, Any]], later_s: float = 0) -> Work:
     """The work of all victims together."""
     total: Work = {}
     for victim in victims:
-        add_work(total, work_of(victim, now))
+        add_work(total, work_of(victim, later_s))
     return total
 
 

@@ -64,7 +64,7 @@ def test_work_in_words(work: dict[str, float], words: str) -> None:
 def test_work_by_now_grows_with_the_run() -> None:
     one = victim("1", amounts={"gpu:a100": 2})
     assert work_lost([one]) == {"gpu": 7200.0}
-    assert work_lost([one], now=EPOCH + 3600) == {"gpu": 14400.0}
+    assert work_lost([one], later_s=3600) == {"gpu": 14400.0}
 
 
 def test_a_job_counts_once_with_its_last_plan(x: Partition) -> None:

@@ -58,6 +58,24 @@ CASES = (
     Case("plan", "get", EVERYBODY, ("{plan}",)),
     Case("plan", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
     Case("plan-snapshot", "get", EVERYBODY, ("{plan}",)),
+    # The house's plan is being carried out: whoever may decide is told so.
+    Case(
+        "plan-decide",
+        "post",
+        (SIGN_IN, 403, 403, 409, 403, 409),
+        ("{plan}",),
+        data={"decision": "approve", "reason": "for the test", "seen": "x"},
+    ),
+    Case("plan-decide", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
+    Case("approvals", "get", (SIGN_IN, 404, 404, 200, 404, 200)),
+    Case("partition-shadow", "get", EVERYBODY, ("x",)),
+    Case("partition-shadow", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("pause-partition", "post", (SIGN_IN, 403, 403, 302, 403, 302), ("x",)),
+    Case("pause-partition", "post", (SIGN_IN, 403, 403, 403, 403, 302), ("y",)),
+    Case("resume-partition", "post", (SIGN_IN, 403, 403, 302, 403, 302), ("x",)),
+    Case("resume-partition", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("pause-all", "post", (SIGN_IN, 403, 403, 403, 403, 302)),
+    Case("resume-all", "post", (SIGN_IN, 403, 403, 403, 403, 302)),
     Case("partition-policy", "get", (SIGN_IN, 404, 404, 200, 200, 200), ("x",)),
     Case("partition-policy", "post", (SIGN_IN, 404, 404, 200, 403, 200), ("x",)),
     Case("partition-policy", "get", (SIGN_IN, 404, 404, 404, 200, 200), ("y",)),
@@ -148,7 +166,7 @@ def test_asking_for_a_part_opens_no_other_door(case: Case, house: House, signed_
 def test_the_navigation_leads_only_where_one_may_go(role: str, signed_in: SignedIn) -> None:
     browser = signed_in(role)
     page = browser.get("/").content.decode()
-    for name in ("projects", "audit", "priority-file"):
+    for name in ("approvals", "projects", "audit", "priority-file"):
         address = reverse(name)
         assert (f'href="{address}"' in page) == (browser.get(address).status_code == 200), name
 

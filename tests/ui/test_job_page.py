@@ -76,6 +76,6 @@ def test_the_number_of_queries_does_not_grow_with_history(
         factories.make_action(
             plan, "requeue_hold", run_start=number + 1, state="verified", issued_at=factories.NOW
         )
-    with django_assert_num_queries(17, exact=False):
+    with django_assert_num_queries(19, exact=False):
         page = text_of(ada, "88")
     assert "times before that" in page

@@ -39,6 +39,7 @@ LIVE = (
     Live("jobs", "job-list", "p1_train"),
     Live("job", "job-story", "alpha: 40 ÷ 1 × 3 = 120 → P0", ("101",)),
     Live("plan", "plan-progress", "Send checkpoint signal", ("{plan}",)),
+    Live("approvals", "approval-list", "Nothing waits for you"),
 )
 each = pytest.mark.parametrize("live", LIVE, ids=lambda live: live.page)
 
@@ -200,7 +201,7 @@ def test_a_page_asks_no_more_for_many_rows(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     browser = signed_in(role)
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(17):
         assert browser.get(address).status_code in {200, 404}
 
 
@@ -209,5 +210,5 @@ def test_a_poll_asks_little(
 ) -> None:
     with django_assert_max_num_queries(5):
         ada.get("/partitions/x/", {"since": crowd.cluster.version}, headers=part("partition-now"))
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(15):
         ada.get("/partitions/x/", {"since": 0}, headers=part("partition-now"))

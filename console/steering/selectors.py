@@ -1,0 +1,159 @@
+"""What the pages and the API show of a plan: whom it is for, what it costs, who was passed over, what else there is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from console.accounts.permissions import Permission
+from console.accounts.rules import is_administrator
+from console.cluster.models import Job
+from console.core import clock
+from console.partitions.models import Partition
+from console.partitions.selectors import administered_partitions
+from console.steering.approving import awaits_decision
+from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.work import Work, ran_s, work_lost, work_of, work_words
+from scheduler.model.policy import Enforcement
+from scheduler.model.reasons import SENTENCES
+from scheduler.model.words import names
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One victim with how long it has run and what stopping it destroys, in words."""
+
+    victim: dict[str, Any]
+    ran_s: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing that could be done instead. `kind` as in `alternatives`; `losses` of whom it stops."""
+
+    kind: str
+    possible: bool
+    losses: list[Loss]
+    words: str
+    nodes: str
+    explain: str
+    same: bool = False
+    """Whether it stops exactly whom the plan stops."""
+    starts_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The jobs that were left alone for one reason."""
+
+    sentence: str
+    jobs: list[str]
+
+
+def waited_s(plan: Plan) -> float:
+    """How long a proposal has waited for somebody: its victims have run so much longer. 0 once it is decided."""
+    return (clock.now() - plan.created_at).total_seconds() if awaits_decision(plan) else 0.0
+
+
+def lost_by(plan: Plan) -> Work:
+    """What carrying the plan out destroys, as things are now."""
+    return work_lost(plan.victims, waited_s(plan))
+
+
+def losses(victims: Iterable[dict[str, Any]], later_s: float) -> list[Loss]:
+    """Each victim with what stopping it destroys."""
+    return [Loss(victim, ran_s(victim, later_s), work_words(work_of(victim, later_s))) for victim in victims]
+
+
+def consequence(plan: Plan) -> str:
+    """What carrying it out does, in one sentence."""
+    users = names(sorted({str(victim.get("user", "")) for victim in plan.victims}))
+    count = len(plan.victims)
+    text = ngettext(
+        "Stops %(n)d job of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
+        "Stops %(n)d jobs of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
+        count,
+    )
+    facts = {"n": count, "users": users, "work": work_words(lost_by(plan)), "job": plan.job_id}
+    return text % {**facts, "user": plan.user, "nodes": names(sorted(plan.placement))}
+
+
+def options(plan: Plan, beneficiary: Job | None) -> list[Option]:
+    """The alternatives, as the cycle has worked them out; Slurm's expectation as it is now, if it is known."""
+    own = {victim["job"] for victim in plan.victims}
+    return [_option(each, own, waited_s(plan), beneficiary) for each in plan.alternatives]
+
+
+def _option(each: dict[str, Any], own: set[str], later_s: float, beneficiary: Job | None) -> Option:
+    found = losses(each["victims"], later_s)
+    starts_at = each.get("starts_at")
+    if beneficiary is not None and "starts_at" in each:
+        starts_at = beneficiary.estimated_start
+    return Option(
+        kind=each["kind"],
+        possible=each["possible"],
+        losses=found,
+        words=work_words(work_lost(each["victims"], later_s)),
+        nodes=names(each["nodes"]) if each["nodes"] else "",
+        explain=each["explain"],
+        same=bool(found) and {victim["job"] for victim in each["victims"]} == own,
+        starts_at=starts_at,
+    )
+
+
+def passed_over(plan: Plan) -> list[Passed]:
+    """The running jobs that were looked at and left alone, by reason."""
+    known = {reason.value: sentence for reason, sentence in SENTENCES.items()}
+    by_reason: dict[str, list[str]] = {}
+    for each in plan.passed_over:
+        by_reason.setdefault(each["reason"], []).append(each["job"])
+    return [Passed(known.get(reason, reason), jobs) for reason, jobs in by_reason.items()]
+
+
+def beneficiary_of(plan: Plan) -> Job | None:
+    """The job that the plan is for, as last observed there; None when it is long gone."""
+    return Job.objects.filter(cluster=plan.cluster_id, job_id=plan.job_id, partition=plan.partition).first()
+
+
+def waiting_for(user: Any, cluster_name: str) -> QuerySet[Plan]:
+    """The plans that an account is asked about, the oldest first."""
+    rows = Plan.objects.filter(
+        cluster__name=cluster_name,
+        state=PlanState.PROPOSED,
+        kind=PlanKind.PREEMPT,
+        enforcement=Enforcement.APPROVE,
+        partition__in=decided_partitions(user, cluster_name),
+    )
+    return rows.order_by("pk")
+
+
+def decided_partitions(user: Any, cluster_name: str) -> QuerySet[Partition, str]:
+    """The names of the partitions whose plans an account decides on: `PLAN_DECIDE`, for a list."""
+    rows = Partition.objects.filter(cluster__name=cluster_name)
+    if not is_administrator(user):
+        rows = rows.filter(pk__in=administered_partitions(user))
+    return rows.values_list("name", flat=True)
+
+
+def decided_lately(user: Any, cluster_name: str, most: int) -> Sequence[Plan]:
+    """The latest decisions of people in those partitions."""
+    rows = Plan.objects.filter(cluster__name=cluster_name, decided_at__isnull=False)
+    return list(
+        rows.filter(partition__in=decided_partitions(user, cluster_name)).order_by("-decided_at")[:most]
+    )
+
+
+def asked_words(plan: Plan) -> str:
+    """Who is asked about a proposal, for somebody who is not."""
+    return _("It waits for an administrator of %(partition)s to approve or reject it.") % {
+        "partition": plan.partition
+    }
+
+
+def may_decide(user: Any, plan: Plan) -> bool:
+    """Whether an account is asked about this plan, now."""
+    return awaits_decision(plan) and bool(user.has_perm(Permission.PLAN_DECIDE, plan))

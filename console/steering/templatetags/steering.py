@@ -1,0 +1,70 @@
+"""What every page says of steering: pauses that hold, and how many plans wait for whoever looks."""
+
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.http import HttpRequest
+
+from console.accounts.permissions import Permission
+from console.partitions.models import Partition
+from console.steering import selectors
+from console.steering.models import Pause
+from console.steering.pausing import EVERYWHERE, pauses_shown
+
+register = template.Library()
+
+
+def _pauses(request: HttpRequest) -> list[Pause]:
+    """Asked once per request."""
+    if not hasattr(request, "_pauses"):
+        request._pauses = pauses_shown(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
+    found: list[Pause] = request._pauses  # type: ignore[attr-defined]  # noqa: SLF001
+    return found
+
+
+@register.inclusion_tag("steering/_pauses.html", takes_context=True)
+def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
+    """Who paused what, since when and why; with the button that lifts it, for whom it is."""
+    request: HttpRequest = context["request"]
+    if not request.user.is_authenticated:
+        return {"pauses": []}
+    pauses = _pauses(request)
+    named = {each.partition for each in pauses} - {EVERYWHERE}
+    rows = Partition.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME, name__in=named)
+    partitions = {row.name: row for row in rows} if named else {}
+    return {
+        "request": request,
+        "csrf_token": context.get("csrf_token"),
+        "pauses": [(each, _may_resume(request, each, partitions)) for each in pauses],
+    }
+
+
+def _may_resume(request: HttpRequest, pause: Pause, partitions: dict[str, Partition]) -> bool:
+    if pause.partition == EVERYWHERE:
+        return request.user.has_perm(Permission.PAUSE_ALL)
+    partition = partitions.get(pause.partition)
+    return partition is not None and request.user.has_perm(Permission.PAUSE_PARTITION, partition)
+
+
+@register.inclusion_tag("steering/_pause_button.html", takes_context=True)
+def pause_button(context: dict[str, Any], partition: Partition | None = None) -> dict[str, Any]:
+    """The button that pauses a partition (or everything), for whom it is, and while it is not paused."""
+    request: HttpRequest = context["request"]
+    permission = Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL
+    name = partition.name if partition else EVERYWHERE
+    paused = {each.partition for each in _pauses(request)}
+    return {
+        "csrf_token": context.get("csrf_token"),
+        "partition": partition,
+        "may": request.user.has_perm(permission, partition) and not paused & {name, EVERYWHERE},
+    }
+
+
+@register.simple_tag(takes_context=True)
+def plans_to_decide(context: dict[str, Any]) -> int | None:
+    """How many plans wait for the person; None for who decides nowhere."""
+    request: HttpRequest = context["request"]
+    if not request.user.has_perm(Permission.PLAN_DECIDE):
+        return None
+    return selectors.waiting_for(request.user, settings.GIVEWAY_CLUSTER_NAME).count()

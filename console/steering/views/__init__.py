@@ -1,0 +1,1 @@
+"""Pages of steering: plans, approvals, the tally of shadow, the switch."""

@@ -1,0 +1,159 @@
+"""Plans: who was stopped for whom, why, and how it went; and a person's decision where the partition asks for one."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.permissions import Permission
+from console.cluster.models import Cluster
+from console.core.fields import add_errors
+from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged
+from console.partitions.selectors import policy_of, visible_partitions
+from console.steering import selectors
+from console.steering.approving import OutOfDateError, approve, awaits_decision, mark_of, reject, what_changed
+from console.steering.forms import APPROVE, DecisionForm
+from console.steering.models import OPEN_STATES, Plan, PlanState
+from console.steering.work import work_words
+
+PAGE_SIZE = 50
+CONFLICT = 409
+
+
+def visible_plans(request: HttpRequest) -> QuerySet[Plan]:
+    """The plans that a person may see."""
+    require_read(request, Permission.PLAN_VIEW)
+    partitions = visible_partitions(person(request))
+    return Plan.objects.filter(
+        partition__in=partitions.values("name"), cluster__in=partitions.values("cluster")
+    )
+
+
+def observed(cluster: Cluster) -> dict[str, Any]:
+    """When and in which cycle the cluster was last seen, for the page's script."""
+    return {"at": cluster.observed_at.isoformat() if cluster.observed_at else None, "cycle": cluster.cycle}
+
+
+@require_safe
+def plans(request: HttpRequest) -> HttpResponse:
+    """All plans, newest first, by partition and state."""
+    rows = visible_plans(request)
+    partition, state = request.GET.get("partition", ""), request.GET.get("state", "")
+    if partition:
+        rows = rows.filter(partition=partition)
+    if state == "open":
+        rows = rows.filter(state__in=OPEN_STATES)
+    elif state in PlanState.values:
+        rows = rows.filter(state=state)
+    context = {
+        "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
+        "partition": partition,
+        "state": state,
+        "states": PlanState.choices,
+        "target": "plan-list",
+    }
+    return render_page(request, "steering/plans.html", context)
+
+
+def _plan(request: HttpRequest, pk: int) -> Plan:
+    row = get_object_or_404(visible_plans(request).select_related("cluster", "cycle"), pk=pk)
+    require_read(request, Permission.PLAN_VIEW, row)
+    return row
+
+
+@require_safe
+def plan(request: HttpRequest, pk: int) -> HttpResponse:
+    """One plan: beneficiary, victims, what it costs, steps with their states and times, and how it ended."""
+    row = _plan(request, pk)
+    over = row.state not in OPEN_STATES
+    nothing_new = None if over else unchanged(request, row.cluster.version, observed(row.cluster))
+    if nothing_new:
+        return nothing_new
+    status = STOP_POLLING if over and "since" in request.GET else 200
+    return _show(request, row, status=status)
+
+
+def _show(
+    request: HttpRequest, row: Plan, *, form: DecisionForm | None = None, status: int = 200
+) -> HttpResponse:
+    beneficiary = selectors.beneficiary_of(row)
+    later_s = selectors.waited_s(row)
+    asked = awaits_decision(row)
+    context = {
+        "plan": row,
+        "cluster": row.cluster,
+        "over": row.state not in OPEN_STATES,
+        "steps": list(row.actions.all()),
+        "ranks": _level_ranks(request, row),
+        "beneficiary": beneficiary,
+        "losses": selectors.losses(row.victims, later_s),
+        "lost": work_words(selectors.lost_by(row)),
+        "options": selectors.options(row, beneficiary),
+        "passed": selectors.passed_over(row),
+        "asked": selectors.asked_words(row) if asked else "",
+        "consequence": selectors.consequence(row) if asked else "",
+        "changes": what_changed(row) if asked else [],
+        "may_decide": selectors.may_decide(request.user, row),
+        "form": form or DecisionForm(initial={"seen": mark_of(row)}),
+    }
+    return render_page(request, "steering/plan.html", context, status=status)
+
+
+@require_POST
+def decide(request: HttpRequest, pk: int) -> HttpResponse:
+    """Approve or reject, with a reason. What is out of date is refused with what changed."""
+    row = _plan(request, pk)
+    require_write(request, Permission.PLAN_DECIDE, row)
+    form = DecisionForm(request.POST)
+    if not form.is_valid():
+        return _show(request, row, form=form, status=UNPROCESSABLE)
+    said = form.cleaned_data
+    do = approve if said["decision"] == APPROVE else reject
+    try:
+        done = do(
+            actor=person(request).username,
+            plan=row,
+            reason=said["reason"],
+            seen=said["seen"],
+            request_id=request_id(request),
+        )
+    except OutOfDateError as error:
+        messages.error(request, str(error))
+        return _show(request, error.plan, form=form, status=CONFLICT)
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+        return _show(request, row, form=form, status=UNPROCESSABLE)
+    text = _("Plan %(id)d is approved: it begins with the next cycle.")
+    if done.state == PlanState.REJECTED:
+        text = _("Plan %(id)d is rejected: nobody is stopped.")
+    messages.success(request, text % {"id": done.pk})
+    return redirect("plan", pk=done.pk)
+
+
+def _level_ranks(request: HttpRequest, row: Plan) -> dict[str, int]:
+    """The ranks of the partition's levels by name: a plan keeps names only, colours follow the rank."""
+    partition = visible_partitions(person(request)).filter(cluster=row.cluster_id, name=row.partition).first()
+    if partition is None or partition.revision is None:
+        return {}
+    return {rule.name: rank for rank, rule in enumerate(policy_of(partition).levels)}
+
+
+@require_safe
+def snapshot(request: HttpRequest, pk: int) -> HttpResponse:
+    """The decision's whole input (contract A): `python -m scheduler plan` decides it again."""
+    row = get_object_or_404(visible_plans(request).select_related("stored_snapshot"), pk=pk)
+    require_read(request, Permission.PLAN_VIEW, row)
+    if row.stored_snapshot is None:
+        raise Http404(_("This plan's snapshot has not been kept."))
+    response = JsonResponse(
+        row.stored_snapshot.document, json_dumps_params={"indent": 1, "ensure_ascii": False}
+    )
+    response["Content-Disposition"] = f'attachment; filename="plan-{row.pk}-snapshot.json"'
+    return response
