@@ -16,9 +16,12 @@ from django.db import transaction
 
 from console.core import clock
 from console.core.points import reached
+from console.steering import checkpoints
 from console.steering.facts import run_of
-from console.steering.journal import tell_action, tell_plan
+from console.steering.grace import begin_grace
+from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.lease import Lease
+from console.steering.looking_again import LookAgain
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
@@ -131,7 +134,7 @@ def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction], now: 
         and other.kind in stops
         and (
             other.state in (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
-            or (other.issued_at is not None and now - other.issued_at < SETTLE)
+            or (other.issued_at is not None and abs(now - other.issued_at) < SETTLE)
         )
         for other in others
     )
@@ -146,6 +149,7 @@ def _still_sensible(
         return []
     by_id = {plan.pk: plan for plan in plans}
     waiting = {job.id: job for job in observation.jobs if job.state == JobState.PENDING}
+    again = LookAgain(plans)
     sensible: dict[int, bool] = {}
     for action in due:
         if action.plan_id not in sensible:
@@ -157,7 +161,9 @@ def _still_sensible(
             )
             beneficiary = waiting.get(plan.job_id)
             why_not = (
-                cannot_start(beneficiary) or still_makes_room(observation, plan.placement, runs)
+                cannot_start(beneficiary)
+                or still_makes_room(observation, plan.placement, runs)
+                or again.why_not(plan, observation)
                 if beneficiary
                 else ""
             )
@@ -176,6 +182,7 @@ def request_undo(plan: Plan, why: str) -> None:
 
 def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     kind = actions[0].kind
+    jobs = {job.id: job for job in acting.observation.jobs} if kind == ActionKind.SIGNAL else {}
     reached(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()
@@ -184,6 +191,9 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             for action in actions
             if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
         ]
+        if kind == ActionKind.SIGNAL:
+            checkpoints.ask(claimed, jobs)
+            begin_grace(claimed)
     if not claimed:
         return 0
     reached(f"act.{kind}.claimed")
@@ -198,8 +208,7 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
 
 
 def _command(action: PlannedAction) -> Action:
-    # No comment on the job: it is the user's own (it may name the project, or acknowledge a checkpoint).
-    return Action(ActionKind(action.kind), run_of(action), value=action.value)
+    return Action(ActionKind(action.kind), run_of(action), value=action.value, comment=words_left(action))
 
 
 _AFTER: Mapping[OutcomeKind, ActionState] = {
@@ -220,7 +229,9 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
         return
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
     plan = action.plan
-    if after == ActionState.FAILED:
+    if action.kind == ActionKind.SIGNAL and after in (ActionState.FAILED, ActionState.EXPIRED):
+        checkpoints.withdraw(action)  # No script to be asked, or over already; the stop does not depend on it.
+    elif after == ActionState.FAILED:
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
         )

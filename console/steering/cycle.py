@@ -18,6 +18,7 @@ from console.cluster.services import describe_cluster, note_cycle, write_jobs, w
 from console.core import clock
 from console.core.points import reached
 from console.partitions.services import ensure_partition
+from console.steering import checkpoints
 from console.steering import lease as leases
 from console.steering.acting import Acting, act
 from console.steering.deciding import Verdicts, decide_all
@@ -130,7 +131,9 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         policies = _policies(cluster, observation)
         plans = open_plans(cluster)
         report.open_before = _shown(plans)
-        verify(plans, {job.id: job for job in observation.jobs}, policies)
+        jobs = {job.id: job for job in observation.jobs}
+        checkpoints.watch(cluster, jobs)
+        verify(plans, jobs, policies)
         reached("cycle.verifying")
     reached("cycle.verified")
     with report.phase("decide"):

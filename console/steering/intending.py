@@ -16,10 +16,10 @@ from console.steering.acting import request_undo
 from console.steering.alternatives import add_alternatives
 from console.steering.deciding import Verdicts
 from console.steering.journal import tell_plan
+from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.new_plans import NewPlans, victims_of
 from console.steering.states import move_action, move_plan
-from console.steering.verifying import may_go_on
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import Reason

@@ -3,6 +3,7 @@
 The line is written when the transaction is through; what is rolled back was never so.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,11 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
-from console.steering.models import Plan, PlannedAction
+from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction
+from scheduler.model.actions import ActionKind
+
+LONGEST_NAME = 40
+"""Of a user's name in the words that are left with a job; Slurm shows them in one line."""
 
 log = structlog.get_logger(__name__)
 
@@ -76,6 +81,46 @@ def tell_action(action: PlannedAction, what: str, *, reason: str = "") -> None:
         context=_context(plan),
     )
     _log(what, plan, kind=action.kind, done_to=action.job_id, outcome=action.outcome, detail=action.detail)
+
+
+def tell_checkpoint(checkpoint: Checkpoint, *, actor: str = "", request_id: str = "") -> None:
+    """Write down that a job has saved its state; without an actor it was read from the job's comment."""
+    plan = checkpoint.plan
+    run = f"{checkpoint.job_id}@{checkpoint.run_start}#{checkpoint.run_restarts}"
+    record(
+        actor=actor or SYSTEM,
+        action="checkpoint.acknowledged",
+        subject=Subject(
+            type="job",
+            id=run,
+            label=f"{checkpoint.job_id} ({checkpoint.user})",
+            cluster=plan.cluster.name,
+            partition=plan.partition,
+            job_id=checkpoint.job_id,
+        ),
+        after={"job": checkpoint.job_id, "saved": checkpoint.saved, "via": str(checkpoint.via)},
+        context=replace(_context(plan), request_id=request_id),
+    )
+
+
+def words_left(action: PlannedAction) -> str:
+    """What is left with a job that is stopped, held or let go on (Slurm's AdminComment); empty for the others."""
+    plan = action.plan
+    name = "".join(c if c.isprintable() else " " for c in plan.user)[:LONGEST_NAME]
+    beneficiary = f"{plan.job_id} ({name})"
+    stopped = f"giveway: plan {plan.pk} stopped this job to make room for {beneficiary}"
+    match action.kind:
+        case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL | ActionKind.RECOVER:
+            return stopped
+        case ActionKind.HOLD:
+            return f"giveway: plan {plan.pk} holds this job until its user is within quota"
+        case ActionKind.RELEASE if plan.kind == PlanKind.QUOTA:
+            return f"giveway: plan {plan.pk} let this job go on"
+        case ActionKind.RELEASE if plan.undo_reason:
+            return f"{stopped}; that was undone, and it goes on first"
+        case ActionKind.RELEASE:
+            return f"{stopped}, which runs; it goes on when there is room"
+    return ""
 
 
 def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:

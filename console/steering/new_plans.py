@@ -40,6 +40,8 @@ above that."""
 LEVELS = 20
 PLANS = 160
 """How many levels on each axis, and plans of one rank, keep apart in that room; others share a place."""
+BACK_IN_LINE = FIRST_IN_LINE - LEVELS * LEVELS * PLANS
+"""The place of victims whose plan was undone: behind all beneficiaries, before everybody else."""
 
 
 @dataclass
@@ -136,6 +138,7 @@ def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
         steps = []
         if grace and not _signalled(plan, run):
             steps.append(_action(plan, 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
+            steps[0].not_before = now
         kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
         stop = _action(plan, 3, kind, run)
         stop.not_before = now + timedelta(seconds=policy.grace_s) if grace else None

@@ -11,14 +11,17 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from console.core import clock
+from console.steering import checkpoints
 from console.steering.acting import TAKING_BACK, request_undo
 from console.steering.facts import PartitionFacts, run_of
 from console.steering.journal import tell_action, tell_plan
+from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import ActionKind
+from console.steering.undoing import SENT, add_action, expire, put_first, restore_priority
+from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.policy import Enforcement
+from scheduler.model.words import names
 from scheduler.reconcile.still import cannot_start
 
 OVERDUE = timedelta(seconds=10)
@@ -29,7 +32,6 @@ SURVIVED = timedelta(seconds=2)
 """A job that still runs so long after the checkpoint signal was not ended by it."""
 PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
-SENT = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 FINAL = frozenset({ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED})
 
@@ -47,6 +49,10 @@ def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFa
         if plan.kind == PlanKind.PREEMPT:
             _watch_beneficiary(plan, jobs.get(plan.job_id), policies.get(plan.partition))
         _recover_killed(plan, jobs)
+        if plan.kind == PlanKind.PREEMPT and plan.undo_reason:
+            put_first(plan, jobs)
+        elif plan.kind == PlanKind.PREEMPT and not plan.started_at:
+            checkpoints.end_grace(plan, jobs)
         _drop_what_is_not_needed(plan)
         _finish(plan)
 
@@ -69,14 +75,23 @@ def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
         return job.priority >= int(action.value)
     if kind == ActionKind.RESTORE_PRIORITY:
         return job.priority < int(action.value)
-    return job.held if kind == ActionKind.HOLD else not job.held
+    return job.held if kind == ActionKind.HOLD else _is_let_go_on(action, job)
+
+
+def _is_let_go_on(release: PlannedAction, job: ObservedJob) -> bool:
+    """A job that goes on first is seen in its place in line; one that somebody else has let go on has its own."""
+    first = release.value and release.outcome != OutcomeKind.ALREADY
+    return not job.held and (not first or job.priority >= int(release.value))
 
 
 def _has_survived(signal: PlannedAction, job: ObservedJob) -> bool:
-    """A script that does not catch the signal is ended by it within a moment: only then is its effect known."""
-    return job.state != JobState.COMPLETING and (
-        signal.issued_at is None or clock.now() - signal.issued_at >= SURVIVED
-    )
+    """A script that does not catch the signal is ended by it within a moment: only then is its effect known.
+
+    Of one whose sender died nobody knows whether it was sent: it is sent again, rather twice than never.
+    """
+    if signal.state == ActionState.EXECUTING or job.state == JobState.COMPLETING:
+        return False
+    return signal.issued_at is None or abs(clock.now() - signal.issued_at) >= SURVIVED
 
 
 def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
@@ -103,7 +118,8 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
 def _is_overdue(action: PlannedAction, now: datetime) -> bool:
     """Each attempt gets twice the time of the one before, up to a limit."""
     patience = OVERDUE * 2 ** min(max(action.attempts - 1, 0), MOST_DOUBLINGS)
-    return action.issued_at is None or now - action.issued_at > patience
+    # A moment in the future was written by a clock that has been put back since, or by another machine's.
+    return action.issued_at is None or abs(now - action.issued_at) > patience
 
 
 def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFacts | None) -> None:
@@ -113,6 +129,8 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
     if job is not None and job.state != JobState.PENDING:
         Plan.objects.filter(pk=plan.pk).update(started_at=now)
         plan.started_at = now
+        if elsewhere := _started_elsewhere(plan, job):
+            request_undo(plan, elsewhere)
     elif job is None:
         request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
     elif facts is None or not may_go_on(plan, facts):
@@ -125,11 +143,11 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
 
 
-def may_go_on(plan: Plan, facts: PartitionFacts) -> bool:
-    """Whether the policy in force still lets the plan be carried out: by itself, or because a person approved it."""
-    if facts.policy.enforcement == Enforcement.APPROVE:
-        return bool(plan.decided_by)
-    return facts.policy.enforcement == Enforcement.ENFORCE
+def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:
+    """The words for a beneficiary that runs on none of the nodes on which room is made for it; empty for the others."""
+    if not job.alloc or not plan.placement or job.alloc.keys() & plan.placement.keys():
+        return ""
+    return f"{plan.job_id} started elsewhere, on {names(sorted(job.alloc))}."
 
 
 def _stops_are_due(plan: Plan) -> bool:
@@ -149,30 +167,12 @@ def _recover_killed(plan: Plan, jobs: Jobs) -> None:
             ActionState.EXPIRED,
         )
         if waits and stop.job_id not in jobs and run_of(stop) in signalled - known:
-            if stop.state == ActionState.PLANNED:
-                _expire(stop, "It ended in its grace time.")
+            expire(stop, "It ended in its grace time.")
             signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
-            _add(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
+            add_action(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
             releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
             if all(a.state in FINAL for a in releases):
-                _add(plan, stop, ActionKind.RELEASE, order=4, value="")
-
-
-def _add(plan: Plan, like: PlannedAction, kind: ActionKind, *, order: int, value: str) -> None:
-    """One more action for the job and run of another one."""
-    PlannedAction.objects.create(
-        plan=plan,
-        cluster=plan.cluster,
-        kind=kind,
-        order=order,
-        job_id=like.job_id,
-        run_start=like.run_start,
-        run_restarts=like.run_restarts,
-        job_name=like.job_name,
-        user=like.user,
-        value=value,
-    )
-    plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - see it
+                add_action(plan, stop, ActionKind.RELEASE, order=4, value="")
 
 
 def _drop_what_is_not_needed(plan: Plan) -> None:
@@ -182,18 +182,13 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     why = plan.undo_reason or f"{plan.job_id} runs already."
     actions = list(plan.actions.all())
     for action in actions:
-        if action.state == ActionState.PLANNED and action.kind not in TAKING_BACK:
-            _expire(action, why)
+        if action.kind not in TAKING_BACK:
+            expire(action, why)
     for action in actions:
         if action.state == ActionState.PLANNED and action.kind == ActionKind.RELEASE:
             _expire_idle_release(action, actions)
     if plan.undo_reason and plan.kind == PlanKind.PREEMPT:
-        _restore_priority(plan, actions)
-
-
-def _expire(action: PlannedAction, why: str) -> None:
-    if move_action(action, ActionState.EXPIRED, detail=why):
-        tell_action(action, "action.expired", reason=why)
+        restore_priority(plan)
 
 
 def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction]) -> None:
@@ -209,19 +204,13 @@ def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction
         move_action(release, ActionState.EXPIRED, detail="It was never stopped.")
 
 
-def _restore_priority(plan: Plan, actions: Sequence[PlannedAction]) -> None:
-    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in SENT]
-    if raised and not any(a.kind == ActionKind.RESTORE_PRIORITY for a in actions):
-        _add(plan, raised[0], ActionKind.RESTORE_PRIORITY, order=5, value=raised[0].value)
-
-
 def _finish(plan: Plan) -> None:
     """Close the plan when nothing is left to do."""
     if not (plan.started_at or plan.undo_reason):
         return
     if any(action.state not in FINAL for action in plan.actions.all()):
         return
-    done = plan.started_at is not None or plan.kind == PlanKind.QUOTA
+    done = plan.kind == PlanKind.QUOTA or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     outcome = plan.undo_reason or f"{plan.job_id} runs."
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):

@@ -160,7 +160,7 @@ def test_a_stopped_job_has_saved_its_state_and_goes_on_from_there(sim: Sim) -> N
     sim.port.advance(100)
     urgent = sim.submit("cy", 8, run_time_s=20)
 
-    sim.cycles(3)
+    sim.cycles(2)
     assert sim.state(low) is JobState.RUNNING
     assert [action.value for action in sim.actions(ActionKind.SIGNAL)] == ["USR1"]
     sim.cycles(8)

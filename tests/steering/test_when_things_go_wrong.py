@@ -101,12 +101,15 @@ def test_a_beneficiary_that_does_not_start_by_the_deadline_has_its_plan_undone(s
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 6)
     sim.cycle()
-    sim.port.hold_by_user(urgent)
+    sim.port.set_partition_state("x", "DOWN")
 
     sim.cycles(20)
+    assert "deadline" in sim.plan().undo_reason
+    sim.port.set_partition_state("x", "UP")
+    sim.cycles(3)
 
-    assert "deadline" in sim.plan().outcome
-    assert sim.state(low) is JobState.RUNNING
+    assert (sim.state(low), sim.state(urgent)) == (JobState.RUNNING, JobState.PENDING)
+    assert sim.plan().state == "undone"
 
 
 def test_a_cancelled_beneficiary_ends_the_plan_before_its_victims_are_stopped(sim: Sim) -> None:

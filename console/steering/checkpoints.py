@@ -1,0 +1,160 @@
+"""What victims save before they are stopped: asked for with the signal, acknowledged, and resumed from.
+
+1. A checkpoint is written down in the transaction that claims its signal: one per run of a job, asked for once.
+2. The job acknowledges it by a new word `ckpt:TEXT` in its comment, or over the API. The first answer counts.
+3. When every victim that still runs has acknowledged, the plan's grace is over: all its stops are due at once.
+4. The job's next run, once seen, is where it resumed.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.steering.facts import run_of
+from console.steering.journal import tell_checkpoint
+from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, Via
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState, ObservedJob, RunKey
+
+Jobs = Mapping[str, ObservedJob]
+
+WORD = "ckpt:"
+"""How the word of a comment begins that acknowledges a checkpoint."""
+LONGEST_SAVED = 200
+REMEMBER = timedelta(days=30)
+"""How long a checkpoint is watched: what has not come back by then comes back unseen."""
+STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+UNSENT = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
+
+
+def ask(signals: Iterable[PlannedAction], jobs: Jobs) -> None:
+    """Write down that these runs are being asked to save their state, with their comments of now.
+
+    Must run in the transaction that claims the signals. A run that was asked before keeps what is known of it.
+    """
+    for signal in signals:
+        job = jobs.get(signal.job_id)
+        Checkpoint.objects.get_or_create(
+            **_run(signal),
+            defaults={
+                "plan_id": signal.plan_id,
+                "user": signal.user,
+                "asked_at": clock.now(),
+                "comment_before": job.comment if job else "",
+            },
+        )
+
+
+def withdraw(signal: PlannedAction) -> None:
+    """The signal reached nobody (the run is over, or has no script): nothing was asked."""
+    Checkpoint.objects.filter(**_run(signal), plan_id=signal.plan_id, acknowledged_at=None).delete()
+
+
+def watch(cluster: Cluster, jobs: Jobs) -> None:
+    """Note by what is observed who has acknowledged and who has resumed. Must run inside a transaction."""
+    rows = Checkpoint.objects.filter(
+        cluster=cluster,
+        resumed_at=None,
+        asked_at__gte=clock.now() - REMEMBER,
+        job_id__in=_restarted_or_told(jobs),
+    )
+    for row in rows:
+        job = jobs[row.job_id]
+        saved = saved_word(row.comment_before, job.comment)
+        if saved and row.acknowledged_at is None and _answers(row, job):
+            acknowledge(row, saved, via=Via.COMMENT)
+        if job.state == JobState.RUNNING and job.restarts > row.run_restarts:
+            Checkpoint.objects.filter(pk=row.pk).update(resumed_at=clock.now(), resumed_restarts=job.restarts)
+
+
+def acknowledge(
+    checkpoint: Checkpoint, saved: str, *, via: Via, actor: str = "", request_id: str = ""
+) -> bool:
+    """Note that a run has saved its state; False when it had said so before. Must run inside a transaction."""
+    changes = {"acknowledged_at": clock.now(), "via": via, "saved": cleaned(saved)}
+    if not Checkpoint.objects.filter(pk=checkpoint.pk, acknowledged_at=None).update(**changes):
+        return False
+    for name, value in changes.items():
+        setattr(checkpoint, name, value)
+    tell_checkpoint(checkpoint, actor=actor, request_id=request_id)
+    return True
+
+
+def end_grace(plan: Plan, jobs: Jobs) -> bool:
+    """Make a plan's stops due at once when nobody is waited for any more; whether it did.
+
+    All together: a plan's victims are stopped together or not at all.
+    """
+    actions = list(plan.actions.all())
+    if any(a.kind == ActionKind.SIGNAL and a.state in UNSENT for a in actions):
+        return False
+    now = clock.now()
+    later = [
+        action
+        for action in actions
+        if action.kind in STOPS
+        and action.state == ActionState.PLANNED
+        and action.not_before is not None
+        and action.not_before > now
+    ]
+    if not later or not _runs_still(actions, jobs) <= _acknowledged(plan, later):
+        return False
+    for action in later:
+        action.not_before = now
+    PlannedAction.objects.filter(pk__in=[action.pk for action in later], state=ActionState.PLANNED).update(
+        not_before=now
+    )
+    return True
+
+
+def saved_word(before: str, after: str) -> str:
+    """What the last new word `ckpt:TEXT` of a comment says; empty when there is none."""
+    known = set(before.split())
+    told = [word for word in after.split() if word.startswith(WORD) and word not in known]
+    return cleaned(told[-1].removeprefix(WORD)) if told else ""
+
+
+def cleaned(text: str) -> str:
+    """A job's own words as they may be stored: printable, one line, cut."""
+    return "".join(c if c.isprintable() else " " for c in text).strip()[:LONGEST_SAVED]
+
+
+def _run(action: PlannedAction) -> dict[str, object]:
+    return {
+        "cluster_id": action.cluster_id,
+        "job_id": action.job_id,
+        "run_start": action.run_start,
+        "run_restarts": action.run_restarts,
+    }
+
+
+def _restarted_or_told(jobs: Jobs) -> list[str]:
+    """The jobs of which something may have become new: few, however many there are."""
+    return [job.id for job in jobs.values() if job.restarts or WORD in job.comment]
+
+
+def _answers(row: Checkpoint, job: ObservedJob) -> bool:
+    """Whether a comment is the answer of the run that was asked: it runs still, or is on its way back to the queue."""
+    if job.restarts == row.run_restarts:
+        return (job.start or 0) == row.run_start
+    return job.restarts == row.run_restarts + 1 and job.state != JobState.RUNNING
+
+
+def _runs_still(actions: Iterable[PlannedAction], jobs: Jobs) -> set[RunKey]:
+    """The runs that are to be stopped and have not ended by themselves."""
+    runs = {run_of(action) for action in actions if action.kind in STOPS}
+    return {
+        run
+        for run in runs
+        if (job := jobs.get(run.job_id)) and job.state == JobState.RUNNING and job.run == run
+    }
+
+
+def _acknowledged(plan: Plan, stops: Iterable[PlannedAction]) -> set[RunKey]:
+    rows = Checkpoint.objects.filter(
+        cluster_id=plan.cluster_id,
+        job_id__in=[action.job_id for action in stops],
+        acknowledged_at__isnull=False,
+    )
+    return {RunKey(row.job_id, row.run_start, row.run_restarts) for row in rows}

@@ -1,0 +1,103 @@
+"""Taking a plan back: its victims go on first in line, its beneficiary gets its own place back.
+
+1. A victim that was stopped is released to a place behind all beneficiaries and before everybody else, from the first
+   moment: nobody else takes the room that it has left.
+2. It keeps that place until it runs, but not for long: then it waits in its own place like everybody.
+3. The plan is over when that is done; until then its job gets no other.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from console.core import clock
+from console.steering.journal import tell_action
+from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.new_plans import BACK_IN_LINE
+from console.steering.states import move_action
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState, ObservedJob
+
+FIRST_FOR = timedelta(minutes=1)
+"""How long a victim stays first in line without starting: Slurm looks at its whole queue once a minute."""
+SENT = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
+
+
+def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
+    """Let the victims of a plan that is undone go on first. Must run inside a transaction."""
+    if not plan.undo_reason:
+        return
+    actions = list(plan.actions.all())
+    restored = {action.job_id for action in actions if action.kind == ActionKind.RESTORE_PRIORITY}
+    for action in actions:
+        first = _is_first(action, jobs.get(action.job_id))
+        if action.kind == ActionKind.RELEASE and action.state == ActionState.PLANNED and not action.value:
+            action.value = str(BACK_IN_LINE)
+            action.save(update_fields=["value"])
+        elif _is_over(action) and first and action.job_id not in restored:
+            until = (action.verified_at or clock.now()) + FIRST_FOR
+            add_action(
+                plan,
+                action,
+                ActionKind.RESTORE_PRIORITY,
+                order=5,
+                value=action.value,
+                not_before=until,
+            )
+        elif action.kind == ActionKind.RESTORE_PRIORITY and action.not_before and not first:
+            expire(action, "It has left its place at the head of the line.")
+
+
+def restore_priority(plan: Plan) -> None:
+    """Give the beneficiary of a plan that is undone its own place back."""
+    actions = list(plan.actions.all())
+    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in SENT]
+    restored = {a.job_id for a in actions if a.kind == ActionKind.RESTORE_PRIORITY}
+    if raised and raised[0].job_id not in restored:
+        add_action(plan, raised[0], ActionKind.RESTORE_PRIORITY, order=5, value=raised[0].value)
+
+
+def expire(action: PlannedAction, why: str) -> None:
+    """Drop an action that has lost its reason and has not been begun."""
+    if action.state == ActionState.PLANNED and move_action(action, ActionState.EXPIRED, detail=why):
+        tell_action(action, "action.expired", reason=why)
+
+
+def add_action(
+    plan: Plan,
+    like: PlannedAction,
+    kind: ActionKind,
+    *,
+    order: int,
+    value: str,
+    not_before: datetime | None = None,
+) -> None:
+    """One more action for the job and run of another one."""
+    PlannedAction.objects.create(
+        plan=plan,
+        cluster=plan.cluster,
+        kind=kind,
+        order=order,
+        job_id=like.job_id,
+        run_start=like.run_start,
+        run_restarts=like.run_restarts,
+        job_name=like.job_name,
+        user=like.user,
+        value=value,
+        not_before=not_before,
+    )
+    plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - see it
+
+
+def _is_over(action: PlannedAction) -> bool:
+    """A release to the head of the line that was seen to have worked."""
+    return action.kind == ActionKind.RELEASE and action.state == ActionState.VERIFIED and bool(action.value)
+
+
+def _is_first(action: PlannedAction, job: ObservedJob | None) -> bool:
+    """Whether the job still waits in the place that the action is about."""
+    return (
+        action.value.isdecimal()
+        and job is not None
+        and job.state == JobState.PENDING
+        and job.priority >= int(action.value)
+    )

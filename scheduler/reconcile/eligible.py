@@ -1,0 +1,101 @@
+"""Looking again before stopping: may these victims still be stopped for this beneficiary?"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from scheduler.model.jobs import Job, JobState, ObservedJob, RunKey
+from scheduler.model.observation import Observation
+from scheduler.model.policy import OverQuota, PartitionPolicy, Project
+from scheduler.preemption.quotas import Quotas, beyond_quota
+from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.priority.derive import Deriver
+from scheduler.priority.levels import weight
+from scheduler.reconcile.blocking import NOT_STARTING, why_protected
+from scheduler.reconcile.build import rules_of
+
+_NOTHING = weight(None)
+
+
+def why_spared(
+    observation: Observation,
+    policy: PartitionPolicy,
+    projects: Sequence[Project],
+    *,
+    beneficiary: str,
+    victims: frozenset[RunKey],
+    preemptions: Mapping[str, int],
+) -> str:
+    """Why `victims` must not be stopped (any more) for `beneficiary`, in words; empty when they may.
+
+    1. The beneficiary waits, in a partition in which jobs start.
+    2. No victim that still runs has become protected.
+    3. Each of them still ranks below the beneficiary, quotas taken into account as the planner does.
+    """
+    jobs = {job.id: job for job in observation.jobs}
+    waiting = jobs.get(beneficiary)
+    if waiting is None or waiting.state is not JobState.PENDING:
+        return f"{beneficiary} no longer waits."
+    state = next((part.state for part in observation.partitions if part.name == policy.name), "INACTIVE")
+    if state.upper() in NOT_STARTING:
+        return f"{beneficiary} could not start: the partition is {state.upper()}."
+    running = [
+        job for run in victims if (job := jobs.get(run.job_id)) and _is_running(job) and job.run == run
+    ]
+    for job in sorted(running, key=lambda job: job.id):
+        protected = why_protected(job, policy, preemptions.get(job.id, 0))
+        if protected:
+            return f"{job.id} may no longer be stopped: {protected}."
+    return _Ranks(observation.jobs, policy, projects).why_not_below(waiting, running)
+
+
+class _Ranks:
+    """Who ranks where in the partition now."""
+
+    def __init__(
+        self, jobs: Iterable[ObservedJob], policy: PartitionPolicy, projects: Sequence[Project]
+    ) -> None:
+        self._rules = rules_of(policy)
+        self._deriver = Deriver(policy, projects)
+        self._ranking = Ranking.of(self._rules)
+        # Levels of all running jobs are wanted only where quotas make them matter.
+        counted = (
+            [self._placed(job) for job in jobs if _is_running(job) and policy.name in job.partitions]
+            if self._rules.quotas
+            else []
+        )
+        self._quotas = Quotas(self._rules.quotas, counted)
+        self._demoted = beyond_quota(self._rules.quotas, counted)
+
+    def why_not_below(self, beneficiary: ObservedJob, victims: Iterable[ObservedJob]) -> str:
+        """Which victim does not rank below the beneficiary, in words; empty when all do."""
+        waiting = self._placed(beneficiary)
+        reach = self._ranking.reach(*self._ranking.weights(waiting))
+        if self._quotas.over(waiting):
+            if self._rules.over_quota is not OverQuota.LOWEST:
+                return f"{beneficiary.id} is over its user's quota."
+            reach = self._ranking.reach(_NOTHING, _NOTHING)
+        for victim in sorted(victims, key=lambda job: job.id):
+            if not self._is_below(reach, self._placed(victim)):
+                return f"{victim.id} no longer ranks below {beneficiary.id}."
+        return ""
+
+    def _is_below(self, reach: Reach, victim: Job) -> bool:
+        weights = (_NOTHING, _NOTHING) if victim.id in self._demoted else self._ranking.weights(victim)
+        return reach.class_of(*weights) is not None
+
+    def _placed(self, job: ObservedJob) -> Job:
+        standing = self._deriver.derive(job)
+        return Job(
+            id=job.id,
+            name=job.name,
+            state=job.state,
+            user=job.user,
+            user_level=standing.user_level,
+            task_level=standing.task_level,
+            submit=job.submit,
+            start=job.start,
+            restarts=job.restarts,
+        )
+
+
+def _is_running(job: ObservedJob) -> bool:
+    return job.state is JobState.RUNNING
