@@ -7,6 +7,7 @@ from django.conf import settings
 
 from console.cluster.models import Cluster as ClusterRow
 from console.cluster.selectors import shown_cluster
+from scheduler.model.checkup import Checkup
 from scheduler.ports import Cluster
 
 
@@ -38,6 +39,15 @@ def connect(row: ClusterRow) -> Cluster:
 def connect_anew(row: ClusterRow) -> Cluster:
     """An adapter of one's own, for another thread: adapters belong to one thread at a time."""
     return _adapter.__wrapped__(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
+
+
+def check_up() -> Checkup | None:
+    """A look at the Slurm installation itself; None where the cluster is simulated."""
+    if settings.GIVEWAY_CLUSTER != "slurm":
+        return None
+    from scheduler.adapters.slurm.checkup import look
+
+    return look(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
 
 
 def forget_adapters() -> None:

@@ -37,7 +37,7 @@ def decode(out: str, now: float, taken: int | None) -> Config:
 
     Raises ValueError when it is not one.
     """
-    words = {match[1]: match[2].strip() for match in _LINE.finditer(out)}
+    words = words_of(out)
     if "ClusterName" not in words or "SelectType" not in words:
         raise ValueError("scontrol's configuration does not name the cluster")
     kind, parameters = words["SelectType"], words.get("SelectTypeParameters", "").upper()
@@ -50,8 +50,14 @@ def decode(out: str, now: float, taken: int | None) -> Config:
         by_core="CORE" in parameters or "SOCKET" in parameters,
         # One second is the resolution of the answer, not a difference of clocks.
         skew_s=skew if abs(skew) > 1 else 0,
-        facts={name: words[name] for name in FACTS if words.get(name) not in {None, "(null)"}},
+        facts={name: words[name] for name in FACTS if name in words},
     )
+
+
+def words_of(out: str) -> dict[str, str]:
+    """All settings in an answer of scontrol, as it prints them; without those that are not set."""
+    words = {match[1]: match[2].strip() for match in _LINE.finditer(out)}
+    return {name: value for name, value in words.items() if value not in {"", "(null)"}}
 
 
 def taken_word(out: str) -> str:

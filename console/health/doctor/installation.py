@@ -1,0 +1,84 @@
+"""The settings of the console itself, and the partitions' policies."""
+
+import re
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.core import checks
+
+from console.cluster.models import ClusterPartition
+from console.health.doctor.database import is_production
+from console.health.doctor.findings import Finding, fail, ok, warn
+from console.partitions.models import Partition
+from console.steering.models import Pause
+
+NAME = "settings"
+SHORTEST_TOKEN = 16
+
+
+def check_settings() -> Iterator[Finding]:
+    """Django's own check for deployment where it is one, and what it does not know of."""
+    yield from _deployment()
+    if settings.DEBUG:
+        yield fail(NAME, "DEBUG is on: error pages show settings and code.", "Unset DEBUG.")
+    if settings.GIVEWAY_CLUSTER == "slurm" and not is_production():
+        yield warn(
+            NAME,
+            f"A real cluster is attached under {settings.SETTINGS_MODULE}, which is for trying Giveway out.",
+            "Set DJANGO_SETTINGS_MODULE=console.settings.production.",
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        yield warn(NAME, "ALLOWED_HOSTS allows every name.", "Name the console's own.")
+    token = settings.GIVEWAY_METRICS_TOKEN
+    if token and len(token) < SHORTEST_TOKEN:
+        yield warn(
+            NAME, f"GIVEWAY_METRICS_TOKEN has {len(token)} characters.", f"Use {SHORTEST_TOKEN} or more."
+        )
+
+
+def _deployment() -> Iterator[Finding]:
+    found = [
+        message
+        for message in checks.run_checks(include_deployment_checks=is_production())
+        if message.level >= checks.WARNING and not message.is_silenced()
+    ]
+    for message in found:
+        tell = fail if message.is_serious() else warn
+        text = re.sub(r"\s+", " ", str(message.msg)).strip()
+        yield tell(NAME, f"{message.id}: {text}", message.hint or "See `manage.py check --deploy`.")
+    if not found:
+        deployment = " for deployment" if is_production() else ""
+        yield ok(NAME, f"Django's check{deployment} finds nothing.")
+
+
+def check_partitions() -> Iterator[Finding]:
+    """How far each observed partition's plans go; information more than diagnosis."""
+    policies = {
+        row.name: row.revision.enforcement
+        for row in Partition.objects.filter(
+            cluster__name=settings.GIVEWAY_CLUSTER_NAME, revision__isnull=False
+        ).select_related("revision")
+        if row.revision
+    }
+    seen = ClusterPartition.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME)
+    names = set(seen.values_list("name", flat=True))
+    for gone in sorted(policies.keys() - names) if names else []:
+        yield warn(
+            "partitions",
+            f"{gone} has a policy, but the cluster has no such partition.",
+            "Look at its name in Slurm.",
+        )
+    for enforcement in ("enforce", "approve", "shadow"):
+        which = sorted(name for name in policies.keys() & names if policies[name] == enforcement)
+        if which:
+            yield ok("partitions", f"In {enforcement}: {', '.join(which)}.")
+    without = sorted(names - policies.keys())
+    if without:
+        yield ok("partitions", f"Without a policy, so nothing is planned there: {', '.join(without)}.")
+    for pause in Pause.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME):
+        where = pause.partition or "the whole cluster"
+        yield warn(
+            "partitions",
+            f"{pause.by} has paused {where} since {pause.since:%F %R}: nobody is stopped there.",
+            "Lift the pause on its page when its reason is gone.",
+        )

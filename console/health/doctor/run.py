@@ -1,0 +1,102 @@
+"""All checks, in the order in which one would look; a dead database or cluster leaves out what needs it, and says it."""
+
+from collections.abc import Callable, Iterator
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from console.cluster.connect import check_up
+from console.cluster.models import Job, JobPhase
+from console.health.doctor import database, installation, slurm, slurm_settings, work
+from console.health.doctor.findings import Finding, Level, fail, ok, warn
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from scheduler.model.policy import Enforcement, PartitionPolicy
+
+NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+    ("worker", work.check_worker),
+    ("audit", work.check_audit),
+    ("partitions", installation.check_partitions),
+)
+NEED_NOTHING = (work.check_broker, work.check_messages, installation.check_settings)
+
+
+def examine() -> Iterator[Finding]:
+    """Everything there is to say; never raises for what is wrong outside this process."""
+    alive = True
+    try:
+        yield from database.check_database()
+    except DatabaseError as error:
+        alive = False
+        yield fail(
+            database.NAME,
+            f"It does not answer: {_first_line(error)}",
+            "Start it, and see that DATABASE_URL names its host, port, user and password.",
+        )
+    for name, check in NEED_DATABASE:
+        yield from _with_database(name, check) if alive else _left_out(name)
+    for check in NEED_NOTHING:
+        yield from check()
+    yield from _slurm(alive)
+
+
+def worst(findings: list[Finding]) -> Level:
+    """The worst level among them."""
+    levels = {finding.level for finding in findings}
+    return Level.FAIL if Level.FAIL in levels else Level.WARN if Level.WARN in levels else Level.OK
+
+
+def _with_database(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    try:
+        yield from check()
+    except DatabaseError as error:
+        yield warn(
+            name,
+            f"It could not be looked at: {_first_line(error)}",
+            "See what is said of the database above; missing migrations are the usual reason.",
+        )
+
+
+def _left_out(name: str) -> Iterator[Finding]:
+    yield warn(name, "Not looked at: the database does not answer.", "Mend the database first.")
+
+
+def _slurm(database_alive: bool) -> Iterator[Finding]:
+    found = check_up()
+    if found is None:
+        yield ok("slurmctld", f"The cluster {settings.GIVEWAY_CLUSTER_NAME} is simulated.")
+        return
+    for check in (slurm.check_commands, slurm.check_answers, slurm.check_rights, slurm.check_clock):
+        yield from check(found)
+    if not found.words:
+        return
+    for plain in slurm_settings.PLAIN:
+        yield from plain(found.words)
+    yield from slurm_settings.submit_plugin(found.words, settings.GIVEWAY_SUBMIT_RULES)
+    policies, jobs = _policies_and_jobs() if database_alive else ([], 0)
+    deadlines = [policy.start_deadline_s for policy in policies]
+    yield from slurm_settings.kill_wait(
+        found.words, min(deadlines, default=PartitionPolicy("").start_deadline_s)
+    )
+    yield from slurm_settings.room_for_jobs(found.words, jobs)
+    steered = {policy.name for policy in policies if policy.enforcement != Enforcement.SHADOW}
+    yield from slurm_settings.partitions_preempt(
+        {name: fields for name, fields in found.partitions.items() if name in steered}
+    )
+
+
+def _policies_and_jobs() -> tuple[list[PartitionPolicy], int]:
+    """What the settings of slurm.conf are compared with; nothing where the tables are not as they should be."""
+    rows = Partition.objects.filter(
+        cluster__name=settings.GIVEWAY_CLUSTER_NAME, revision__isnull=False
+    ).select_related("revision")
+    jobs = Job.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME).exclude(phase=JobPhase.ENDED)
+    try:
+        return [policy_of(row) for row in rows], jobs.values("job_id").distinct().count()
+    except DatabaseError:
+        connection.close()
+        return [], 0
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

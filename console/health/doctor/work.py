@@ -1,0 +1,147 @@
+"""The worker and what it needs: the broker, its cycles, the place of the audit anchors, the ways to tell people."""
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console.audit.anchors import anchor_file
+from console.audit.models import AuditEntry, AuditHead
+from console.core import clock
+from console.health.doctor.database import is_production
+from console.health.doctor.findings import Finding, fail, ok, warn
+from console.health.measuring import BROKER_S, QUEUES
+from console.health.selectors import pulse
+
+OLDEST_REDIS = (5, 0)
+MANY = 100
+"""So many messages wait only where nobody takes them."""
+UNANCHORED = timedelta(hours=2)
+
+
+def check_broker() -> Iterator[Finding]:
+    """Redis: reachable, recent enough, keeps what it is given, is emptied by somebody."""
+    if not settings.REDIS_URL:
+        if is_production():
+            yield warn(
+                "broker",
+                "The broker is embedded: worker and timer must be one process.",
+                "Set REDIS_URL, and run `celery worker` and `celery beat`; or keep to `manage.py worker`.",
+            )
+        else:
+            yield ok("broker", "Embedded: `manage.py worker` is worker and timer in one process.")
+        return
+    import redis
+
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=BROKER_S, socket_connect_timeout=BROKER_S
+    )
+    try:
+        yield from _redis(client)
+    except redis.AuthenticationError:
+        yield fail("broker", "Redis refuses our password.", "Put the right one into REDIS_URL.")
+    except redis.RedisError as error:
+        yield fail(
+            "broker",
+            f"Redis does not answer ({type(error).__name__}).",
+            "Start it, and see that REDIS_URL names its host and port.",
+        )
+    finally:
+        client.close()
+
+
+def _redis(client: Any) -> Iterator[Finding]:
+    info = client.info("server")
+    version = str(info["redis_version"])
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_REDIS:
+        yield fail("broker", f"Redis {version} is too old.", "Install Redis 5.0 or later.")
+    else:
+        yield ok("broker", f"Redis {version} answers.")
+    policy = client.info("memory").get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        yield warn(
+            "broker",
+            f"Redis may throw messages away when its memory is full (maxmemory-policy {policy}).",
+            "Set maxmemory-policy noeviction.",
+        )
+    waiting = sum(client.llen(queue) for queue in QUEUES)
+    if waiting > MANY:
+        yield warn(
+            "broker",
+            f"{waiting} messages wait, and nobody takes them.",
+            "Start a worker: celery -A console worker --queues=celery,steer --concurrency=1",
+        )
+
+
+def check_worker() -> Iterator[Finding]:
+    """When the last cycle was, and whether it saw the cluster."""
+    now = pulse()
+    cure = "Start the worker and its timer, and look into their logs."
+    if now.cycle_age_s is None:
+        yield fail("worker", "No cycle has ever run.", cure)
+    elif now.late:
+        yield fail("worker", f"The last cycle ended {now.cycle_age_s:.0f} s ago.", cure)
+    elif now.cycle_age_s < -1:
+        yield warn(
+            "clocks",
+            f"The worker's clock is {-now.cycle_age_s:.0f} s ahead of this machine's.",
+            "Let both keep their time by NTP (chrony).",
+        )
+    else:
+        yield ok("worker", f"The last cycle ended {now.cycle_age_s:.1f} s ago.")
+    if now.fault and now.cycle_age_s is not None:
+        yield fail(
+            "worker",
+            f"It cannot observe the cluster, so nobody is stopped: {now.fault}",
+            "See what is said of Slurm below.",
+        )
+
+
+def check_audit() -> Iterator[Finding]:
+    """Whether the log's head can be, and is, written down outside the database."""
+    file = anchor_file()
+    target = file if file.exists() else file.parent
+    if not os.access(target, os.W_OK):
+        yield fail(
+            "audit",
+            f"{target} cannot be written by this account, so no anchors of the audit log are kept.",
+            "Give the account that runs the worker the right to write there, or set GIVEWAY_HOME.",
+        )
+        return
+    head = AuditHead.objects.first()
+    if head is None or head.sequence <= head.anchored:
+        yield ok("audit", f"Anchors can be written to {file}.")
+        return
+    oldest = AuditEntry.objects.filter(sequence=head.anchored + 1).values_list("at", flat=True).first()
+    if oldest and clock.now() - oldest > UNANCHORED:
+        yield warn(
+            "audit",
+            f"{head.sequence - head.anchored} rows of the audit log have no anchor, the oldest since {oldest:%F %R}.",
+            "Let the timer run (it writes one every hour), or run: manage.py audit anchor",
+        )
+    else:
+        yield ok("audit", f"Anchors are written to {file}.")
+
+
+def check_messages() -> Iterator[Finding]:
+    """E-mail and webhook, where they are switched on."""
+    if settings.GIVEWAY_EMAIL:
+        if settings.EMAIL_HOST in {"localhost", "127.0.0.1", ""} and is_production():
+            yield warn(
+                "messages",
+                "E-mail goes to a mail server on this machine.",
+                "Set EMAIL_URL if it is another one: smtp+tls://user:password@host:587",
+            )
+        else:
+            yield ok("messages", f"E-mail goes by {settings.EMAIL_HOST or 'the local mail server'}.")
+    if settings.GIVEWAY_WEBHOOK_URL:
+        if settings.GIVEWAY_WEBHOOK_URL.startswith("http://"):
+            yield warn(
+                "messages", "The webhook's address is not encrypted.", "Use https in GIVEWAY_WEBHOOK_URL."
+            )
+        else:
+            yield ok("messages", "The webhook's address is encrypted.")
+    if not settings.GIVEWAY_EMAIL and not settings.GIVEWAY_WEBHOOK_URL:
+        yield ok("messages", "E-mail and webhook are off.")
