@@ -9,8 +9,8 @@ from typing import Any
 
 import structlog
 
+from console.core.redaction import hide_by_name, hide_in_line
 from console.core.request_log import add_request
-from console.settings.redaction import hide_by_name, hide_in_line
 
 QUIET = (
     "django.utils.autoreload",

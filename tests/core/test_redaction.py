@@ -9,8 +9,9 @@ import pytest
 import structlog
 from pytest_django import Settings
 
-from console.settings import logs, redaction
-from console.settings.redaction import HIDDEN, hide
+from console.core import redaction
+from console.core.redaction import HIDDEN, hide
+from console.settings import logs
 
 
 @pytest.fixture

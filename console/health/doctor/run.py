@@ -1,4 +1,4 @@
-"""All checks, in the order in which one would look; a dead database or cluster leaves out what needs it, and says it."""
+"""All checks, in the order in which one would look. What a dead database or cluster leaves out is said."""
 
 from collections.abc import Callable, Iterator
 

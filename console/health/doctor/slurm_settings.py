@@ -20,7 +20,7 @@ def requeue(words: Words) -> Iterator[Finding]:
     if words.get("JobRequeue", "1") == "0":
         yield fail(
             NAME,
-            "JobRequeue=0: only jobs that were submitted with --requeue can be requeued, so hardly anybody can be stopped.",
+            "JobRequeue=0: only jobs that were submitted with --requeue can be stopped and put back.",
             "Set JobRequeue=1 in slurm.conf, and run scontrol reconfigure.",
         )
     else:

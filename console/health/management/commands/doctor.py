@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
+from console.core.redaction import hide
 from console.health.doctor.findings import Finding, Level
 from console.health.doctor.run import examine, worst
-from console.settings.redaction import hide
 
 
 class Command(BaseCommand):

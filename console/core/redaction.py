@@ -45,7 +45,7 @@ _FORMS = (
     (re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])"), HIDDEN),
 )
 
-_SECRET_SETTINGS = ("PASSWORD", "SECRET", "TOKEN", "SECRET_KEY")
+_SECRET_SETTINGS = ("PASSWORD", "SECRET", "TOKEN", "SECRET_KEY", "WEBHOOK_URL")
 _EventDict = MutableMapping[str, Any]
 
 
