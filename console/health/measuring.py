@@ -112,6 +112,7 @@ def _paused() -> Iterator[tuple[tuple[str, ...], int]]:
 
 def _notices() -> Counted:
     waiting = Notice.objects.aggregate(
-        mail=Count("pk", filter=Q(mail_at__isnull=True)), webhook=Count("pk", filter=Q(hook_at__isnull=True))
+        mail=Count("pk", filter=Q(mail_due__isnull=False)),
+        webhook=Count("pk", filter=Q(hook_due__isnull=False)),
     )
     return {(way,): count for way, count in waiting.items()}

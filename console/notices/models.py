@@ -17,11 +17,12 @@ class NoticeKind(models.TextChoices):
 class Notice(models.Model):
     """One thing that one person is to be told. `user` is the cluster's user name; `key` keeps it from being told twice.
 
-    `mail_at`, `hook_at`: when it was sent that way.
+    For each of the two ways (`mail`, `hook`): `…_due`: when it is to be sent, or sent again (NULL: not that way, done,
+    or given up), `…_attempts`: how often sending it was begun, `…_at`: when it was sent.
     """
 
     kind = models.CharField(max_length=10, choices=NoticeKind.choices)
-    key = models.CharField(max_length=100, unique=True)
+    key = models.CharField(max_length=250, unique=True)
     user = models.CharField(max_length=150)
     cluster = models.CharField(max_length=64)
     partition = models.CharField(max_length=64)
@@ -29,13 +30,21 @@ class Notice(models.Model):
     plan = models.PositiveBigIntegerField()
     text = models.TextField()
     made_at = models.DateTimeField()
+    mail_due = models.DateTimeField(null=True)
+    mail_attempts = models.PositiveSmallIntegerField(default=0)
     mail_at = models.DateTimeField(null=True)
+    hook_due = models.DateTimeField(null=True)
+    hook_attempts = models.PositiveSmallIntegerField(default=0)
     hook_at = models.DateTimeField(null=True)
-    attempts = models.PositiveSmallIntegerField(default=0)
 
     class Meta:
         ordering = ["id"]
-        indexes = [models.Index(fields=["mail_at"]), models.Index(fields=["hook_at"])]
+        indexes = [
+            models.Index(fields=["mail_due"]),
+            models.Index(fields=["hook_due"]),
+            models.Index(fields=["kind", "job_id"]),
+            models.Index(fields=["made_at"]),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.job_id} to {self.user}"

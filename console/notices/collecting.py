@@ -1,0 +1,165 @@
+"""From what plans and actions have become to notices: after the fact, outside the cycle, each thing once.
+
+A notice's key names the fact, so looking twice (or two processes looking at once) makes it once. What is looked at
+goes back a day: what happened just before the workers were down for the night is told in the morning.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import F
+
+from console.accounts.models import Role, User
+from console.cluster.models import Cluster, Job, JobPhase
+from console.core import clock
+from console.notices import texts
+from console.notices.models import Notice, NoticeKind
+from console.partitions.models import PartitionAdmin
+from console.steering.models import (
+    STOP_KINDS,
+    ActionState,
+    Checkpoint,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+)
+from scheduler.model.policy import Enforcement
+
+LOOK_BACK = timedelta(days=1)
+REMEMBERED = timedelta(days=30)
+"""How long a stopped job's return is waited for."""
+BATCH = 500
+
+
+def collect() -> int:
+    """Make the notices that are missing; returns how many."""
+    now = clock.now()
+    since = now - LOOK_BACK
+    found = [
+        notice
+        for cluster in Cluster.objects.all()
+        for notice in (
+            *_stopped(cluster, since),
+            *_resumed(cluster, now),
+            *_started(cluster, since),
+            *_undone(cluster, since),
+            *_approvals(cluster),
+        )
+    ]
+    new = {notice.key: notice for notice in found}
+    for key in _known(list(new)):
+        del new[key]
+    for notice in new.values():
+        notice.made_at = now
+        notice.mail_due = now if settings.GIVEWAY_EMAIL else None
+        notice.hook_due = now if settings.GIVEWAY_WEBHOOK_URL else None
+    Notice.objects.bulk_create(new.values(), ignore_conflicts=True, batch_size=BATCH)
+    return len(new)
+
+
+def _known(keys: list[str]) -> Iterator[str]:
+    for first in range(0, len(keys), BATCH):
+        yield from Notice.objects.filter(key__in=keys[first : first + BATCH]).values_list("key", flat=True)
+
+
+def _stopped(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+    """Stops that were seen to have worked."""
+    done = PlannedAction.objects.filter(
+        cluster=cluster, kind__in=STOP_KINDS, state=ActionState.VERIFIED, verified_at__gte=since
+    )
+    stops = list(done.exclude(plan__job_id=F("job_id")).select_related("plan").order_by("id"))
+    saved = _checkpoints(cluster, {stop.job_id for stop in stops})
+    for stop in stops:
+        run = (stop.job_id, stop.run_start, stop.run_restarts)
+        key = f"stopped/{cluster.pk}/{stop.job_id}/{stop.run_start}/{stop.run_restarts}"
+        text = texts.stopped(stop, saved.get(run))
+        yield _notice(NoticeKind.STOPPED, key, stop.user, stop.plan, job_id=stop.job_id, text=text)
+
+
+def _resumed(cluster: Cluster, now: datetime) -> Iterator[Notice]:
+    """Jobs whose stop was told and which have started again since; also when they are over by now."""
+    told = Notice.objects.filter(
+        cluster=cluster.name, kind=NoticeKind.STOPPED, made_at__gte=now - REMEMBERED
+    ).values("job_id")
+    rows = list(
+        Job.objects.filter(cluster=cluster, job_id__in=told, start__gt=0, restarts__gt=0).exclude(
+            phase=JobPhase.PENDING
+        )
+    )
+    done = PlannedAction.objects.filter(cluster=cluster, kind__in=STOP_KINDS, state=ActionState.VERIFIED)
+    saved = _checkpoints(cluster, {row.job_id for row in rows})
+    stops: dict[str, list[PlannedAction]] = {}
+    for stop in done.filter(job_id__in=[row.job_id for row in rows]).select_related("plan").order_by("-id"):
+        stops.setdefault(stop.job_id, []).append(stop)
+    for row in rows:
+        before = [stop for stop in stops.get(row.job_id, ()) if stop.run_restarts < row.restarts]
+        if not before:
+            continue
+        stop = before[0]
+        key = f"resumed/{cluster.pk}/{row.job_id}/{row.start}/{row.restarts}"
+        checkpoint = saved.get((row.job_id, stop.run_start, stop.run_restarts))
+        text = texts.resumed(row, stop, clock.from_epoch(row.start), checkpoint)
+        yield _notice(NoticeKind.RESUMED, key, row.user, stop.plan, job_id=row.job_id, text=text)
+
+
+def _started(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+    """Beneficiaries that run, when somebody was stopped for them."""
+    plans = Plan.objects.filter(
+        cluster=cluster, kind=PlanKind.PREEMPT, started_at__gte=since, actions__kind__in=STOP_KINDS,
+        actions__state=ActionState.VERIFIED,
+    )  # fmt: skip
+    for plan in plans.distinct().order_by("id"):
+        yield _notice(NoticeKind.STARTED, f"started/{plan.pk}", plan.user, plan, text=texts.started(plan))
+
+
+def _undone(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+    plans = Plan.objects.filter(
+        cluster=cluster, kind=PlanKind.PREEMPT, state=PlanState.UNDONE, ended_at__gte=since
+    )
+    for plan in plans.order_by("id"):
+        yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=texts.undone(plan))
+
+
+def _approvals(cluster: Cluster) -> Iterator[Notice]:
+    """Plans that wait for a person, to each administrator of the partition; to the console's where it has none."""
+    plans = list(
+        Plan.objects.filter(
+            cluster=cluster,
+            kind=PlanKind.PREEMPT,
+            state=PlanState.PROPOSED,
+            enforcement=Enforcement.APPROVE.value,
+        ).order_by("id")
+    )
+    if not plans:
+        return
+    named = PartitionAdmin.objects.filter(partition__cluster=cluster)
+    admins: dict[str, set[str]] = {}
+    for partition, username in named.values_list("partition__name", "username"):
+        admins.setdefault(partition, set()).add(username)
+    accounts = {account.username: account for account in User.objects.filter(is_active=True)}
+    everywhere = {name for name, account in accounts.items() if account.role == Role.ADMINISTRATOR}
+    for plan in plans:
+        text = texts.approval(plan)
+        for name in sorted(admins.get(plan.partition) or everywhere):
+            user = accounts[name].slurm_user if name in accounts else name
+            yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)
+
+
+def _checkpoints(cluster: Cluster, jobs: set[str]) -> dict[tuple[str, int, int], Checkpoint]:
+    rows = Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs)
+    return {(row.job_id, row.run_start, row.run_restarts): row for row in rows}
+
+
+def _notice(kind: NoticeKind, key: str, user: str, plan: Plan, *, text: str, job_id: str = "") -> Notice:
+    return Notice(
+        kind=kind,
+        key=key,
+        user=user,
+        cluster=plan.cluster.name,
+        partition=plan.partition,
+        job_id=job_id or plan.job_id,
+        plan=plan.pk,
+        text=text,
+    )

@@ -1,0 +1,125 @@
+"""The sentences of notices. Names of jobs and of users are hostile input: printable, on one line, not too long."""
+
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Job
+from console.notices.models import Notice, NoticeKind
+from console.steering.models import Checkpoint, Plan, PlannedAction
+from console.steering.why.wording import one_line, victims, who
+from scheduler.model import words
+from scheduler.model.actions import ActionKind
+from scheduler.preemption.sentences import clean
+
+
+def stopped(stop: PlannedAction, checkpoint: Checkpoint | None) -> str:
+    """To the victim."""
+    plan = stop.plan
+    facts = {
+        "job": _named(stop.job_id, stop.job_name),
+        "at": moment(stop.issued_at or stop.verified_at),
+        "other": who(plan.job_id, plan.user),
+        "partition": clean(plan.partition),
+        "plan": plan.pk,
+    }
+    if stop.kind == ActionKind.CANCEL:
+        text = _(
+            "Your job %(job)s was cancelled at %(at)s to make room for %(other)s in partition %(partition)s (plan "
+            "%(plan)s). It cannot be requeued and does not come back by itself: submit it again."
+        )
+        return text % facts
+    text = _(
+        "Your job %(job)s was stopped at %(at)s to make room for %(other)s in partition %(partition)s (plan "
+        "%(plan)s). It is held until that job runs; then it waits for room again."
+    )
+    return text % facts + _saved(checkpoint)
+
+
+def resumed(row: Job, stop: PlannedAction, at: datetime, checkpoint: Checkpoint | None) -> str:
+    """To the victim, when it is back."""
+    facts = {
+        "job": _named(row.job_id, row.name),
+        "at": moment(at),
+        "nodes": words.names(clean(node) for node in sorted(row.alloc))
+        if row.alloc
+        else clean(row.partition),
+        "before": moment(stop.issued_at),
+        "plan": stop.plan_id,
+    }
+    text = _(
+        "Your job %(job)s runs again since %(at)s on %(nodes)s. Plan %(plan)s had stopped it at %(before)s."
+    )
+    return text % facts + _saved(checkpoint)
+
+
+def started(plan: Plan) -> str:
+    """To the beneficiary."""
+    facts = {
+        "job": _named(plan.job_id, plan.job_name),
+        "at": moment(plan.started_at),
+        "plan": plan.pk,
+        "victims": victims(plan),
+    }
+    return (
+        _("Your job %(job)s runs since %(at)s. Plan %(plan)s made room for it by stopping %(victims)s.")
+        % facts
+    )
+
+
+def undone(plan: Plan) -> str:
+    """To whom the plan was to help."""
+    facts = {
+        "job": _named(plan.job_id, plan.job_name),
+        "plan": plan.pk,
+        "at": moment(plan.ended_at),
+        "why": one_line(plan.undo_reason or plan.outcome),
+    }
+    return _("Plan %(plan)s to make room for your job %(job)s was undone at %(at)s: %(why)s") % facts
+
+
+def approval(plan: Plan) -> str:
+    """To an administrator of the partition."""
+    facts = {
+        "plan": plan.pk,
+        "partition": clean(plan.partition),
+        "victims": victims(plan),
+        "job": who(plan.job_id, plan.user),
+        "why": one_line(plan.explain, 1000),
+    }
+    text = _(
+        "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to make room for "
+        "%(job)s. %(why)s"
+    )
+    return text % facts
+
+
+def subject(notices: list[Notice]) -> str:
+    """What stands in the list of e-mails: job ids are all that it has of the cluster."""
+    if len(notices) > 1:
+        return _("Giveway: %d notices") % len(notices)
+    notice = notices[0]
+    subjects = {
+        NoticeKind.STOPPED: _("Giveway: job %s was stopped to make room"),
+        NoticeKind.RESUMED: _("Giveway: job %s runs again"),
+        NoticeKind.STARTED: _("Giveway: job %s runs, room was made for it"),
+        NoticeKind.UNDONE: _("Giveway: no room could be made for job %s"),
+        NoticeKind.APPROVAL: _("Giveway: a plan for job %s waits for your approval"),
+    }
+    return subjects[NoticeKind(notice.kind)] % clean(notice.job_id)
+
+
+def moment(at: datetime | None) -> str:
+    """`2026-03-02 12:00:00 UTC`: a notice may be read tomorrow."""
+    return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}" if at else "–"
+
+
+def _named(job_id: str, name: str) -> str:
+    return f"{clean(job_id)} ({one_line(name, 60)})" if name else clean(job_id)
+
+
+def _saved(checkpoint: Checkpoint | None) -> str:
+    if checkpoint is None or not checkpoint.saved:
+        return ""
+    return " " + _("It had saved: %s.") % one_line(checkpoint.saved)

@@ -1,0 +1,200 @@
+"""What is told, to whom, and once: from real cycles on the simulated cluster."""
+
+from datetime import timedelta
+
+import pytest
+
+from console.accounts.models import Role
+from console.core import clock
+from console.notices import tasks
+from console.notices.collecting import collect
+from console.notices.models import Notice
+from console.steering.models import Checkpoint, Plan, PlannedAction
+from scheduler.model.actions import ActionKind
+from tests import factories
+from tests.notices.conftest import MailSink
+from tests.steering.conftest import Sim
+
+
+def told(kind: str) -> list[Notice]:
+    return list(Notice.objects.filter(kind=kind))
+
+
+def test_the_way_of_a_victim_and_of_its_beneficiary(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 8, run_time_s=15)
+    sim.cycles(4)
+    collect()
+
+    stopped, started = told("stopped"), told("started")
+    assert [(n.user, n.job_id, n.plan) for n in stopped] == [("ann", low, sim.plan().pk)]
+    assert f"to make room for {urgent} (cy) in partition x (plan {sim.plan().pk})" in stopped[0].text
+    assert [(n.user, n.job_id) for n in started] == [("cy", urgent)]
+    assert f"by stopping {low} (ann)" in started[0].text
+    assert told("resumed") == []
+
+    sim.port.advance(30)
+    sim.cycles(3)
+    collect()
+    resumed = told("resumed")
+    assert [(n.user, n.job_id) for n in resumed] == [("ann", low)]
+    assert "runs again since" in resumed[0].text
+
+
+def test_each_thing_is_told_once_however_often_one_looks(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    sim.submit("cy", 8, run_time_s=15)
+    sim.cycles(4)
+    assert collect() == 2
+    sim.port.advance(30)
+    sim.cycles(3)
+
+    assert [collect(), collect(), collect()] == [1, 0, 0]
+    assert Notice.objects.count() == 3
+
+
+def test_a_job_that_came_back_and_ended_between_two_looks_is_told_of_too(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8, run_time_s=30)
+    sim.submit("cy", 8, run_time_s=5)
+    sim.cycles(4)
+    collect()
+    sim.port.advance(10)
+    sim.cycles(2)
+    sim.port.advance(60)
+    sim.cycles(3)
+    assert sim.row(low).phase == "ended"
+
+    collect()
+
+    assert [n.job_id for n in told("resumed")] == [low]
+
+
+def test_what_was_saved_is_told(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+    stop = sim.actions(ActionKind.REQUEUE_HOLD)[0]
+    Checkpoint.objects.create(
+        plan=stop.plan, cluster=sim.cluster, job_id=low, run_start=stop.run_start, run_restarts=0, user="ann",
+        asked_at=clock.now(), acknowledged_at=clock.now(), via="api", saved="epoch=10\x1b[2J",
+    )  # fmt: skip
+    collect()
+
+    assert told("stopped")[0].text.endswith("It had saved: epoch=10?[2J.")
+
+
+def test_a_cancelled_job_is_told_that_it_does_not_come_back(sim: Sim) -> None:
+    sim.policy(cancel_if_not_requeueable=True)
+    sim.running("ann", 8, requeue=False)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+    collect()
+
+    assert "does not come back by itself" in told("stopped")[0].text
+
+
+def test_an_undone_plan_is_told_to_whom_it_was_to_help(sim: Sim) -> None:
+    sim.policy(grace_s=60)
+    sim.running("ann", 8)
+    urgent = sim.submit("cy", 8)
+    sim.cycle()
+    Plan.objects.update(deadline=clock.now() - timedelta(seconds=1))
+    sim.cycles(4)
+    collect()
+
+    assert [(n.user, n.job_id) for n in told("undone")] == [("cy", urgent)]
+    assert "had not started by the deadline" in told("undone")[0].text
+    assert told("stopped") == [] and told("started") == []
+
+
+def test_in_shadow_nobody_is_told_anything(sim: Sim) -> None:
+    sim.policy(enforcement="shadow")
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+
+    assert collect() == 0
+
+
+def test_a_plan_that_waits_is_told_to_the_partitions_administrators(sim: Sim) -> None:
+    sim.policy(enforcement="approve")
+    factories.make_administrator()
+    factories.make_user("dave", cluster_user="d123")
+    partition = sim.cluster.partitions.get(name="x")
+    for name in ("dave", "without_account"):
+        factories.make_partition_admin(partition, name)
+    sim.running("ann", 8)
+    urgent = sim.submit("cy", 8)
+    sim.cycles(2)
+    collect()
+
+    assert sorted(n.user for n in told("approval")) == ["d123", "without_account"]
+    assert f"to make room for {urgent} (cy)" in told("approval")[0].text
+
+
+def test_where_a_partition_has_no_administrator_the_consoles_are_told(sim: Sim) -> None:
+    sim.policy(enforcement="approve")
+    factories.make_administrator()
+    factories.make_user("gone", role=Role.ADMINISTRATOR, is_active=False)
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(2)
+    collect()
+
+    assert [n.user for n in told("approval")] == ["ada"]
+
+
+def test_what_is_older_than_a_day_is_no_news(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+    long_ago = clock.now() - timedelta(days=2)
+    PlannedAction.objects.update(verified_at=long_ago, issued_at=long_ago)
+    Plan.objects.update(started_at=long_ago, ended_at=long_ago)
+
+    assert collect() == 0
+
+
+def test_off_by_default_nothing_is_due(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+
+    tasks.tell()
+
+    assert set(Notice.objects.values_list("mail_due", "hook_due")) == {(None, None)}
+
+
+def test_told_notices_are_forgotten_after_a_month(sim: Sim, by_mail: MailSink) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+    collect()
+    Notice.objects.update(made_at=clock.now() - timedelta(days=31))
+    tasks.forget()
+    assert Notice.objects.count() == 2, "not while they are still to be sent"
+
+    Notice.objects.update(mail_due=None)
+    tasks.forget()
+    assert Notice.objects.count() == 0
+
+
+@pytest.mark.parametrize("hostile", ["x\r\nBcc: everybody@hpc.example", "\x1b]0;owned\x07", "a" * 5000])
+def test_names_stay_on_one_line(sim: Sim, hostile: str) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
+    sim.cycles(4)
+    PlannedAction.objects.update(job_name=hostile)
+    Plan.objects.update(job_name=hostile, user=hostile[:64], explain=hostile)
+    collect()
+
+    texts = list(Notice.objects.values_list("text", flat=True))
+    assert texts and all(text.isprintable() and len(text) < 1500 for text in texts)
