@@ -37,6 +37,7 @@ def signal(state: ClusterState, job: SimJob) -> bool:
 
 def checkpoint(state: ClusterState, job: SimJob) -> None:
     """A checkpoint is finished: progress is saved, and the job says so in its comment."""
+    state.note(What.SAVED, job)
     job.saved_s = job.resumed_s + state.now - (job.start if job.start is not None else state.now)
     job.comment = f"ckpt:seconds={job.saved_s}"
     job.checkpoint_at = None

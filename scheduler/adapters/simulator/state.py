@@ -64,6 +64,8 @@ class What(StrEnum):
 
     STARTED = "started"
     SIGNALLED = "signalled"
+    SAVED = "saved"
+    """A checkpoint is finished, and the job's comment says so."""
     STOPPED = "stopped"
     """Ended before its time and put back into the queue, by an action."""
     RECOVERED = "recovered"
