@@ -1,0 +1,130 @@
+"""Playing a story again and again, with a death at every step of it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from tests.e2e.processes import ROOT, clean_environment
+from tests.faults.oracle import Verdict
+from tests.faults.worlds import WORLDS, Stage
+
+KILLED = -9
+
+
+@dataclass
+class Told:
+    """How a story went: how each process ended, which points were reached in order, and what was lost."""
+
+    folder: Path
+    ends: list[int] = field(default_factory=list)
+    points: list[str] = field(default_factory=list)
+    verdict: Verdict = field(default_factory=Verdict)
+
+    @property
+    def deaths(self) -> int:
+        """Processes that were killed."""
+        return self.ends.count(KILLED)
+
+    @property
+    def log(self) -> str:
+        """What the processes said."""
+        path = self.folder / "log"
+        return path.read_text()[-3000:] if path.exists() else ""
+
+
+class Harness:
+    """Tells stories in folders below `home`. One process answers (see `steerer`), and forks the others."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self._count = 0
+        self._process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        env = clean_environment(
+            DJANGO_SETTINGS_MODULE="console.settings.test", GIVEWAY_HOME=str(self.home), LOG_LEVEL="ERROR"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.steerer"],
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for world in WORLDS:
+            folder = self._template(world)
+            folder.mkdir()
+            if world != next(iter(WORLDS)):
+                first = self._template(next(iter(WORLDS)))
+                shutil.copy(first / "giveway.sqlite3", folder / "giveway.sqlite3")
+            self.ask(do="build", folder=str(folder), worlds=[world])
+            Stage(folder, world).begin()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def ask(self, **request: Any) -> dict[str, Any]:
+        """One request to the forking process, and its answer."""
+        assert self._process is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        if request.get("do") == "build" and answer.get("status") != 0:
+            raise AssertionError((Path(request["folder"]) / "log").read_text())
+        return answer
+
+    def stage(self, world: str) -> Path:
+        """A new folder in which the story has not begun."""
+        self._count += 1
+        folder = self.home / f"{world}-{self._count}"
+        shutil.copytree(self._template(world), folder)
+        return folder
+
+    def tell(self, world: str, faults: Sequence[str] = (), asleep_s: int = 3, **more: Any) -> Told:
+        """The whole story: a process for each fault, which dies of it, and one that comes to the end.
+
+        `asleep_s`: how long nobody steers after a death.
+        """
+        told = Told(self.stage(world))
+        common = {"do": "steer", "folder": str(told.folder), "world": world, **more}
+        for number, fault in enumerate(faults):
+            told.ends.append(self.ask(fault=fault, asleep_s=asleep_s * bool(number), **common)["status"])
+            if told.ends[-1] != KILLED:
+                break
+        if told.deaths == len(faults):
+            told.ends.append(self.ask(fault="", asleep_s=asleep_s * bool(faults), **common)["status"])
+        return self.judged(told, world)
+
+    def judged(self, told: Told, world: str) -> Told:
+        """What was lost; the folder is removed when that is nothing."""
+        answer = self.ask(do="judge", folder=str(told.folder), world=world)
+        assert answer["status"] == 0, told.log
+        told.verdict = Verdict(**json.loads((told.folder / "verdict").read_text()))
+        points = told.folder / "points"
+        told.points = points.read_text().split() if points.exists() else []
+        if told.ends[-1] == 3:
+            told.verdict.lost_plans.append("it did not come to an end")
+        elif told.ends[-1] not in (0, KILLED):
+            told.verdict.lost_plans.append(f"a process ended with status {told.ends[-1]}: {told.log}")
+        if not told.verdict:
+            shutil.rmtree(told.folder)
+        return told
+
+    def _template(self, world: str) -> Path:
+        return self.home / f"template-{world}"

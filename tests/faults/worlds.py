@@ -1,0 +1,182 @@
+"""Small stories on the simulated cluster, second by second: what users do, while Giveway steers and dies.
+
+All of them play on node n1 (partition x, 8 CPUs). `ann` is low, `bob` in between, `cy` high. The clock is a number in a
+file: it goes on by one second per cycle, so that a story takes as long as its cycles and is the same every time.
+"""
+
+import mmap
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from scheduler.adapters.simulator.cluster import SimulatedCluster
+from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
+from scheduler.adapters.simulator.stored import StoredSimulator
+from scheduler.model.jobs import Request
+
+START = 1_700_000_000
+GRACE_S = 4
+LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
+POLICY: dict[str, Any] = {
+    "name": "x",
+    "mode": "user",
+    "enforcement": "enforce",
+    "grace_s": GRACE_S,
+    "checkpoint_signal": "USR1",
+    "levels": LEVELS,
+    "user_overrides": {"ann": "P3", "bob": "P2", "cy": "P0"},
+}
+
+Deed = Callable[[SimulatedCluster], object]
+
+
+def submits(name: str, user: str, cpus: int, **spec: Any) -> Deed:
+    """A user queues a job on x."""
+    request = Request(nodes=1, per_node={"cpu": cpus})
+    return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=("x",), **spec))
+
+
+def holds(name: str) -> Deed:
+    """A user holds his own pending job."""
+    return lambda cluster: cluster.hold_by_user(_id_of(cluster, name))
+
+
+def cancels(name: str) -> Deed:
+    """A user cancels his own job."""
+    return lambda cluster: cluster.cancel(_id_of(cluster, name))
+
+
+def _id_of(cluster: SimulatedCluster, name: str) -> str:
+    return next((job.id for job in cluster.state.jobs.values() if job.spec.name == name), "none")
+
+
+@dataclass(frozen=True)
+class World:
+    """A story. `deeds`: what happens at which second. `starts`: jobs that must start, whatever dies.
+
+    `stopped`: jobs that a plan stops, once each and no more. `last`: the second of the last deed that matters.
+    """
+
+    deeds: Mapping[int, tuple[Deed, ...]]
+    starts: tuple[str, ...] = ()
+    stopped: tuple[str, ...] = ()
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    cancelled: tuple[str, ...] = ()
+    """Jobs that their own users end."""
+
+    @property
+    def last(self) -> int:
+        """When the last deed is done."""
+        return max(self.deeds)
+
+
+_SAVES: dict[str, Any] = {"on_signal": OnSignal.CHECKPOINT}
+
+WORLDS: dict[str, World] = {
+    # One victim saves its work on the signal, the other is ended by it: signalled, stopped, recovered, released.
+    "room": World(
+        deeds={
+            0: (submits("saves", "ann", 4, **_SAVES), submits("dies", "ann", 4, on_signal=OnSignal.DIE)),
+            3: (submits("urgent", "cy", 8, run_time_s=12),),
+        },
+        starts=("urgent",),
+        stopped=("saves", "dies"),
+    ),
+    # The beneficiary's user holds it when its victims are gone: the plan is undone at its deadline.
+    "undone": World(
+        deeds={
+            0: (submits("saves", "ann", 8, completing_s=3, **_SAVES),),
+            3: (submits("urgent", "cy", 8),),
+            8: (holds("urgent"),),
+            30: (cancels("urgent"),),
+        },
+        stopped=("saves",),
+        cancelled=("urgent",),
+        policy={"start_deadline_s": 8},
+    ),
+    # A victim that cannot be requeued, where the partition allows to cancel such jobs.
+    "cancel": World(
+        deeds={
+            0: (submits("once", "ann", 8, requeue=False),),
+            3: (submits("urgent", "cy", 8, run_time_s=12),),
+        },
+        starts=("urgent",),
+        stopped=("once",),
+        policy={"cancel_if_not_requeueable": True},
+    ),
+    # A job over quota is held, and let go when there is a place.
+    "quota": World(
+        deeds={
+            0: (submits("l0_one", "cy", 2, run_time_s=9),),
+            3: (submits("l0_two", "cy", 8, run_time_s=12),),
+        },
+        starts=("l0_one", "l0_two"),
+        policy={"mode": "task", "user_overrides": {}, "quotas": {"P0": 1}, "over_quota": "hold"},
+    ),
+    # The cluster does not answer for a while, just when there is somebody to be stopped.
+    "away": World(
+        deeds={
+            0: (submits("saves", "ann", 8, **_SAVES),),
+            3: (submits("urgent", "cy", 8, run_time_s=12), lambda cluster: cluster.faults.break_down()),
+            6: (lambda cluster: cluster.faults.mend(),),
+        },
+        starts=("urgent",),
+        stopped=("saves",),
+    ),
+}
+
+
+class Clock:
+    """Seconds since the story began, in a file that all processes share."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            path.write_bytes(struct.pack("q", 0))
+        with path.open("r+b") as file:
+            self._shared = mmap.mmap(file.fileno(), 8)
+
+    @property
+    def seconds(self) -> int:
+        """How far the story has come."""
+        value: int = struct.unpack("q", self._shared[:8])[0]
+        return value
+
+    def set(self, seconds: int) -> None:
+        """Go on."""
+        self._shared[:8] = struct.pack("q", seconds)
+
+
+class Stage:
+    """A folder in which a story plays: the clock, the cluster's file and its record, the console's database."""
+
+    def __init__(self, folder: Path, world: str) -> None:
+        self.folder = folder
+        self.world = WORLDS[world]
+        self.clock = Clock(folder / "clock")
+        self.port = StoredSimulator(
+            folder / "cluster.json", "empty", clock=lambda: START + self.clock.seconds, name="dev"
+        )
+
+    @property
+    def database(self) -> Path:
+        """The console's SQLite file."""
+        return self.folder / "giveway.sqlite3"
+
+    def begin(self) -> None:
+        """The cluster at its first second."""
+        self.port.record_path.touch()
+        self._do(0)
+
+    def tick(self) -> int:
+        """One second goes by, and whatever users do in it is done."""
+        seconds = self.clock.seconds + 1
+        self.clock.set(seconds)
+        self._do(seconds)
+        return seconds
+
+    def _do(self, seconds: int) -> None:
+        with self.port.opened() as cluster:
+            for deed in self.world.deeds.get(seconds, ()):
+                deed(cluster)
