@@ -9,7 +9,19 @@ from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.preemption import limits
 from scheduler.preemption.explain import explain
-from tests.builders import NOW, anywhere, ending, node, nodes, on_nodes, one_node, pending, running, snapshot
+from tests.builders import (
+    HOUR,
+    NOW,
+    anywhere,
+    ending,
+    node,
+    nodes,
+    on_nodes,
+    one_node,
+    pending,
+    running,
+    snapshot,
+)
 from tests.scheduler.planning import decide, decisions, stopped
 
 START, WAIT, QUEUE, PREEMPT = DecisionKind.START, DecisionKind.WAIT, DecisionKind.QUEUE, DecisionKind.PREEMPT
@@ -223,6 +235,19 @@ class TestStopsOfAUser:
         made = decisions(jobs, nodes(2), max_stops_per_user_hour=2)
         assert stopped(made["J"]) == ["b1", "b2"]
         assert stopped(made["K"]) == ["1", "2"]
+
+    def test_sparing_it_for_one_job_spares_it_for_that_one_only(self) -> None:
+        """J looks again without most of ann's jobs; K, which can only use the room of 5, is not bound by that."""
+        jobs = [
+            *(running(str(i), "n1", 2, user=3, of="ann", ran=60 * i) for i in (1, 2, 3, 4)),
+            running("b", "n2", 8, user=2, of="bob"),
+            running("5", "n3", 8, user=3, of="ann", ran=9 * HOUR),
+            pending("J", one_node(8, not_nodes=frozenset({"n3"})), user=0),
+            pending("K", one_node(8, only_nodes=frozenset({"n3"})), user=1),
+        ]
+        made = decisions(jobs, nodes(3), max_stops_per_user_hour=2)
+        assert stopped(made["J"]) == ["b"]
+        assert stopped(made["K"]) == ["5"]
 
     def test_held_back_when_there_is_nobody_else(self) -> None:
         jobs = [running(str(i), cpu=2, user=3, of="ann", ran=60 * i) for i in (1, 2, 3, 4)]

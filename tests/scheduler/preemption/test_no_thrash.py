@@ -11,7 +11,7 @@ from scheduler.model.jobs import Job, JobState, Request
 from scheduler.model.plan import DecisionKind, Plan
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
-from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.quotas import beyond_quota
 from tests.builders import HOUR, NOW, node, nodes, one_node, pending, running, snapshot
@@ -199,18 +199,32 @@ def test_a_victim_does_not_stop_a_third_job_in_the_same_breath() -> None:
 
 @st.composite
 def beyond_quotas(draw: st.DrawFn) -> Snapshot:
-    """A full partition in which most users are beyond their quotas, and jobs of one user differ in user level."""
-    base = draw(crowded(spanning=draw(st.booleans()), most_pending=4))
-    mode = draw(st.sampled_from(list(Mode)))
-    quotas = draw(st.dictionaries(st.integers(0, 2), st.integers(0, 2), min_size=1))
-    over = draw(st.sampled_from(list(OverQuota)))
-    users = st.sampled_from(["ann", "ann", "bob"])
+    """Full nodes, most of whose jobs are beyond their users' quotas; jobs of one user differ in user level. Others,
+    without quota, want single nodes of them."""
+    places = nodes(draw(st.integers(2, 4)), cpu=4)
     levels = st.integers(0, 3)
-    jobs = tuple(
-        replace(job, user=draw(users), user_level=draw(levels), task_level=draw(st.integers(0, 2)))
-        for job in base.jobs
+    jobs = [
+        running(
+            f"{place.name}{half}", place.name, 2, ran=draw(st.integers(1, 9)) * HOUR,
+            user=draw(levels), task=draw(st.sampled_from([2, 2, 3])), of=draw(st.sampled_from(["ann", "bob"])),
+        )
+        for place in places for half in "ab"
+    ]  # fmt: skip
+    for i in range(draw(st.integers(1, 4))):
+        where = frozenset({draw(st.sampled_from(places)).name})
+        wants = one_node(
+            draw(st.integers(1, 4)), only_nodes=draw(st.sampled_from([where, where, frozenset()]))
+        )
+        jobs.append(
+            pending(f"J{i}", wants, user=draw(levels), task=draw(st.sampled_from([0, 1, 2, 3, None])))
+        )
+    return snapshot(
+        jobs,
+        places,
+        draw(st.sampled_from(list(Mode))),
+        quotas=draw(st.sampled_from([{2: 1}, {2: 2}, {2: 1, 3: 1}])),
+        over_quota=draw(st.sampled_from(list(OverQuota))),
     )
-    return replace(base, partition=PartitionRules("x", mode, quotas=quotas, over_quota=over), jobs=jobs)
 
 
 @thorough
