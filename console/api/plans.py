@@ -7,15 +7,17 @@ from django.db.models import QuerySet
 from django.http import Http404
 from django_filters.rest_framework import FilterSet
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.fields import AmountsByNodeField, EpochField
+from console.api.fields import AmountsByNodeField, AmountsField, EpochField
+from console.api.work import WorkSerializer, work_data
 from console.steering.models import Plan, PlanKind, PlannedAction, PlanState
+from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
 from scheduler.model.policy import Enforcement
 
@@ -32,7 +34,27 @@ class VictimSerializer(serializers.Serializer):
     user_level = serializers.CharField(required=False)
     task_level = serializers.CharField(required=False)
     resources = serializers.CharField(required=False)
+    amounts = AmountsField(required=False, help_text="What it held, as numbers.")
     ran_s = serializers.IntegerField(required=False, help_text="How long it had run, in seconds.")
+
+
+class PassedOverSerializer(serializers.Serializer):
+    """A running job that was looked at and left alone, and why (docs/reasons.md)."""
+
+    job = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class AlternativeSerializer(serializers.Serializer):
+    """What else could be done, where a person is asked; not worked out for the others."""
+
+    kind = serializers.CharField(help_text="`wait`, `other_order` (of victims) or `spare` (these victims).")
+    possible = serializers.BooleanField(help_text="Whether the job would get room.")
+    victims = VictimSerializer(many=True)
+    nodes = serializers.ListField(child=serializers.CharField())
+    explain = serializers.CharField()
+    order = serializers.CharField(required=False)
+    starts_at = EpochField(required=False, help_text="When Slurm expected it to start by itself.")
 
 
 class ActionSerializer(serializers.ModelSerializer):
@@ -68,6 +90,9 @@ class PlanSerializer(serializers.ModelSerializer):
     cycle = serializers.IntegerField(source="cycle.number", read_only=True)
     placement = AmountsByNodeField(read_only=True, help_text="The room that is set aside.")
     victims = VictimSerializer(many=True, read_only=True)
+    passed_over = PassedOverSerializer(many=True, read_only=True)
+    alternatives = AlternativeSerializer(many=True, read_only=True)
+    work_lost = serializers.SerializerMethodField()
     actions = ActionSerializer(many=True, read_only=True)
 
     class Meta:
@@ -87,6 +112,9 @@ class PlanSerializer(serializers.ModelSerializer):
             "explain",
             "placement",
             "victims",
+            "passed_over",
+            "alternatives",
+            "work_lost",
             "actions",
             "cycle",
             "policy_revision",
@@ -96,8 +124,16 @@ class PlanSerializer(serializers.ModelSerializer):
             "ended_at",
             "outcome",
             "undo_reason",
+            "decided_by",
+            "decided_at",
+            "decision_reason",
         ]
         read_only_fields = fields
+
+    @extend_schema_field(WorkSerializer)
+    def get_work_lost(self, plan: Plan) -> dict[str, Any]:
+        """What its victims had done, when it was made or, while somebody is asked, until now."""
+        return work_data(lost_by(plan))
 
 
 class PlanFilter(FilterSet):

@@ -23,6 +23,7 @@ NEW_PROJECT = {
     "reason": "for the test",
 }
 ALPHA = {**NEW_PROJECT, "code": "alpha", "name": "Alpha", "managers": ["pam"], "version": 1}
+DECIDES = {"decision": "approve", "seen": "x", "reason": "for the test"}
 FILE = {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": []}
 IMPORTS = {"config": FILE, "dry_run": True, "reason": "for the test"}
 
@@ -41,6 +42,17 @@ TABLE: list[Row] = [
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),
+    # The house's plan is being carried out: whoever may decide is told so.
+    ("api-plan-decision", {"pk": "plan"}, "get", EVERYBODY),
+    ("api-plan-decision", {"pk": "plan"}, "post", (401, 403, 403, 409, 403, 409)),
+    ("api-pause", {}, "get", EVERYBODY),
+    ("api-pause", {}, "put", (401, 403, 403, 403, 403, 200)),
+    ("api-pause", {}, "delete", (401, 403, 403, 403, 403, 204)),
+    ("api-partition-pause", {"name": "x"}, "get", EVERYBODY),
+    ("api-partition-pause", {"name": "x"}, "put", (401, 403, 403, 200, 403, 200)),
+    ("api-partition-pause", {"name": "y"}, "put", (401, 403, 403, 403, 403, 200)),
+    ("api-partition-pause", {"name": "x"}, "delete", (401, 403, 403, 204, 403, 204)),
+    ("api-partition-tally", {"name": "x"}, "get", EVERYBODY),
     ("api-partitions", {}, "get", EVERYBODY),
     ("api-partition", {"name": "x"}, "get", EVERYBODY),
     ("api-policy", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
@@ -82,6 +94,9 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("api-project", "put"): ALPHA,
     ("api-project", "patch"): {"urgency": 9, "version": 1, "reason": "for the test"},
     ("api-config", "post"): IMPORTS,
+    ("api-plan-decision", "post"): DECIDES,
+    ("api-pause", "put"): {"reason": "for the test"},
+    ("api-partition-pause", "put"): {},
 }
 
 

@@ -53,6 +53,8 @@ def spoilt(body: dict[str, Any]) -> st.SearchStrategy[Any]:
         ("api-policy", {"name": "x"}, "put", SETS_POLICY),
         ("api-policy", {"name": "x"}, "patch", SETS_POLICY),
         ("api-config", {}, "post", IMPORTS),
+        ("api-plan-decision", {"pk": "plan"}, "post", BODIES["api-plan-decision", "post"]),
+        ("api-pause", {}, "put", BODIES["api-pause", "put"]),
         ("api-token", {}, "post", {"username": "vera", "password": "wrong"}),
     ],
 )

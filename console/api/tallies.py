@@ -1,0 +1,94 @@
+"""What enforcing would have done in a partition."""
+
+from typing import Any, ClassVar
+
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiView
+from console.api.work import WorkSerializer, work_data
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+from console.steering.tally import DAYS, Sum, shadow_tally
+
+MOST_DAYS = 365
+
+
+class SumSerializer(serializers.Serializer):
+    """Jobs that would have got room, jobs that would have been stopped, and the work lost with them."""
+
+    jobs = serializers.IntegerField()
+    stops = serializers.IntegerField()
+    work_lost = WorkSerializer()
+
+
+class DaySerializer(SumSerializer):
+    """One day, where this installation is."""
+
+    day = serializers.DateField()
+
+
+class UserSerializer(SumSerializer):
+    """One user of the cluster."""
+
+    user = serializers.CharField()
+
+
+class TallySerializer(SumSerializer):
+    """Each job counts once with its last plan, each run that would have been stopped once."""
+
+    partition = serializers.CharField()
+    since = serializers.DateTimeField()
+    cut = serializers.BooleanField(help_text="There was more; only the latest plans are counted.")
+    days = DaySerializer(many=True)
+    beneficiaries = UserSerializer(many=True, help_text="Those with the most stops for them.")
+    victims = UserSerializer(many=True, help_text="Those with the most jobs stopped; `jobs` is 0.")
+
+
+class PartitionTally(ApiView):
+    """The tally of a partition's plans in shadow."""
+
+    permission = Permission.PLAN_VIEW
+    parameters: ClassVar = frozenset({"days"})
+    queryset = Partition.objects.all()
+    serializer_class = TallySerializer
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("days", OpenApiTypes.INT, description=f"How far back, {DAYS} unless told.")
+        ],
+        operation_id="partitions_tally_retrieve",
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """What enforcing would have done lately: who would have got room, who been stopped, what work lost."""
+        rows = visible_partitions(self.person).filter(cluster=self.cluster)
+        partition = get_object_or_404(rows, name=name)
+        tally = shadow_tally(partition, _days(request))
+        return Response(
+            {
+                "partition": partition.name,
+                "since": serializers.DateTimeField().to_representation(tally.since),
+                "cut": tally.cut,
+                **_sum(tally.total),
+                "days": [{"day": day.isoformat(), **_sum(each)} for day, each in tally.days],
+                "beneficiaries": [{"user": user, **_sum(each)} for user, each in tally.by_user],
+                "victims": [{"user": user, **_sum(each)} for user, each in tally.by_victim],
+            }
+        )
+
+
+def _sum(each: Sum) -> dict[str, Any]:
+    return {"jobs": each.jobs, "stops": each.stops, "work_lost": work_data(each.work)}
+
+
+def _days(request: Request) -> int:
+    text = request.query_params.get("days", str(DAYS))
+    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= MOST_DAYS):
+        raise ValidationError({"days": [f"Must be a whole number of days from 1 to {MOST_DAYS}."]})
+    return int(text)
