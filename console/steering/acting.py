@@ -230,7 +230,9 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
     plan = action.plan
     if action.kind == ActionKind.SIGNAL and after in (ActionState.FAILED, ActionState.EXPIRED):
-        checkpoints.withdraw(action)  # No script to be asked, or over already; the stop does not depend on it.
+        checkpoints.withdraw(
+            action
+        )  # No script to be asked, or over already; the stop does not depend on it.
     elif after == ActionState.FAILED:
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
