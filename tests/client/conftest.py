@@ -1,0 +1,59 @@
+"""The `giveway` command as users run it: a process with a home folder of its own, against a live console."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rest_framework.authtoken.models import Token
+
+from tests.api import conftest as api
+from tests.api.conftest import House
+
+house = api.house
+"""The small house of the API's tests."""
+COMMAND = Path(__file__).parents[2] / "deploy" / "client" / "giveway"
+Done = subprocess.CompletedProcess[str]
+
+
+@dataclass
+class Shell:
+    """Somebody's shell on a login node."""
+
+    home: Path
+    url: str
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str, given: str = "", **variables: str) -> Done:
+        path = os.environ["PATH"]
+        environment = {
+            "PATH": path, "HOME": str(self.home), "COLUMNS": "80", "LANG": "C.UTF-8", "TZ": "UTC", "no_proxy": "*",
+            **self.variables, **variables,
+        }  # fmt: skip
+        return subprocess.run(
+            # Isolated: it must need nothing of what is installed for the console.
+            [sys.executable, "-I", str(COMMAND), *arguments],
+            env=environment, input=given, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+
+
+@pytest.fixture
+def shell(tmp_path: Path, live_server: Any) -> Shell:
+    """Nobody is logged in."""
+    return Shell(tmp_path, live_server.url)
+
+
+@pytest.fixture
+def as_user(house: House, shell: Shell) -> Callable[[str], Shell]:
+    """With somebody's token in the environment."""
+
+    def enter(name: str) -> Shell:
+        token, _ = Token.objects.get_or_create(user=house.people[name])
+        shell.variables = {"GIVEWAY_URL": shell.url, "GIVEWAY_TOKEN": token.key}
+        return shell
+
+    return enter

@@ -1,0 +1,276 @@
+"""`giveway`: what it says, what it refuses, and that nothing in it needs more than an old Python."""
+
+import ast
+import http.server
+import json
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+
+import pytest
+from rest_framework.authtoken.models import Token
+
+from console.cluster.models import Job
+from console.core import clock
+from console.steering.models import Plan, PlannedAction
+from tests import factories
+from tests.api.conftest import House
+from tests.client.conftest import COMMAND, Done, Shell
+from tests.factories import PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+AsUser = Callable[[str], Shell]
+
+
+def refused(done: Done) -> str:
+    """The one line with which it refuses."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("giveway: ")
+    return line.removeprefix("giveway: ")
+
+
+def said(done: Done) -> str:
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert all(len(line) <= 80 for line in done.stdout.splitlines()), done.stdout
+    return done.stdout
+
+
+# --- why ----------------------------------------------------------------------------------------------------
+
+
+def test_why_in_words(house: House, as_user: AsUser) -> None:
+    PlannedAction.objects.update(not_before=clock.now() + timedelta(minutes=10, seconds=30))
+    text = said(as_user("vera").run("why", "88"))
+    assert text.startswith("88 p2_train (bob) in x: running\n")
+    assert "It is about to be stopped, to make room for 101 (ann)." in text
+    assert "  - It has time to save its state until (in 10 min, " in text
+    assert "101 (ann, P0) needs 4 cpu on one node; 88 (bob, P1) gives them." in " ".join(text.split())
+
+
+def test_why_for_programs(house: House, as_user: AsUser) -> None:
+    told = json.loads(as_user("vera").run("why", "88", "--json").stdout)
+    assert (told["job_id"], told["comes_back"]["stage"]) == ("88", "stopping")
+
+
+def test_a_task_of_an_array(house: House, as_user: AsUser) -> None:
+    for task in ("41_1", "41_2"):
+        factories.make_job(house.cluster, task, user="ann")
+    assert said(as_user("vera").run("why", "41_2")).startswith("41_2 p1_train (ann) in x: pending\n")
+    array = refused(as_user("vera").run("why", "41"))
+    assert array == "41 is a job array; ask about one of its tasks: 41_1, 41_2."
+
+
+def test_no_such_job(as_user: AsUser) -> None:
+    assert refused(as_user("vera").run("why", "999")) == "Giveway knows no such job."
+
+
+@pytest.mark.parametrize("job", ["", " ", "../account", "4\x1b[2J", "a/b"])
+def test_what_is_no_job_id(as_user: AsUser, job: str) -> None:
+    line = refused(as_user("vera").run("why", job))
+    assert "is no job id" in line and line.isprintable()
+
+
+def test_names_cannot_steer_the_terminal(house: House, as_user: AsUser) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\r\nroot@node:~# "
+    Job.objects.update(name=hostile, user="vera", project=hostile, slurm_reason=hostile, explain=hostile)
+    Plan.objects.update(user=hostile, explain=hostile, job_name=hostile)
+    shell = as_user("vera")
+    for arguments in (("why", "88"), ("why", "101"), ("jobs",), ("jobs", "--json"), ("why", "88", "--json")):
+        done = shell.run(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.replace("\n", "").isprintable(), arguments
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------
+
+
+def test_my_jobs(house: House, as_user: AsUser) -> None:
+    factories.make_job(
+        house.cluster, "41_2", user="vera", name="n" * 200, reason="nothing_lower_runs", place=3
+    )
+    factories.make_running_job(house.cluster, "42", user="vera", preemptions=2)
+    factories.make_job(house.cluster, "43", user="vera", phase="ended")
+    shell = as_user("vera")
+    head, *rows = said(shell.run("jobs")).splitlines()
+    assert head.split() == ["JOB", "PARTITION", "STATE", "PLACE", "STOPPED", "NAME", "WHY"]
+    assert rows[0].split()[:5] == ["41_2", "x", "waiting", "3", "-"]
+    assert rows[0].endswith("nothing lower runs")
+    assert rows[1].split()[:5] == ["42", "x", "running", "-", "2"]
+    assert len(rows) == 2
+    assert "43" in said(shell.run("jobs", "--all"))
+    assert "101" in said(shell.run("jobs", "--user", "ann"))
+    assert said(shell.run("jobs", "--user", "nobody")) == "No jobs of nobody.\n"
+
+
+def test_more_jobs_than_one_page_has(house: House, as_user: AsUser) -> None:
+    for number in range(505):
+        factories.make_job(house.cluster, str(1000 + number), user="vera")
+    assert len(said(as_user("vera").run("jobs")).splitlines()) == 506
+
+
+# --- login --------------------------------------------------------------------------------------------------
+
+
+def test_log_in_and_ask(house: House, shell: Shell) -> None:
+    done = shell.run("login", "--url", shell.url, "--user", "vera", "--password-stdin", given=f"{PASSWORD}\n")
+    path = shell.home / ".config" / "giveway" / "token"
+    assert "Logged in" in said_wide(done) and str(path) in done.stdout
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert [each.name for each in path.parent.iterdir()] == ["token"]
+    assert "101 (ann)" in said(shell.run("why", "88"))
+    assert PASSWORD not in path.read_text() + done.stdout
+
+
+def said_wide(done: Done) -> str:
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_wrong_password(house: House, shell: Shell) -> None:
+    done = shell.run("login", "--url", shell.url, "--user", "vera", "--password-stdin", given="wrong\n")
+    assert refused(done) == "No active account has this name and password."
+    assert not (shell.home / ".config" / "giveway" / "token").exists()
+
+
+def test_a_token_that_others_may_read_is_not_used(house: House, shell: Shell) -> None:
+    shell.run("login", "--url", shell.url, "--user", "vera", "--password-stdin", given=f"{PASSWORD}\n")
+    path = shell.home / ".config" / "giveway" / "token"
+    path.chmod(0o644)
+    assert "may be read by others; do: chmod 600" in refused(shell.run("why", "88"))
+    again = shell.run(
+        "login", "--url", shell.url, "--user", "vera", "--password-stdin", given=f"{PASSWORD}\n"
+    )
+    assert again.returncode == 0 and stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_kept_token_is_sent_to_no_other_console(house: House, shell: Shell) -> None:
+    shell.run("login", "--url", shell.url, "--user", "vera", "--password-stdin", given=f"{PASSWORD}\n")
+    line = refused(shell.run("why", "88", GIVEWAY_URL="https://evil.example"))
+    assert "the token that is kept is for" in line
+    assert said(shell.run("why", "88", GIVEWAY_URL=f"{shell.url}/api/v1/"))
+
+
+def test_a_password_is_not_sent_in_the_clear(shell: Shell) -> None:
+    done = shell.run(
+        "login", "--url", "http://giveway.example", "--user", "vera", "--password-stdin", given="x\n"
+    )
+    assert "not sent over plain http" in refused(done)
+
+
+def test_not_logged_in(shell: Shell) -> None:
+    assert "not logged in; do: giveway login" in refused(shell.run("why", "88"))
+    assert "no token; do: giveway login" in refused(shell.run("why", "88", GIVEWAY_URL=shell.url))
+
+
+def test_a_token_that_has_been_revoked(house: House, as_user: AsUser) -> None:
+    shell = as_user("vera")
+    Token.objects.all().delete()
+    assert refused(shell.run("why", "88")) == "the token is not valid (any more); do: giveway login"
+
+
+# --- When the other side is no console ------------------------------------------------------------------------
+
+
+class _Elsewhere(http.server.BaseHTTPRequestHandler):
+    seen: list[str] = []
+
+    def do_GET(self) -> None:
+        self.seen.append(self.headers.get("Authorization", ""))
+        if "redirect" in self.path:
+            self.send_response(302)
+            self.send_header("Location", "https://evil.example/\x1b[2J")
+            self.end_headers()
+            return
+        self.send_response(500 if "broken" in self.path else 200)
+        self.end_headers()
+        self.wfile.write(b"<html>\x1b[2Jhello</html>")
+
+    def log_message(self, *args: object) -> None:
+        """Quietly."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Elsewhere)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+    thread.join(10)
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("", "is not the API of a Giveway console"),
+        ("/broken", "answered 500: is it a Giveway console?"),
+        (
+            "/redirect",
+            "the console answers from elsewhere; log in again with its address: https://evil.example/",
+        ),
+    ],
+)
+def test_an_address_that_is_something_else(shell: Shell, elsewhere: str, path: str, sentence: str) -> None:
+    line = refused(shell.run("why", "88", GIVEWAY_URL=elsewhere + path, GIVEWAY_TOKEN="t0ken"))
+    assert sentence in line and line.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("http://127.0.0.1:1", "cannot be reached"),
+        ("ftp://127.0.0.1", "is no address of a console"),
+        ("giveway.example", "is no address of a console"),
+    ],
+)
+def test_an_address_that_is_none(shell: Shell, url: str, sentence: str) -> None:
+    assert sentence in refused(shell.run("why", "88", GIVEWAY_URL=url, GIVEWAY_TOKEN="t0ken"))
+
+
+def test_a_token_that_is_none(shell: Shell) -> None:
+    line = refused(shell.run("why", "88", GIVEWAY_URL=shell.url, GIVEWAY_TOKEN="t\r\nX-Evil: 1"))
+    assert line.startswith("the token holds characters that no token has")
+
+
+# --- The command itself ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [(), ("why",), ("nonsense",), ("why", "1", "2"), ("saved",)])
+def test_misuse_is_one_line(shell: Shell, arguments: tuple[str, ...]) -> None:
+    assert "giveway --help" in refused(shell.run(*arguments))
+
+
+def test_it_can_be_run_by_name(shell: Shell) -> None:
+    assert COMMAND.read_text().startswith("#!/usr/bin/env python3\n")
+    assert COMMAND.stat().st_mode & stat.S_IXOTH
+
+
+def test_it_needs_no_more_than_an_old_python() -> None:
+    tree = ast.parse(COMMAND.read_text(), feature_version=(3, 9))
+    modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.partition(".")[0] for name in modules} <= sys.stdlib_module_names
+    assert not [node for node in ast.walk(tree) if type(node).__name__ in {"Match", "TryStar"}]
+    annotations_are_text = "from __future__ import annotations" in COMMAND.read_text()
+    assert annotations_are_text, "`str | None` is not evaluated then"
+
+
+def test_whoever_reads_only_the_beginning_gets_no_traceback(house: House, as_user: AsUser) -> None:
+    import subprocess
+
+    shell = as_user("vera")
+    for number in range(300):
+        factories.make_job(house.cluster, str(1000 + number), user="vera")
+    piped = subprocess.run(
+        ["bash", "-c", f"{sys.executable} {COMMAND} jobs | head -1"],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(shell.home), "no_proxy": "*", **shell.variables},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert piped.stdout.startswith("JOB") and piped.stderr == ""
