@@ -43,7 +43,10 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
     fault = ""
     now = int(clock.now().timestamp())
     try:
-        _bring_up_to_date(path, [f"cluster {_word(cluster.name)}", *_lines(verdicts)], now)
+        body = [f"cluster {_word(cluster.name)}"]
+        for verdict in verdicts:
+            body.extend(partition_lines(verdict.facts.policy, verdict.jobs.values()))
+        _bring_up_to_date(path, body, now)
     except (OSError, ValueError) as error:
         fault = str(error)
         if fault != _told.get(path):
@@ -77,6 +80,12 @@ def fault_of_rules(now: int) -> str:
     return ""
 
 
+def rules_text(body: Sequence[str], written: int) -> str:
+    """The whole file."""
+    lines = [HEADER, f"written {written}", f"valid {VALID_S}", *body]
+    return "\n".join([*lines, f"end {len(lines)}", ""])
+
+
 def _bring_up_to_date(path: Path, body: Sequence[str], now: int) -> None:
     """Replace the file unless it says the same and was written a moment ago."""
     try:
@@ -84,14 +93,9 @@ def _bring_up_to_date(path: Path, body: Sequence[str], now: int) -> None:
     except (OSError, ValueError):
         before = ""
     written = _written(before)
-    if written is not None and 0 <= now - written < REWRITE_S and before == _text(body, written):
+    if written is not None and 0 <= now - written < REWRITE_S and before == rules_text(body, written):
         return
-    _replace(path, _text(body, now))
-
-
-def _text(body: Sequence[str], written: int) -> str:
-    lines = [HEADER, f"written {written}", f"valid {VALID_S}", *body]
-    return "\n".join([*lines, f"end {len(lines)}", ""])
+    _replace(path, rules_text(body, now))
 
 
 def _written(text: str) -> int | None:
@@ -123,12 +127,11 @@ def _replace(path: Path, text: str) -> None:
         os.close(folder)
 
 
-def _lines(verdicts: Iterable[Verdicts]) -> Iterator[str]:
-    for verdict in verdicts:
-        policy = verdict.facts.policy
-        yield f"partition {_word(policy.name)} {policy.enforcement.value}"
-        yield from _rules(policy)
-        yield from _running(policy, verdict.jobs.values())
+def partition_lines(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
+    """What the plugin is told of one partition."""
+    yield f"partition {_word(policy.name)} {policy.enforcement.value}"
+    yield from _rules(policy)
+    yield from _running(policy, jobs)
 
 
 def _rules(policy: PartitionPolicy) -> Iterator[str]:

@@ -1,0 +1,393 @@
+-- Giveway's part in slurmctld's job_submit/lua (Lua 5.1): docs/job-submit.md says how to install it.
+--
+-- Refuses, or tells about, a submission with a level keyword that its user may not use, or beyond its user's quota.
+-- What it knows stands in one small file that Giveway replaces whenever something changes. A file that is missing,
+-- broken, cut short or old, and any error in here, lets everything through and is told in slurmctld's log.
+
+local RULES = os.getenv("GIVEWAY_SUBMIT_RULES") or "/var/lib/giveway/submit-rules"
+local HEADER = "giveway-submit-rules 1"
+local LARGEST = 8 * 1024 * 1024
+local LONGEST_SHOWN = 100
+local MOST_SHOWN = 8
+
+-- --- Shell-style patterns, as Python's fnmatch reads them ------------------------------------------------------------
+-- Matched by hand: a Lua pattern made from somebody's text would be a program of theirs, and could take for ever.
+
+-- The characters of a text as numbers; a byte that is not UTF-8 stands for itself.
+local function codes(text)
+  local result, at = {}, 1
+  while at <= #text do
+    local first = text:byte(at)
+    local more = first >= 0xF0 and 3 or first >= 0xE0 and 2 or first >= 0xC2 and 1 or 0
+    local code = more == 3 and first % 8 or more == 2 and first % 16 or more == 1 and first % 32 or first
+    for offset = 1, more do
+      local byte = text:byte(at + offset)
+      if not byte or byte < 0x80 or byte > 0xBF then
+        more, code = 0, first
+        break
+      end
+      code = code * 64 + byte % 64
+    end
+    result[#result + 1] = (more == 0 and first >= 0x80) and 0xDC00 + first or code
+    at = at + 1 + more
+  end
+  return result
+end
+
+local STAR, QUESTION, OPEN, CLOSE, NOT, DASH = 42, 63, 91, 93, 33, 45
+
+-- The set that begins behind `at` (a "["), and where it ends; nil when it does not end: then "[" is only a "[".
+local function set_at(pattern, at)
+  local first = at + 1
+  local negated = pattern[first] == NOT
+  if negated then first = first + 1 end
+  local last = first
+  if pattern[last] == CLOSE then last = last + 1 end
+  while pattern[last] and pattern[last] ~= CLOSE do last = last + 1 end
+  if not pattern[last] then return nil end
+  local ranges, i = {}, first
+  while i < last do
+    if pattern[i + 1] == DASH and i + 2 < last then
+      ranges[#ranges + 1] = { pattern[i], pattern[i + 2] }
+      i = i + 3
+    else
+      ranges[#ranges + 1] = { pattern[i], pattern[i] }
+      i = i + 1
+    end
+  end
+  return { negated = negated, ranges = ranges }, last
+end
+
+-- A pattern as a list of: "*", "?", the number of a character, or a set.
+local function compile(text)
+  local pattern, result, at = codes(text), {}, 1
+  while pattern[at] do
+    local code = pattern[at]
+    local set, last
+    if code == OPEN then set, last = set_at(pattern, at) end
+    if set then
+      result[#result + 1], at = set, last
+    elseif code == STAR then
+      if result[#result] ~= "*" then result[#result + 1] = "*" end
+    else
+      result[#result + 1] = code == QUESTION and "?" or code
+    end
+    at = at + 1
+  end
+  return result
+end
+
+local function fits(part, code)
+  if part == "?" or part == code then return true end
+  if type(part) ~= "table" then return false end
+  for _, range in ipairs(part.ranges) do
+    if range[1] <= code and code <= range[2] then return not part.negated end
+  end
+  return part.negated
+end
+
+-- Whether the whole of `name` (codes) is of the compiled pattern. Only the last star is tried again: no explosion.
+local function matches(pattern, name)
+  local i, j, star, tried = 1, 1, nil, nil
+  while j <= #name do
+    if pattern[i] == "*" then
+      star, tried, i = i, j, i + 1
+    elseif pattern[i] ~= nil and fits(pattern[i], name[j]) then
+      i, j = i + 1, j + 1
+    elseif star then
+      tried = tried + 1
+      i, j = star + 1, tried
+    else
+      return false
+    end
+  end
+  while pattern[i] == "*" do i = i + 1 end
+  return pattern[i] == nil
+end
+
+-- --- The file ------------------------------------------------------------------------------------------------------
+
+local function decoded(word)
+  local text = word:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+  return text
+end
+
+local function whole(word)
+  local number = word and word:match("^%d+$") and tonumber(word)
+  return number or error("no number: " .. tostring(word), 0)
+end
+
+local function one_of(word, ...)
+  for _, allowed in ipairs({ ... }) do
+    if word == allowed then return word end
+  end
+  error("unknown word: " .. tostring(word), 0)
+end
+
+local function text_of(word)
+  return word and decoded(word) or error("a word is missing", 0)
+end
+
+local LINES = {}
+
+function LINES.written(rules, words) rules.written = whole(words[2]) end
+
+function LINES.valid(rules, words) rules.valid = whole(words[2]) end
+
+-- For people who read the file.
+function LINES.cluster() end
+
+function LINES.partition(rules, words)
+  rules.now = {
+    name = text_of(words[2]), enforcement = one_of(words[3], "shadow", "approve", "enforce"),
+    denied = "demote", over_quota = "lowest", levels = {}, keywords = {}, overrides = {}, quotas = {}, running = {},
+  }
+  rules.partitions[rules.now.name] = rules.now
+end
+
+function LINES.level(rules, words) rules.now.levels[whole(words[2])] = text_of(words[3]) end
+
+function LINES.keyword(rules, words)
+  local keyword = { word = text_of(words[2]), level = whole(words[3]), users = {}, shown = {} }
+  for i = 4, #words do
+    keyword.shown[i - 3] = decoded(words[i])
+    keyword.users[i - 3] = compile(keyword.shown[i - 3])
+  end
+  table.insert(rules.now.keywords, keyword)
+end
+
+function LINES.denied(rules, words) rules.now.denied = one_of(words[2], "demote", "refuse") end
+
+function LINES.override(rules, words)
+  table.insert(rules.now.overrides, { pattern = compile(text_of(words[2])), level = whole(words[3]) })
+end
+
+function LINES.over_quota(rules, words) rules.now.over_quota = one_of(words[2], "lowest", "hold", "reject") end
+
+function LINES.quota(rules, words) rules.now.quotas[whole(words[2])] = whole(words[3]) end
+
+function LINES.running(rules, words)
+  local user, level = text_of(words[2]), whole(words[3])
+  rules.now.running[level] = rules.now.running[level] or {}
+  rules.now.running[level][user] = whole(words[4])
+end
+
+-- The rules in a text; an error in words when it is not whole.
+local function parse(text)
+  local lines = {}
+  for line in text:gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
+  if lines[1] ~= HEADER then error("it does not begin with \"" .. HEADER .. "\"", 0) end
+  if text:sub(-1) ~= "\n" or lines[#lines] ~= "end " .. (#lines - 1) then error("it is cut short", 0) end
+  local rules = { partitions = {} }
+  for number = 2, #lines - 1 do
+    local words = {}
+    for word in lines[number]:gmatch("%S+") do words[#words + 1] = word end
+    local read = LINES[words[1] or ""]
+    local fine, why = pcall(read or function() error("unknown line", 0) end, rules, words)
+    if not fine then error("line " .. number .. ": " .. tostring(why), 0) end
+  end
+  if not rules.written or not rules.valid then error("it does not say when it was written", 0) end
+  return rules
+end
+
+local function read_file()
+  local file, why = io.open(RULES, "rb")
+  if not file then error("cannot be read: " .. tostring(why), 0) end
+  local text, unreadable = file:read(LARGEST + 1)
+  file:close()
+  if unreadable then error("cannot be read: " .. tostring(unreadable), 0) end
+  if not text then error("is empty", 0) end
+  if #text > LARGEST then error("has more than " .. LARGEST .. " bytes", 0) end
+  return text
+end
+
+-- --- What slurmctld's log is told: each thing once ------------------------------------------------------------------
+
+local told = {}
+
+local function report(about, words)
+  if told[about] == words then return end
+  local before = told[about]
+  told[about] = words
+  if words ~= "" then
+    slurm.log_error("%s", "giveway: " .. words .. "; submissions are let through unchecked")
+  elseif before then
+    slurm.log_info("%s", "giveway: " .. RULES .. " is read again")
+  end
+end
+
+local known_text, known_rules, known_fault
+
+-- The rules in force; nil when there are none that count. The file is read each time, and understood when it changed.
+local function current_rules()
+  local fine, text = pcall(read_file)
+  if not fine then
+    report("file", RULES .. " " .. tostring(text))
+    return nil
+  end
+  if text ~= known_text then
+    local understood, result = pcall(parse, text)
+    known_text, known_rules = text, understood and result or nil
+    known_fault = not understood and RULES .. " is broken: " .. tostring(result) or nil
+  end
+  if known_fault then
+    report("file", known_fault)
+    return nil
+  end
+  if os.time() - known_rules.written > known_rules.valid then
+    report("file", RULES .. " was written more than " .. known_rules.valid .. " s ago")
+    return nil
+  end
+  report("file", "")
+  return known_rules
+end
+
+-- --- The decision ----------------------------------------------------------------------------------------------------
+
+-- Somebody's text on one line, not too long.
+local function shown(text)
+  text = tostring(text):gsub("%c", "?")
+  return #text > LONGEST_SHOWN and text:sub(1, LONGEST_SHOWN) .. "..." or text
+end
+
+local function listed(names)
+  local result = {}
+  for i = 1, math.min(#names, MOST_SHOWN) do result[i] = shown(names[i]) end
+  if #names > MOST_SHOWN then result[#result + 1] = (#names - MOST_SHOWN) .. " more" end
+  return table.concat(result, ", ")
+end
+
+-- Whether a job's name is the keyword, or the keyword and then anything but a letter or digit. What is not ASCII
+-- counts as a letter.
+local function begins(name, keyword)
+  if name:sub(1, #keyword) ~= keyword then return false end
+  local after = name:byte(#keyword + 1)
+  if not after then return true end
+  local digit, upper = after >= 48 and after <= 57, after >= 65 and after <= 90
+  return not (digit or upper or after >= 97 and after <= 122 or after >= 128)
+end
+
+local function may_use(keyword, user)
+  if #keyword.users == 0 then return true end
+  for _, pattern in ipairs(keyword.users) do
+    if matches(pattern, user) then return true end
+  end
+  return false
+end
+
+-- The task level that a name has by an override or a keyword, as far as that can be said here, and the first keyword
+-- that is not its user's.
+local function level_of(partition, user, name)
+  local name_codes, user_codes, denied = codes(name), codes(user), nil
+  for _, override in ipairs(partition.overrides) do
+    if matches(override.pattern, name_codes) then return override.level, nil end
+  end
+  for _, keyword in ipairs(partition.keywords) do
+    if begins(name, keyword.word) then
+      if may_use(keyword, user_codes) then return keyword.level, denied end
+      denied = denied or keyword
+    end
+  end
+  return nil, denied
+end
+
+local OVER = {
+  lowest = "this job counts as unconfigured while that is so: it takes free room only and is the first to make room",
+  hold = "this job is held while that is so",
+  reject = "jobs beyond it are refused",
+}
+
+-- What is to be said about a job in one partition: a list of { words, refused = an error code or nil }.
+local function judge(partition, user, name, level_before)
+  local level, denied = level_of(partition, user, name)
+  local result = {}
+  if denied then
+    local refuse = partition.denied == "refuse"
+    local words = string.format(
+      "the keyword %s of partition %s is not %s's to use (it is for: %s); %s", shown(denied.word),
+      shown(partition.name), shown(user), listed(denied.shown),
+      refuse and "give the job another name" or "it counts for nothing")
+    result[1] = { words = words, refused = refuse and (slurm.ESLURM_ACCESS_DENIED or slurm.ERROR) or nil }
+  end
+  local most = level and level ~= level_before and partition.quotas[level]
+  local running = most and (partition.running[level] or {})[user] or 0
+  if most and running >= most then
+    local words = string.format(
+      "%s has %d jobs of level %s running in partition %s, and the quota is %d; %s", shown(user), running,
+      shown(partition.levels[level] or level), shown(partition.name), most, OVER[partition.over_quota])
+    local refuse = partition.over_quota == "reject"
+    table.insert(result, { words = words, refused = refuse and (slurm.ESLURM_ACCOUNTING_POLICY or slurm.ERROR) or nil })
+  end
+  return result
+end
+
+-- The names in "x,q"; without any, the default partition's.
+local function partitions_named(text, part_list)
+  local result = {}
+  for name in (text or ""):gmatch("[^,%s]+") do result[#result + 1] = name end
+  if #result == 0 then
+    for name, partition in pairs(part_list or {}) do
+      if partition.flag_default == 1 then result[1] = name end
+    end
+  end
+  return result
+end
+
+-- The answer to slurmctld. `before(partition)`: the level that the job has there already, which its quota counts.
+local function answer(job, tell, before)
+  local rules = current_rules()
+  if not rules or not job.user then return slurm.SUCCESS end
+  local refused
+  for _, name in ipairs(job.partitions) do
+    local partition = rules.partitions[name]
+    for _, each in ipairs(partition and judge(partition, job.user, job.name, before(partition)) or {}) do
+      if partition.enforcement ~= "enforce" then
+        if each.refused then slurm.log_info("%s", "giveway: would refuse, were it enforced: " .. each.words) end
+      else
+        tell("giveway: " .. each.words)
+        if each.refused then slurm.log_info("%s", "giveway: refused: " .. each.words) end
+        refused = refused or each.refused
+      end
+    end
+  end
+  return refused or slurm.SUCCESS
+end
+
+-- An error in here is ours, never the user's.
+local function guarded(work)
+  local fine, result = pcall(work)
+  if fine then return result end
+  pcall(report, "error", "error in job_submit.lua: " .. tostring(result))
+  return slurm.SUCCESS
+end
+
+-- `_submit_uid` may be root's: what counts is whose job it is.
+function slurm_job_submit(job_desc, part_list, _submit_uid)
+  return guarded(function()
+    local job = {
+      user = job_desc.user_name, name = job_desc.name or "",
+      partitions = partitions_named(job_desc.partition, part_list),
+    }
+    local function tell(words) slurm.log_user("%s", words) end
+    return answer(job, tell, function() return nil end)
+  end)
+end
+
+-- Another name or partition is a submission anew; anything else is nobody's business here. Slurm gives no way to tell
+-- the user more than the error, so the words go to the log only.
+function slurm_job_modify(job_desc, job_rec, part_list, _modify_uid)
+  return guarded(function()
+    local name, where = job_desc.name or job_rec.name or "", job_desc.partition or job_rec.partition
+    if name == (job_rec.name or "") and where == job_rec.partition then return slurm.SUCCESS end
+    local user = job_desc.user_name or job_rec.user_name
+    local was_in = {}
+    for _, each in ipairs(partitions_named(job_rec.partition, {})) do was_in[each] = true end
+    local function before(partition)
+      return was_in[partition.name] and level_of(partition, user, job_rec.name or "") or nil
+    end
+    local job = { user = user, name = name, partitions = partitions_named(where, part_list) }
+    return answer(job, function() end, before)
+  end)
+end
+
+return slurm.SUCCESS

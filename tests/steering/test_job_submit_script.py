@@ -1,0 +1,397 @@
+"""slurmctld's script: what it refuses, what it tells, and that whatever is wrong lets everything through."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console.steering.submit_rules import partition_lines, rules_text
+from scheduler.model.policy import Enforcement, LevelRule, PartitionPolicy
+from scheduler.priority.derive import derive
+from tests.builders import observed
+from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, Said, SubmitScript
+
+NOW = 1_700_000_000
+RULES = """\
+giveway-submit-rules 1
+written 1700000000
+valid 600
+cluster dev
+partition x enforce
+level 0 P0
+level 1 P1
+level 2 The%20rest
+keyword p0-night 1 ann
+keyword p0 0 bob carol-* [!a-m]?
+keyword p1 1
+denied refuse
+override release_* 0
+over_quota reject
+quota 0 1
+quota 1 3
+running bob 0 1
+running bob 1 2
+partition wide enforce
+level 0 P0
+keyword p0 0 bob
+denied demote
+over_quota lowest
+quota 0 2
+running bob 0 2
+partition y shadow
+level 0 P0
+keyword p0 0 bob
+denied refuse
+over_quota reject
+quota 0 0
+"""
+
+
+def whole(text: str = RULES) -> str:
+    """With its end marker."""
+    return text + f"end {text.count(chr(10))}\n"
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules"
+    path.write_text(whole())
+    return path
+
+
+@pytest.fixture
+def script(rules: Path, tmp_path: Path) -> Iterator[SubmitScript]:
+    with SubmitScript(rules, tmp_path) as running:
+        running.time(NOW)
+        yield running
+
+
+def quiet(said: Said) -> bool:
+    """Let through without a word to anybody."""
+    return said == Said(SUCCESS, [], [], [])
+
+
+# --- Keywords ---------------------------------------------------------------------------------------------
+
+
+def test_a_keyword_that_is_not_its_users_is_refused_with_who_may_use_it(script: SubmitScript) -> None:
+    said = script.submit("ann", "p0_eval")
+    assert said.answer == DENIED
+    words = (
+        "the keyword p0 of partition x is not ann's to use (it is for: bob, carol-*, [!a-m]?); "
+        "give the job another name"
+    )
+    assert said.user == [f"giveway: {words}"]
+    assert said.info == [f"giveway: refused: {words}"]
+
+
+@pytest.mark.parametrize(
+    ("user", "name"),
+    [
+        ("carol-7", "p0_eval"),
+        ("zz", "p0"),
+        ("ann", "p0eval"),
+        ("ann", "xp0_eval"),
+        ("ann", "p"),
+        ("ann", ""),
+        ("ann", None),
+        ("ann", "p1_eval"),
+        ("ann", "p0é"),
+        ("ann", "P0_eval"),
+    ],
+)
+def test_everything_else_goes_through_in_silence(script: SubmitScript, user: str, name: str | None) -> None:
+    assert quiet(script.submit(user, name))
+
+
+def test_an_override_of_the_partition_has_the_last_word(script: SubmitScript, rules: Path) -> None:
+    rules.write_text(whole(RULES.replace("override release_* 0", "override p0_release* 1")))
+    assert quiet(script.submit("ann", "p0_release7"))
+    assert script.submit("ann", "p0_other").answer == DENIED
+
+
+def test_where_it_is_only_demoted_the_user_is_told(script: SubmitScript) -> None:
+    said = script.submit("ann", "p0_eval", "wide")
+    assert said.answer == SUCCESS
+    assert said.user == [
+        "giveway: the keyword p0 of partition wide is not ann's to use (it is for: bob); it counts for nothing"
+    ]
+    assert said.info == said.error == []
+
+
+def test_without_a_partition_the_default_one_counts(script: SubmitScript) -> None:
+    assert "partition wide" in script.submit("ann", "p0_eval", None).user[0]
+
+
+def test_of_several_partitions_one_that_refuses_is_enough(script: SubmitScript) -> None:
+    assert script.submit("ann", "p0_eval", "wide,x").answer == DENIED
+    assert script.submit("ann", "p0_eval", "unknown,x").answer == DENIED
+    assert quiet(script.submit("ann", "p0_eval", "unknown"))
+
+
+def test_a_partition_in_shadow_refuses_nobody_and_says_what_it_would_do(script: SubmitScript) -> None:
+    said = script.submit("ann", "p0_eval", "y")
+    assert (said.answer, said.user) == (SUCCESS, [])
+    assert said.info[0].startswith("giveway: would refuse, were it enforced: the keyword p0 of partition y")
+    assert script.submit("bob", "p0_eval", "y").answer == SUCCESS
+
+
+def test_a_shorter_keyword_that_fits_too_is_tried_next(script: SubmitScript, rules: Path) -> None:
+    assert script.submit("bob", "p0-night_x").answer == DENIED, (
+        "where keywords are refused the first is enough"
+    )
+    rules.write_text(whole(RULES.replace("denied refuse", "denied demote").replace("reject", "lowest")))
+    said = script.submit("bob", "p0-night_x")
+    assert said.answer == SUCCESS
+    assert "the keyword p0-night of partition x is not bob's" in said.user[0]
+    assert "bob has 1 jobs of level P0 running" in said.user[1]
+
+
+def test_many_users_are_named_briefly(script: SubmitScript, rules: Path) -> None:
+    users = " ".join(f"user{n}" for n in range(500))
+    rules.write_text(whole(RULES.replace("bob carol-* [!a-m]?", users)))
+    assert "user7, 492 more" in script.submit("ann", "p0_x").user[0]
+
+
+# --- Quotas -----------------------------------------------------------------------------------------------
+
+
+def test_a_job_beyond_the_quota_is_refused_with_the_numbers(script: SubmitScript) -> None:
+    said = script.submit("bob", "p0_eval")
+    assert said.answer == OVER_QUOTA
+    assert said.user == [
+        "giveway: bob has 1 jobs of level P0 running in partition x, and the quota is 1; jobs beyond it are refused"
+    ]
+
+
+def test_within_the_quota_nothing_is_said(script: SubmitScript) -> None:
+    assert quiet(script.submit("bob", "p1_eval"))
+    assert quiet(script.submit("zz", "p0_eval"))
+
+
+def test_a_level_by_override_has_its_quota_too(script: SubmitScript) -> None:
+    assert script.submit("bob", "release_7").answer == OVER_QUOTA
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"), [("lowest", "takes free room only"), ("hold", "is held while that is so")]
+)
+def test_lowest_and_hold_are_told_and_let_through(
+    script: SubmitScript, rules: Path, mode: str, words: str
+) -> None:
+    rules.write_text(whole(RULES.replace("over_quota reject", f"over_quota {mode}")))
+    said = script.submit("bob", "p0_eval")
+    assert said.answer == SUCCESS
+    assert words in said.user[0]
+
+
+def test_an_array_counts_as_one_submission(script: SubmitScript) -> None:
+    assert quiet(script.submit("bob", "p1_eval", array_inx="0-99"))
+    assert script.submit("bob", "p0_eval", array_inx="0-99").answer == OVER_QUOTA
+
+
+# --- A job that is changed later --------------------------------------------------------------------------
+
+
+def test_a_job_is_not_renamed_to_what_could_not_be_submitted(script: SubmitScript) -> None:
+    said = script.modify("ann", {"name": "harmless"}, name="p0_harmless")
+    assert (said.answer, said.user) == (DENIED, []), "slurmctld has no way to tell more than the error"
+    assert "the keyword p0 of partition x is not ann's to use" in said.info[0]
+    assert script.modify("bob", {"name": "harmless"}, name="p0_harmless").answer == OVER_QUOTA
+
+
+def test_nor_moved_to_where_it_could_not_be_submitted(script: SubmitScript) -> None:
+    assert script.modify("ann", {"name": "p0_a", "partition": "unknown"}, partition="x").answer == DENIED
+
+
+def test_any_other_change_is_nobodys_business(script: SubmitScript) -> None:
+    assert quiet(script.modify("ann", {"name": "p0_eval"}, comment="x"))
+    assert quiet(script.modify("ann", {"name": "p0_eval"}, priority="7", name="p0_eval"))
+    assert quiet(script.modify("ann", {"name": "p0_eval"}, name="other"))
+
+
+def test_a_job_that_has_its_slot_may_be_renamed_within_its_level(script: SubmitScript) -> None:
+    assert quiet(script.modify("bob", {"name": "p0_a"}, name="p0_b"))
+    assert script.modify("bob", {"name": "p0_a", "partition": "y"}, partition="x").answer == OVER_QUOTA
+
+
+# --- What is wrong lets everything through ------------------------------------------------------------------
+
+
+BROKEN = {
+    "empty": "",
+    "another version": whole(RULES.replace("rules 1", "rules 2", 1)),
+    "cut in a line": whole()[:200],
+    "cut at a line": whole().rsplit("\n", 6)[0] + "\n",
+    "without the end": RULES,
+    "a line more": RULES + f"denied demote\nend {RULES.count(chr(10))}\n",
+    "the last line unfinished": whole().rstrip("\n"),
+    "an unknown line": whole(RULES + "surprise 1\n"),
+    "an unknown word": whole(RULES.replace("denied refuse", "denied loudly")),
+    "no number": whole(RULES.replace("quota 0 1", "quota 0 one")),
+    "a word too few": whole(RULES.replace("running bob 0 1", "running bob 0")),
+    "a rule before any partition": whole(RULES.replace("cluster dev", "denied refuse")),
+    "never written": whole(RULES.replace("written 1700000000\n", "")),
+    "bytes": "\x00\xff\n" * 50,
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=list(BROKEN))
+def test_a_broken_file_lets_everything_through_and_is_reported_once(
+    script: SubmitScript, rules: Path, text: str
+) -> None:
+    assert script.submit("ann", "p0_eval").answer == DENIED
+    rules.write_text(text, encoding="latin-1")
+    said = script.submit("ann", "p0_eval")
+    assert (said.answer, said.user) == (SUCCESS, [])
+    assert len(said.error) == 1
+    assert said.error[0].startswith(f"giveway: {rules} is ")
+    assert said.error[0].endswith("; submissions are let through unchecked")
+    assert quiet(script.submit("bob", "p0_eval"))
+    rules.write_text(whole())
+    again = script.submit("ann", "p0_eval")
+    assert again.answer == DENIED
+    assert again.info[0] == f"giveway: {rules} is read again"
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def make_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_it_huge(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(9 * 1024 * 1024)
+
+
+@pytest.mark.parametrize("spoil", [remove, make_a_folder, make_it_huge])
+def test_a_file_that_is_none_lets_everything_through(
+    script: SubmitScript, rules: Path, spoil: Callable[[Path], None]
+) -> None:
+    spoil(rules)
+    said = script.submit("ann", "p0_eval")
+    assert (said.answer, len(said.error)) == (SUCCESS, 1)
+    assert quiet(script.submit("ann", "p0_eval"))
+
+
+def test_an_old_file_counts_no_more(script: SubmitScript) -> None:
+    script.time(NOW + 600)
+    assert script.submit("ann", "p0_eval").answer == DENIED
+    script.time(NOW + 601)
+    said = script.submit("ann", "p0_eval")
+    assert said.answer == SUCCESS
+    assert "was written more than 600 s ago" in said.error[0]
+    script.time(NOW + 9000)
+    assert quiet(script.submit("ann", "p0_eval")), "told once, not at every submission"
+
+
+def test_a_clock_that_is_behind_does_no_harm(script: SubmitScript) -> None:
+    script.time(NOW - 3600)
+    assert script.submit("ann", "p0_eval").answer == DENIED
+
+
+def test_an_error_of_our_own_lets_the_job_through_and_is_reported_once(script: SubmitScript) -> None:
+    script.sabotage()
+    said = script.submit("ann", "p0_eval")
+    assert said.answer == SUCCESS
+    assert "error in job_submit.lua" in said.error[0] and "no user" in said.error[0]
+    assert quiet(script.submit("ann", "p0_eval"))
+
+
+def test_a_user_whose_name_slurmctld_does_not_know_is_let_through(script: SubmitScript) -> None:
+    assert quiet(script._ask("submit name=p0_eval partition=x"))
+
+
+def test_a_thousand_lines_are_read_and_replaced_meanwhile(script: SubmitScript, rules: Path) -> None:
+    many = "".join(f"running user{n} 1 2\n" for n in range(1000))
+    long = RULES.replace("running bob 1 2\n", f"running bob 1 2\n{many}")
+    for round_ in range(20):
+        fresh = rules.with_suffix(".new")
+        fresh.write_text(whole(long.replace("keyword p1 1", "keyword p1 1 dee") if round_ % 2 else long))
+        fresh.replace(rules)
+        assert script.submit("user7", "p1_x").answer == (DENIED if round_ % 2 else SUCCESS)
+        assert quiet(script.submit("dee", "p1_x"))
+
+
+# --- Hostile names, and the same answers as the console's -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["p0_%s%n%d", "p0 \n2026 error: root was here", "p0_" + "a" * 100_000, "p0_]["]
+)
+def test_hostile_names_are_only_names(script: SubmitScript, rules: Path, name: str) -> None:
+    user = f"x{name}"
+    rules.write_text(whole(RULES.replace("bob carol-* [!a-m]?", quote(name, safe=""))))
+    said = script.submit(user, name)
+    assert said.answer == DENIED
+    assert "\n" not in said.user[0] + said.info[0]
+    assert len(said.user[0]) < 600
+
+
+def test_a_pattern_cannot_take_for_ever(script: SubmitScript, rules: Path) -> None:
+    rules.write_text(whole(RULES.replace("override release_* 0", f"override {'*a' * 60}b 0")))
+    assert quiet(script.submit("bob", "a" * 20_000))
+
+
+GLOB = st.text("ab*?[]!-^\\é\n", max_size=8)
+TEXT = st.text("ab-]^![\\é\n", max_size=6)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(pattern=GLOB.filter(str.strip), user=TEXT.filter(bool))
+def test_a_pattern_means_the_same_to_slurmctld_and_to_the_worker(
+    script: SubmitScript, rules: Path, pattern: str, user: str
+) -> None:
+    level = LevelRule("P0", keyword="p0", keyword_users=(pattern,))
+    allowed = derive(observed(user=user, name="p0_x"), PartitionPolicy("x", levels=(level,)), [])
+    text = RULES.replace("bob carol-* [!a-m]?", quote(pattern, safe="")).replace("running bob 0 1\n", "")
+    rules.write_text(whole(text))
+    assert (script.submit(user, "p0_x").answer == SUCCESS) is (allowed.task_level == 0)
+
+
+WORDS = st.text("ab0_-.", min_size=1, max_size=3)
+NAMES = st.text("ab0_-. *[%", max_size=5)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> PartitionPolicy:
+    """Up to three levels with keywords, some for some users only, and overrides; no job may run at any level."""
+    keywords = draw(st.lists(WORDS, max_size=3, unique=True))
+    users = st.lists(st.sampled_from(["ann", "b*", "[!a]*", "cy"]), max_size=2, unique=True).map(tuple)
+    levels = tuple(
+        LevelRule(f"level {rank} %", keyword=word, keyword_users=draw(users))
+        for rank, word in enumerate(keywords)
+    )
+    titles = [rule.name for rule in levels]
+    patterns = st.text("ab*?[]!", min_size=1, max_size=4)
+    overrides = draw(st.dictionaries(patterns, st.sampled_from(titles), max_size=3)) if titles else {}
+    return PartitionPolicy(
+        "x",
+        enforcement=Enforcement.ENFORCE,
+        levels=levels,
+        task_overrides=overrides,
+        quotas=dict.fromkeys(titles, 0),
+    )
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(policy=policies(), user=st.sampled_from(["ann", "bob", "cy"]), name=NAMES)
+def test_a_name_has_the_same_level_for_slurmctld_and_for_the_worker(
+    script: SubmitScript, rules: Path, policy: PartitionPolicy, user: str, name: str
+) -> None:
+    rules.write_text(rules_text(list(partition_lines(policy, [])), NOW))
+    said = script.submit(user, name)
+    standing = derive(observed(user=user, name=name), policy, [])
+    assert (said.answer, said.error) == (SUCCESS, [])
+    wanted = [] if standing.task_level is None else [f"of level level {standing.task_level} % running"]
+    over = [words for words in said.user if "running in partition" in words]
+    assert len(over) == len(wanted)
+    assert all(words in over[0] for words in wanted)
+    assert any("counts for nothing" in words for words in said.user) is ("is not" in standing.task_origin)
