@@ -1,0 +1,406 @@
+"""`manage.py doctor`: each check with something broken, and what is said of it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from pytest_django import Settings
+
+from console.audit.models import AuditHead
+from console.audit.services import SYSTEM, Subject, record
+from console.cluster.models import Cluster, ClusterPartition
+from console.core import clock
+from console.health.doctor import database, installation, run, slurm, slurm_settings, work
+from console.health.doctor.findings import Finding, Level
+from console.steering.models import Pause
+from scheduler.adapters.slurm.config import words_of
+from scheduler.model.checkup import Checkup
+from tests.factories import NOW, make_partition, make_revision
+from tests.plugins.servers import PostgresServer, RedisServer
+
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT / "tests" / "adapters" / "slurm" / "recordings" / "22.05.8" / "busy" / "config.txt"
+
+
+def bad(findings: Iterable[Finding]) -> list[tuple[Level, str]]:
+    """What is not OK: level, and what is said with the cure."""
+    return [(f.level, f"{f.what} {f.fix}") for f in findings if f.level is not Level.OK]
+
+
+def only(findings: Iterable[Finding]) -> tuple[Level, str]:
+    (one,) = bad(findings)
+    return one
+
+
+# --- slurm.conf ---
+
+
+@pytest.fixture(scope="module")
+def words() -> Mapping[str, str]:
+    """The configuration of a real slurmctld, as it printed it."""
+    return words_of(RECORDED.read_text())
+
+
+def test_a_good_configuration_has_nothing_wrong(words: Mapping[str, str]) -> None:
+    found = [finding for check in slurm_settings.PLAIN for finding in check(words)]
+    found += [*slurm_settings.kill_wait(words, 120), *slurm_settings.room_for_jobs(words, 100)]
+    found += slurm_settings.submit_plugin(words, "")
+    assert bad(found) == []
+    assert len(found) >= 7
+
+
+REQUEUE = {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"}
+SUSPEND = {"PreemptType": "preempt/partition_prio", "PreemptMode": "GANG,SUSPEND"}
+DATABASE = {"AccountingStorageType": "accounting_storage/slurmdbd", "GresTypes": "gpu"}
+BROKEN = [
+    ("requeue", {"JobRequeue": "0"}, Level.FAIL, "JobRequeue=1"),
+    ("native_preemption", REQUEUE, Level.FAIL, "PreemptType=preempt/none"),
+    ("native_preemption", SUSPEND, Level.FAIL, "PreemptType=preempt/none"),
+    ("native_preemption", {**REQUEUE, "PreemptMode": "OFF"}, Level.WARN, "switches it on"),
+    ("selection", {"SelectType": "select/linear"}, Level.WARN, "whole nodes"),
+    ("selection", {"SelectType": "select/cray_aries"}, Level.WARN, "not known"),
+    ("priorities", {"PriorityType": "priority/basic"}, Level.WARN, "end of Slurm's line"),
+    ("memory_of_jobs", {"MinJobAge": "5 sec"}, Level.FAIL, "MinJobAge=300"),
+    ("memory_of_jobs", {"MinJobAge": "30 sec"}, Level.WARN, "MinJobAge=300"),
+    ("scheduling", {"SchedulerType": "sched/builtin"}, Level.WARN, "sched/backfill"),
+    ("scheduling", {"SchedulerParameters": "bf_interval=1,Defer"}, Level.WARN, "SchedulerParameters=defer"),
+    ("scheduling", {"SchedulerParameters": "max_rpc_cnt=150"}, Level.WARN, "max_rpc_cnt"),
+    ("scheduling", {"CompleteWait": "32 sec"}, Level.WARN, "CompleteWait=0"),
+    ("gpus", {**DATABASE, "AccountingStorageTRES": "cpu,mem"}, Level.WARN, "Add gres/gpu"),
+]
+
+
+@pytest.mark.parametrize(("check", "changes", "level", "told"), BROKEN)
+def test_a_setting_that_bites(
+    words: Mapping[str, str], check: str, changes: dict[str, str], level: Level, told: str
+) -> None:
+    found, text = only(getattr(slurm_settings, check)({**words, **changes}))
+    assert (found, told in text) == (level, True), text
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"MinJobAge": "0 sec"},
+        {"SchedulerParameters": "max_rpc_cnt=0"},
+        {"PreemptType": "preempt/none", "PreemptMode": "REQUEUE"},
+        {"SelectType": "select/cons_res"},
+        {"AccountingStorageTRES": "cpu,mem,gres/gpu", "AccountingStorageType": "accounting_storage/slurmdbd"},
+    ],
+)
+def test_a_setting_that_does_not(words: Mapping[str, str], changes: dict[str, str]) -> None:
+    assert bad(f for check in slurm_settings.PLAIN for f in check({**words, **changes})) == []
+
+
+def test_how_long_is_too_long_depends_on_the_deadline(words: Mapping[str, str]) -> None:
+    slow = {**words, "KillWait": "90 sec"}
+    assert only(slurm_settings.kill_wait(slow, 120))[0] is Level.WARN
+    assert only(slurm_settings.kill_wait(slow, 90))[0] is Level.FAIL
+    assert bad(slurm_settings.kill_wait({**words, "KillWait": "30 sec"}, 120)) == []
+
+
+def test_a_nearly_full_slurmctld(words: Mapping[str, str]) -> None:
+    small = {**words, "MaxJobCount": "1000"}
+    assert bad(slurm_settings.room_for_jobs(small, 800)) == []
+    assert "MaxJobCount=1000" in only(slurm_settings.room_for_jobs(small, 801))[1]
+
+
+def test_the_plugin_and_its_file_belong_together(words: Mapping[str, str]) -> None:
+    assert "JobSubmitPlugins=lua" in only(slurm_settings.submit_plugin(words, "/etc/rules"))[1]
+    assert (
+        bad(
+            slurm_settings.submit_plugin({**words, "JobSubmitPlugins": "require_timelimit,lua"}, "/etc/rules")
+        )
+        == []
+    )
+
+
+# --- Slurm itself ---
+
+GOOD = Checkup(
+    account="slurm(64030)",
+    programs={"squeue": "/usr/bin/squeue", "scontrol": "/usr/bin/scontrol", "scancel": "/usr/bin/scancel"},
+    client="22.05.8",
+    words={"SLURM_VERSION": "22.05.8", "SlurmUser": "slurm(64030)", "ClusterName": "dev"},
+    operator=True,
+)
+
+
+def slurm_findings(found: Checkup) -> list[tuple[Level, str]]:
+    checks = (slurm.check_commands, slurm.check_answers, slurm.check_rights, slurm.check_clock)
+    return bad(finding for check in checks for finding in check(found))
+
+
+def test_a_good_slurm_has_nothing_wrong() -> None:
+    assert slurm_findings(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "level", "told"),
+    [
+        ("20.11.4", "20.11.4", Level.FAIL, "22.05 or later"),
+        ("23.11.0", "22.05.8", Level.FAIL, "newer (23.11.0)"),
+        ("22.05.8", "23.02.1", Level.WARN, "older (22.05.8)"),
+    ],
+)
+def test_versions(client: str, server: str, level: Level, told: str) -> None:
+    ((found, text),) = slurm_findings(
+        replace(GOOD, client=client, words={**GOOD.words, "SLURM_VERSION": server})
+    )
+    assert (found, told in text) == (level, True), text
+
+
+def test_rights() -> None:
+    ((level, text),) = slurm_findings(replace(GOOD, operator=False, refusal="Invalid user id"))
+    assert level is Level.FAIL and "adminlevel=operator" in text and "slurm(64030)" in text
+    ((level, text),) = slurm_findings(replace(GOOD, operator=None, refusal="Something new"))
+    assert level is Level.WARN and "Something new" in text
+    private = {**GOOD.words, "PrivateData": "accounts,jobs"}
+    assert slurm_findings(replace(GOOD, words=private)) == []
+    blind = slurm_findings(replace(GOOD, words=private, operator=False, refusal="Invalid user id"))
+    assert len(blind) == 2 and "full nodes look empty" in blind[1][1]
+
+
+def test_clocks() -> None:
+    assert "3600 s ahead of" in slurm_findings(replace(GOOD, skew_s=3600))[0][1]
+    assert "60 s behind" in slurm_findings(replace(GOOD, skew_s=-60))[0][1]
+    assert slurm_findings(replace(GOOD, skew_s=3)) == []
+
+
+# --- the console's own ---
+
+
+def test_the_worker(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bad(work.check_worker()) == []
+    Cluster.objects.update(fault="Unable to contact slurm controller")
+    level, text = only(work.check_worker())
+    assert level is Level.FAIL and "Unable to contact slurm controller" in text
+    Cluster.objects.update(fault="")
+    monkeypatch.setattr(clock, "now", lambda: NOW - timedelta(seconds=58))
+    assert "60 s ahead" in only(work.check_worker())[1]
+    monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(hours=1))
+    level, text = only(work.check_worker())
+    assert level is Level.FAIL and "3598 s ago" in text
+    Cluster.objects.update(attempted_at=None)
+    assert "No cycle has ever run" in only(work.check_worker())[1]
+
+
+def test_the_audit_logs_anchors(
+    db: None, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.HOME = tmp_path
+    assert bad(work.check_audit()) == []
+    record(
+        actor=SYSTEM,
+        action="cluster.degraded",
+        subject=Subject(type="cluster", id="dev", label="dev", cluster="dev"),
+        reason="x",
+    )
+    assert bad(work.check_audit()) == []
+    later = clock.now() + timedelta(hours=3)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    level, text = only(work.check_audit())
+    assert level is Level.WARN and "1 rows" in text
+    AuditHead.objects.update(anchored=1)
+    assert bad(work.check_audit()) == []
+    settings.HOME = tmp_path / "nowhere"
+    level, text = only(work.check_audit())
+    assert level is Level.FAIL and "nowhere" in text
+
+
+def test_partitions(house: Cluster) -> None:
+    ClusterPartition.objects.create(cluster=house, name="x")
+    ClusterPartition.objects.create(cluster=house, name="new")
+    enforcing = make_partition(house, "z")
+    enforcing.revision = make_revision(enforcing, 2, enforcement="enforce")
+    enforcing.save()
+    ClusterPartition.objects.create(cluster=house, name="z")
+    found = list(installation.check_partitions())
+    told = [finding.what for finding in found]
+    assert "In enforce: z." in told and "In shadow: x." in told
+    assert "Without a policy, so nothing is planned there: new." in told
+    assert [text.split(":")[0] for _, text in bad(found)] == [
+        "y has a policy, but the cluster has no such partition. Look at its name in Slurm.",
+        "dave has paused x since 2026-03-02 12",
+    ]
+    Pause.objects.all().delete()
+    assert len(bad(installation.check_partitions())) == 1
+
+
+def test_settings_that_are_for_trying_out(settings: Settings) -> None:
+    assert bad(installation.check_settings()) == []
+    settings.DEBUG = True
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.GIVEWAY_METRICS_TOKEN = "short"
+    settings.GIVEWAY_CLUSTER = "slurm"
+    told = bad(installation.check_settings())
+    assert [level for level, _ in told] == [Level.FAIL, Level.WARN, Level.WARN, Level.WARN]
+    assert not any("short" in text for _, text in told)
+
+
+def test_sqlite_is_for_one(db: None, settings: Settings) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("about SQLite")
+    assert bad(database.check_database()) == []
+    settings.GIVEWAY_CLUSTER = "slurm"
+    level, text = only(database.check_database())
+    assert level is Level.WARN and "PostgreSQL" in text
+
+
+def test_missing_migrations(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'steering' AND name LIKE '0003%'")
+    level, text = only(database.check_database())
+    assert (
+        level is Level.FAIL and "1 migrations are missing, first steering.0003" in text and "migrate" in text
+    )
+
+
+def test_messages(settings: Settings) -> None:
+    assert bad(work.check_messages()) == []
+    settings.GIVEWAY_WEBHOOK_URL = "http://hooks.example.org/sesame"
+    level, text = only(work.check_messages())
+    assert level is Level.WARN and "sesame" not in text
+
+
+# --- the broker ---
+
+
+@pytest.mark.redis
+def test_a_real_redis(redis_server: RedisServer, settings: Settings) -> None:
+    import redis
+
+    settings.REDIS_URL = redis_server.url
+    assert bad(work.check_broker()) == []
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.rpush("steer", *range(101))
+        client.config_set("maxmemory-policy", "allkeys-lru")
+        try:
+            told = bad(work.check_broker())
+        finally:
+            client.delete("steer")
+            client.config_set("maxmemory-policy", "noeviction")
+    assert [level for level, _ in told] == [Level.WARN, Level.WARN]
+    assert "allkeys-lru" in told[0][1] and "101 messages" in told[1][1]
+    settings.REDIS_URL = redis_server.url.replace(redis_server.password, "wrong-password")
+    level, text = only(work.check_broker())
+    assert level is Level.FAIL and "password" in text and "wrong-password" not in text
+
+
+def test_a_dead_redis(settings: Settings) -> None:
+    settings.REDIS_URL = "redis://:sesame-street@127.0.0.1:1/0"
+    level, text = only(work.check_broker())
+    assert level is Level.FAIL and "does not answer" in text and "sesame" not in text
+
+
+# --- the command ---
+
+
+def doctor(env: Mapping[str, str]) -> tuple[int, list[dict[str, Any]], str]:
+    """Exit status, findings, and all that was printed."""
+    done = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env={**os.environ, **env},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    return done.returncode, json.loads(done.stdout)["findings"], done.stdout + done.stderr
+
+
+def not_ok(findings: list[dict[str, Any]]) -> dict[str, str]:
+    """Level by the beginning of what is said."""
+    return {finding["what"]: finding["level"] for finding in findings if finding["level"] != "OK"}
+
+
+def test_words_and_exit_status(house: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    Pause.objects.all().delete()
+    call_command("doctor")
+    out = capsys.readouterr().out
+    assert "OK    worker      The last cycle ended 3.0 s ago.\n" in out
+    assert out.endswith(" OK, 0 WARN, 0 FAIL.\n")
+    Pause.objects.create(cluster=house, partition="", since=NOW, by="ada")
+    call_command("doctor")
+    out = capsys.readouterr().out
+    assert "WARN  partitions  ada has paused the whole cluster" in out and "                  → Lift" in out
+    assert out.endswith("1 WARN, 0 FAIL.\nIt works; the warnings will bite some day.\n")
+    Cluster.objects.update(attempted_at=NOW - timedelta(hours=1))
+    with pytest.raises(SystemExit) as ended:
+        call_command("doctor")
+    assert ended.value.code == 1
+
+
+def test_a_broken_table_is_no_crash(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    from django.db import OperationalError
+
+    def broken() -> Iterator[Finding]:
+        raise OperationalError("no such table: steering_pause")
+
+    monkeypatch.setattr(run, "NEED_DATABASE", (("partitions", broken),))
+    assert ("WARN", True) in [(f.level, "no such table" in f.what) for f in run.examine()]
+
+
+def test_a_database_that_is_not_there(tmp_path: Path) -> None:
+    status, findings, _ = doctor(
+        {"DATABASE_URL": f"sqlite:///{tmp_path}/no/such/folder/db", "GIVEWAY_HOME": str(tmp_path)}
+    )
+    assert status == 1
+    told = {f["check"]: f for f in findings if f["level"] != "OK"}
+    assert told["database"]["level"] == "FAIL" and "unable to open database file" in told["database"]["what"]
+    assert {told[name]["level"] for name in ("worker", "audit", "partitions")} == {"WARN"}
+
+
+@pytest.mark.postgres
+@pytest.mark.timeout(150)
+def test_a_postgresql_that_died(tmp_path: Path) -> None:
+    with PostgresServer() as server:
+        url = server.url
+        password = server.password
+        status, findings, _ = doctor({"DATABASE_URL": url, "GIVEWAY_HOME": str(tmp_path)})
+        assert status == 1  # no migration is applied
+        assert any("PostgreSQL answers" in f["what"] for f in findings)
+        assert any("clock is this machine's" in f["what"] for f in findings)
+        server.stop()
+        before = time.monotonic()
+        status, findings, printed = doctor({"DATABASE_URL": url, "GIVEWAY_HOME": str(tmp_path)})
+        assert time.monotonic() - before < 30
+    assert status == 1
+    assert [f["check"] for f in findings if f["level"] == "FAIL"] == ["database"]
+    assert password not in printed
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, {}),
+        ({"SECRET_KEY": "short-and-sweet"}, {"security.W009": "WARN"}),
+    ],
+)
+def test_production_settings(tmp_path: Path, changes: dict[str, str], told: dict[str, str]) -> None:
+    env = {
+        "DJANGO_SETTINGS_MODULE": "console.settings.production",
+        "SECRET_KEY": "k8s-" + "x7Qz-" * 12,
+        "ALLOWED_HOSTS": "giveway.example.org",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
+        "GIVEWAY_HOME": str(tmp_path),
+        **changes,
+    }
+    _, findings, printed = doctor(env)
+    settings_found = {
+        what.split(":")[0]: level for what, level in not_ok(findings).items() if "security" in what
+    }
+    assert settings_found == told
+    assert any("SQLite serves one machine" in f["what"] and f["level"] == "WARN" for f in findings)
+    assert any("The broker is embedded" in f["what"] and f["level"] == "WARN" for f in findings)
+    assert env["SECRET_KEY"] not in printed
