@@ -48,7 +48,8 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
             body.extend(partition_lines(verdict.facts.policy, verdict.jobs.values()))
         _bring_up_to_date(path, body, now)
     except (OSError, ValueError) as error:
-        fault = str(error)
+        # Not the whole error: it names the temporary file, another one each time.
+        fault = getattr(error, "strerror", None) or str(error)
         if fault != _told.get(path):
             log.warning("submit rules cannot be written", cluster=cluster.name, path=str(path), fault=fault)
     _told[path] = fault
