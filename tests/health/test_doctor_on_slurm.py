@@ -1,0 +1,188 @@
+"""The doctor on real slurmctlds: one that is well set up, one that is set up as badly as it will start, one that is gone."""
+
+import json
+import os
+import pwd
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.private_slurm import PrivateSlurm
+from deploy.private_slurm.config import Partition
+from scheduler.adapters.slurm import checkup
+from scheduler.adapters.slurm.checkup import look
+from tests.plugins.private_slurm import need_slurm, new_root
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(180)]
+
+ROOT = Path(__file__).parents[2]
+BAD = {
+    "JobRequeue": "0",
+    "PreemptType": "preempt/partition_prio",
+    "PreemptMode": "REQUEUE",
+    "PriorityType": "priority/basic",
+    "KillWait": "300",
+    "MinJobAge": "5",
+    "CompleteWait": "20",
+    "SchedulerParameters": "defer,bf_interval=1",
+    "PrivateData": "jobs",
+    "MaxJobCount": "1000",
+}
+
+
+@pytest.fixture(scope="module")
+def bad_slurm() -> Iterator[PrivateSlurm]:
+    """Everything that bites, in one slurm.conf; partition x would preempt on its own."""
+    need_slurm()
+    partitions = (
+        Partition("x", (1,), {"PreemptMode": "REQUEUE", "PriorityTier": "10"}),
+        Partition("y", (1,)),
+    )
+    with PrivateSlurm(new_root(), nodes=1, partitions=partitions, options=BAD, remove_root=True) as slurm:
+        yield slurm
+
+
+def doctor(slurm_env: Mapping[str, str], home: Path, **env: str) -> tuple[int, list[dict[str, Any]]]:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "doctor", "--json"],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            **slurm_env,
+            "GIVEWAY_CLUSTER": "slurm",
+            "GIVEWAY_SLURM_TIMEOUT_S": "8",
+            "GIVEWAY_HOME": str(home),
+            "DATABASE_URL": f"sqlite:///{home}/db.sqlite3",
+            "DJANGO_SETTINGS_MODULE": "console.settings.test",
+            **env,
+        },
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)["findings"]
+
+
+def levels(findings: list[dict[str, Any]], check: str) -> list[tuple[str, str]]:
+    """Level, and the first word or two of what is said."""
+    return [(f["level"], f["what"].split(":")[0].split(" (")[0]) for f in findings if f["check"] == check]
+
+
+def as_user(folder: Path, user: str) -> dict[str, str]:
+    """A PATH on which Slurm's commands run as somebody else, so that slurmctld sees that person's credential."""
+    entry = pwd.getpwnam(user)
+    for name in checkup.PROGRAMS:
+        wrapper = folder / name
+        wrapper.write_text(
+            "#!/bin/sh\n"
+            f'exec setpriv --reuid={entry.pw_uid} --regid={entry.pw_gid} --clear-groups /usr/bin/{name} "$@"\n'
+        )
+        wrapper.chmod(0o755)
+    return {"PATH": f"{folder}:{os.environ['PATH']}"}
+
+
+def test_a_good_slurm(private_slurm: PrivateSlurm, tmp_path: Path) -> None:
+    status, findings = doctor(private_slurm.env, tmp_path)
+    assert (
+        levels(findings, "commands") == [("OK", "Slurm 22.05.8, /usr/bin/scontrol.")]
+        or levels(findings, "commands")[0][0] == "OK"
+    )
+    assert [level for level, _ in levels(findings, "slurmctld") + levels(findings, "rights")] == ["OK", "OK"]
+    assert {level for level, _ in levels(findings, "slurm.conf")} == {"OK"}
+    assert {level for level, _ in levels(findings, "clocks")} == {"OK"}
+    assert status == 1  # there is no table in the database
+
+
+def test_a_slurm_set_up_as_badly_as_it_will_start(bad_slurm: PrivateSlurm, tmp_path: Path) -> None:
+    status, findings = doctor(bad_slurm.env, tmp_path, GIVEWAY_SUBMIT_RULES=str(tmp_path / "rules"))
+    assert status == 1
+    said = dict(
+        f["what"].replace("=", " ").replace(":", " ").split(" ", 1)
+        for f in findings
+        if f["check"] == "slurm.conf"
+    )
+    by_name = {
+        f["what"].replace("=", " ").replace(":", " ").split()[0]: f["level"]
+        for f in findings
+        if f["check"] == "slurm.conf"
+    }
+    assert by_name == {
+        "JobRequeue": "FAIL",
+        "Slurm": "FAIL",
+        "SelectType": "OK",
+        "PriorityType": "WARN",
+        "MinJobAge": "FAIL",
+        "SchedulerParameters": "WARN",
+        "CompleteWait": "WARN",
+        "GIVEWAY_SUBMIT_RULES": "WARN",
+        "KillWait": "FAIL",
+    }
+    assert "PreemptType=preempt/partition_prio" in " ".join(f["what"] for f in findings)
+    assert said["KillWait"].startswith("300 s")
+    assert all(f["fix"] for f in findings if f["level"] != "OK")
+
+
+def test_the_rights_of_an_ordinary_user(bad_slurm: PrivateSlurm, tmp_path: Path) -> None:
+    """PrivateData=jobs there: what he does not see, he would take for room."""
+    tmp_path.chmod(0o755)
+    for parent in tmp_path.parents:
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    found = look({**os.environ, **bad_slurm.env, **as_user(tmp_path, "ann")})
+    assert (found.operator, found.fault) == (False, "")
+    assert "Invalid user id" in found.refusal or "denied" in found.refusal
+    assert look({**os.environ, **bad_slurm.env}).operator is True
+    before = bad_slurm.run(["scontrol", "show", "reservations"]).stdout
+    assert "giveway-doctor" not in before, "asking has made a reservation"
+
+
+def test_what_is_asked_of_an_ordinary_user_is_told(bad_slurm: PrivateSlurm, tmp_path: Path) -> None:
+    folder = new_root()
+    try:
+        env = {**bad_slurm.env, **as_user(folder, "ann")}
+        _, findings = doctor(env, tmp_path)
+    finally:
+        for file in folder.iterdir():
+            file.unlink()
+        folder.rmdir()
+    rights = [f for f in findings if f["check"] == "rights"]
+    assert [f["level"] for f in rights] == ["FAIL", "FAIL"]
+    assert "SlurmUser is root(0)" in rights[0]["what"] and "adminlevel=operator" in rights[0]["fix"]
+    assert "full nodes look empty" in rights[1]["what"]
+
+
+def test_clocks_an_hour_apart(bad_slurm: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = checkup.time.time
+    monkeypatch.setattr(checkup.time, "time", lambda: real() - 3600)
+    assert abs(look({**os.environ, **bad_slurm.env}).skew_s - 3600) <= 2
+
+
+def test_a_slurmctld_that_is_gone(slurm_root: Path, tmp_path: Path) -> None:
+    with PrivateSlurm(slurm_root, nodes=1) as slurm:
+        slurm.stop_daemon("slurmctld")
+        status, findings = doctor(slurm.env, tmp_path)
+    assert status == 1
+    assert levels(findings, "commands")[0][0] == "OK"
+    ((level, _),) = levels(findings, "slurmctld")
+    assert level == "FAIL"
+    told = next(f for f in findings if f["check"] == "slurmctld")
+    assert "scontrol ping" in told["fix"]
+    assert levels(findings, "rights") == levels(findings, "slurm.conf") == []
+
+
+def test_no_slurm_on_path(tmp_path: Path) -> None:
+    _, findings = doctor({"PATH": str(tmp_path)}, tmp_path)
+    assert ("FAIL", "Not on PATH") in levels(findings, "commands")
+    assert [level for level, _ in levels(findings, "slurmctld")] == ["FAIL"]
+
+
+def test_a_slurm_conf_that_is_not_there(tmp_path: Path) -> None:
+    need_slurm()
+    _, findings = doctor({"SLURM_CONF": str(tmp_path / "nowhere.conf")}, tmp_path)
+    told = next(f for f in findings if f["check"] == "slurmctld")
+    assert told["level"] == "FAIL" and "nowhere.conf, which is not there" in told["what"]
