@@ -1,8 +1,8 @@
-"""`observe()`: three cheap calls, and further ones only for jobs that those do not tell exactly.
+"""`observe()`: four cheap calls, and further ones only for jobs that those do not tell exactly.
 
 `scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock. Then each time
-`scontrol show nodes`, `scontrol show partitions` and squeue, in this order: a job that starts in between is then seen
-on its nodes rather than missed. What does not decode is named in the observation's faults.
+`scontrol show nodes`, `show partitions`, `show reservations` and squeue, in this order: a job that starts in between is
+then seen on its nodes rather than missed. What does not decode is named in the observation's faults.
 """
 
 import time
@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import nodes, values
+from scheduler.adapters.slurm import nodes, reservations, values
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
 from scheduler.adapters.slurm.queue import Queue
+from scheduler.adapters.slurm.reservations import Reservation
 from scheduler.adapters.slurm.shapes import Room
 from scheduler.model.nodes import Node
 from scheduler.model.observation import Observation, ObservedPartition
@@ -31,6 +32,7 @@ class _Machines:
     threads: set[int] = field(default_factory=set)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
+    reservations: list[Reservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def room(self, config: Config) -> Room:
@@ -90,12 +92,13 @@ class Reader:
             self._room = room
         taken_at = int(self.clock()) + config.skew_s
         jobs, faults = self._queue.read(room)
+        limited = reservations.respect(jobs, machines.reservations, room.of_partition, taken_at)
         return Observation(
             cluster=name or config.cluster,
             taken_at=taken_at,
             nodes=tuple(machines.nodes),
             partitions=tuple(machines.partitions),
-            jobs=tuple(jobs),
+            jobs=tuple(limited),
             faults=(*machines.faults, *faults),
         )
 
@@ -117,6 +120,11 @@ class Reader:
                 continue
             machines.partitions.append(partition)
             machines.exclusive.update({partition.name} if exclusive else ())
+        for record in self._records("reservations", "ReservationName"):
+            try:
+                machines.reservations.append(reservations.decode(record))
+            except (ValueError, KeyError) as error:
+                machines.faults.append(nodes.fault("reservation", record, error))
         return machines
 
     def _records(self, what: str, key: str) -> list[str]:

@@ -129,6 +129,7 @@ class Recorder:
             "config": self.runner.run("scontrol", *show, "config"),
             "nodes": self.runner.run("scontrol", "--oneliner", *show, "nodes"),
             "partitions": self.runner.run("scontrol", "--oneliner", *show, "partitions"),
+            "reservations": self.runner.run("scontrol", "--oneliner", *show, "reservations"),
             "squeue": self.runner.run("squeue", *Table(MARK).arguments),
             "jobs": self.runner.run("scontrol", "--oneliner", "--details", *show, "job"),
         }

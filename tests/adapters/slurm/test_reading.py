@@ -242,7 +242,7 @@ def test_what_has_not_changed_is_not_asked_again(busy: Replay) -> None:
     second = reader.observe()
 
     assert second == first
-    assert [call[0] for call in busy.calls] == ["scontrol", "scontrol", "squeue"]
+    assert [call[0] for call in busy.calls] == ["scontrol", "scontrol", "scontrol", "squeue"]
 
 
 def test_a_new_comment_on_a_job_is_seen_without_asking_for_its_nodes_again(busy: Replay) -> None:

@@ -1,0 +1,94 @@
+"""Slurm reservations: which nodes a pending job cannot get, because they are reserved for the time it would run.
+
+Slurm tells this only of jobs that it has just tried to start ("ReqNodeNotAvail, May be reserved for other job"), and
+never of the single node of several. Without it, room would be made on a node where the job will not start.
+
+1. A job outside reservations gets no node whose reservation begins before the job must have ended.
+2. A job inside one gets the nodes of that reservation only.
+3. A reservation of a part of a node's cores counts as the whole node: what is said is stricter, never looser.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scheduler.adapters.slurm import values
+from scheduler.model.jobs import JobState, ObservedJob, Request
+
+MARGIN_S = 120
+"""How much later than now a job may start in the room that is made for it."""
+FOREVER = 1 << 40
+_WORD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """Nodes that are kept for somebody from `start` until `end`, epoch seconds."""
+
+    name: str
+    start: int
+    end: int
+    nodes: frozenset[str]
+
+
+def decode(record: str) -> Reservation:
+    """A record of `scontrol --oneliner show reservations`. Raises ValueError, KeyError when it does not decode."""
+    words: dict[str, str] = dict(_WORD.findall(record))
+    start, end = (values.moment(words[key]) for key in ("StartTime", "EndTime"))
+    if start is None:
+        raise ValueError("it has no start")
+    return Reservation(
+        words["ReservationName"],
+        start,
+        FOREVER if end is None else end,
+        frozenset(values.nodes(words["Nodes"])),
+    )
+
+
+def respect(
+    jobs: Sequence[ObservedJob],
+    reservations: Sequence[Reservation],
+    partitions: Mapping[str, Sequence[str]],
+    now: int,
+) -> list[ObservedJob]:
+    """The jobs, with pending ones limited to the nodes that reservations leave to them."""
+    kept = [reservation for reservation in reservations if reservation.nodes and reservation.end > now]
+    if not kept and not any(job.reservation for job in jobs):
+        return list(jobs)
+    return [_limited(job, kept, partitions, now) for job in jobs]
+
+
+def _limited(
+    job: ObservedJob, reservations: Sequence[Reservation], partitions: Mapping[str, Sequence[str]], now: int
+) -> ObservedJob:
+    request = job.request
+    if job.state is not JobState.PENDING or request is None:
+        return job
+    own = set(job.reservation.split(",")) if job.reservation else set()
+    until = FOREVER if job.time_limit_s is None else now + MARGIN_S + job.time_limit_s
+    others = [r for r in reservations if r.name not in own and r.start < until]
+    taken = frozenset(name for reservation in others for name in reservation.nodes)
+    if own:
+        inside = {
+            name for reservation in reservations if reservation.name in own for name in reservation.nodes
+        }
+        taken |= {name for partition in job.partitions for name in partitions.get(partition, ())} - inside
+    if not taken:
+        return job
+    limited = replace(request, not_nodes=request.not_nodes | taken)
+    if _fits(limited, job, partitions) or not _fits(request, job, partitions):
+        return replace(job, request=limited)
+    why = others[0].name if others else job.reservation
+    kept_for = f"the nodes that it could use are kept for the reservation {why[:60]}"
+    return replace(job, request=limited, unplannable=job.unplannable or kept_for)
+
+
+def _fits(request: Request, job: ObservedJob, partitions: Mapping[str, Sequence[str]]) -> bool:
+    """Whether one of the job's partitions has as many nodes for it as it wants."""
+    for partition in job.partitions:
+        nodes = set(partitions.get(partition, ())) - request.not_nodes
+        if request.only_nodes:
+            nodes &= request.only_nodes
+        if len(nodes) >= max(1, request.nodes):
+            return True
+    return False
