@@ -12,6 +12,8 @@ from typing import Any
 
 from django.db.models import Max
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from console.core import clock
 from console.partitions.models import Partition
@@ -38,6 +40,19 @@ class Sum:
     def words(self) -> str:
         """The work, for people."""
         return work_words(self.work)
+
+    @property
+    def sentence(self) -> str:
+        """All of it in one sentence."""
+        stops = ngettext(
+            "%(n)d job would have been stopped", "%(n)d jobs would have been stopped", self.stops
+        )
+        jobs = ngettext("for %(n)d job", "for %(n)d jobs", self.jobs)
+        return _("%(stops)s %(jobs)s, and %(work)s lost where nothing was saved.") % {
+            "stops": stops % {"n": self.stops},
+            "jobs": jobs % {"n": self.jobs},
+            "work": self.words,
+        }
 
     @property
     def gpu_hours(self) -> float:

@@ -17,7 +17,7 @@ from console.overview.levels import Inputs, Named, Preview, preview, score_level
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering.models import Plan, PlanKind, PlanState
-from scheduler.model.policy import PartitionPolicy
+from scheduler.model.policy import Enforcement, PartitionPolicy
 
 register = template.Library()
 
@@ -78,6 +78,13 @@ def level_by_score(policy: PartitionPolicy, score: float) -> Named:
     return score_level(policy, score)
 
 
+def _proposed(plan: Plan) -> SafeString:
+    """For whom a plan has been proposed, and what it waits for."""
+    if plan.enforcement == Enforcement.APPROVE:
+        return state("approve", _("waits for approval"))
+    return state("shadow", _("room could be made"))
+
+
 @register.simple_tag
 def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
     """What an open plan has to do with a job, as a state; empty when there is none."""
@@ -90,11 +97,7 @@ def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
             return state("verified", _("started"))
         if plan.kind == PlanKind.QUOTA:
             return state("pending", _("over quota"))
-        return (
-            state("shadow", _("room could be made"))
-            if only_proposed
-            else state("executing", _("making room"))
-        )
+        return _proposed(plan) if only_proposed else state("executing", _("making room"))
     if job.phase == JobPhase.PENDING:
         return state("undone", _("gave way"))
     return state("shadow", _("could give way")) if only_proposed else state("completing", _("gives way"))

@@ -1,0 +1,277 @@
+"""Approvals: who is asked, what they see, and what comes of their answer; the tally of shadow."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from console.steering.models import Plan, PlannedAction
+from console.steering.pausing import pause
+from tests import factories
+from tests.factories import EPOCH
+from tests.ui.conftest import House, SignedIn, part
+
+
+def victim(job: str = "88", **facts: Any) -> dict[str, Any]:
+    seen = {"name": "p1_train", "user": "bob", "user_level": "P1", "task_level": "unconfigured"}
+    held = {"resources": "2 gpu, 4 cpu", "amounts": {"gpu": 2, "cpu": 4}, "ran_s": 1800}
+    return {"job": job, "how": "requeue", "start": EPOCH - 300, "restarts": 0, **seen, **held, **facts}
+
+
+Ask = Callable[..., Plan]
+
+
+@pytest.fixture
+def ask(house: House) -> Ask:
+    """Makes a plan of x (from now on in approve) wait for dave."""
+    house.plan.actions.all().delete()
+    house.plan.delete()
+    house.x.revision = factories.make_revision(house.x, 2, enforcement="approve")
+    house.x.save()
+
+    def make(**fields: Any) -> Plan:
+        defaults = {
+            "enforcement": "approve",
+            "policy_revision": 2,
+            "victims": [victim()],
+            "created_at": timezone.now() - timedelta(minutes=30),
+        }
+        return factories.make_plan(factories.make_cycle(house.cluster, 8), **{**defaults, **fields})
+
+    return make
+
+
+def page_of(plan: Plan) -> str:
+    return f"/plans/{plan.pk}/"
+
+
+def seen_in(text: str) -> str:
+    return text.partition('name="seen" value="')[2].partition('"')[0]
+
+
+def answer(browser: Client, plan: Plan, decision: str, **changes: str) -> Any:
+    seen = seen_in(browser.get(page_of(plan)).content.decode())
+    data = {"decision": decision, "reason": "Delivery today", "seen": seen, **changes}
+    return browser.post(f"{page_of(plan)}decision/", data, follow=True)
+
+
+# --- The inbox --------------------------------------------------------------------------------------------------
+
+
+def test_the_inbox_lists_what_waits_for_me(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask()
+    text = signed_in("dave").get("/approvals/").content.decode()
+
+    assert f'href="/plans/{plan.pk}/"' in text
+    assert "Stops 1 job of bob, loses 2 GPU-hours and 4 CPU-hours and starts 101 (ann) on n1." in text
+    assert "alpha: 40 ÷ 1 × 3 = 120 → P0" in text  # why it matters, on the level
+
+
+def test_what_waits_for_others_is_not_in_it(ask: Ask, signed_in: SignedIn) -> None:
+    ask(partition="y")
+    assert "Nothing waits for you" in signed_in("dave").get("/approvals/").content.decode()
+    assert "Stops 1 job of bob" in signed_in("ada").get("/approvals/").content.decode()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"state": "expired"}, {"enforcement": "shadow"}, {"kind": "quota"}, {"state": "approved"}]
+)
+def test_what_waits_for_nobody_is_not_in_it(ask: Ask, ada: Client, fields: dict[str, str]) -> None:
+    ask(**fields)
+    assert "Nothing waits for you" in ada.get("/approvals/").content.decode()
+
+
+def test_the_navigation_counts_what_waits(ask: Ask, signed_in: SignedIn) -> None:
+    assert 'id="approvals-count"></span>' in signed_in("dave").get("/help/").content.decode()
+    ask()
+    for role, there in (("dave", True), ("ada", True), ("vera", False), ("otto", False)):
+        text = signed_in(role).get("/help/").content.decode()
+        assert ('<span class="chip">1<span class="visually-hidden"> plan waits</span>' in text) is there, role
+        assert ('href="/approvals/"' in text) is there, role
+
+
+def test_a_poll_brings_the_count_along(ask: Ask, signed_in: SignedIn) -> None:
+    ask()
+    text = signed_in("dave").get("/partitions/x/", headers=part("partition-now")).content.decode()
+    assert '<span id="approvals-count" hx-swap-oob="true"><span class="chip">1' in text
+
+
+def test_what_was_decided_lately_stands_below(ask: Ask, signed_in: SignedIn) -> None:
+    dave = signed_in("dave")
+    answer(dave, ask(), "reject", reason="Bob is nearly done")
+    text = dave.get("/approvals/").content.decode()
+    assert "Decided lately" in text
+    assert "Bob is nearly done" in text
+
+
+# --- The plan's page --------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_what_there_is_to_weigh(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask(
+        passed_over=[{"job": "77", "reason": "equal_or_higher"}, {"job": "78", "reason": "exempt"}],
+        alternatives=[
+            {"kind": "wait", "possible": True, "starts_at": None, "victims": [], "nodes": [], "explain": ""},
+            {
+                "kind": "other_order",
+                "order": "least_lost_work",
+                "possible": True,
+                "victims": [victim()],
+                "nodes": ["n1"],
+                "explain": "",
+            },
+            {
+                "kind": "spare",
+                "possible": True,
+                "victims": [victim("90", user="carol", amounts={"cpu": 16})],
+                "nodes": ["n2"],
+                "explain": "",
+            },
+        ],
+    )
+    text = signed_in("dave").get(page_of(plan)).content.decode()
+
+    assert "alpha: 40 ÷ 1 × 3 = 120 → P0" in text
+    assert "keyword p1" in text
+    assert "<strong>2 GPU-hours and 4 CPU-hours</strong>" in text
+    assert "Equal or higher rank." in text and 'href="/jobs/77/"' in text
+    assert "Has run for less than the exempt time." in text
+    assert "It waits; Slurm does not say for how long." in text
+    assert "The same jobs are stopped." in text
+    assert "It starts on n2." in text and "16 CPU-hours" in text
+
+
+def test_slurms_expectation_is_the_present_one(ask: Ask, house: House, ada: Client) -> None:
+    wait = {"kind": "wait", "possible": True, "starts_at": None, "victims": [], "nodes": [], "explain": ""}
+    plan = ask(alternatives=[wait])
+    house.cluster.jobs.filter(job_id="101").update(estimated_start=EPOCH)
+    text = ada.get(page_of(plan)).content.decode()
+    assert "Slurm expects it to start" in text
+    assert "2026-03-02T12:00:00" in text
+
+
+def test_nothing_else_would_make_room(ask: Ask, ada: Client) -> None:
+    spare = {"kind": "spare", "possible": False, "victims": [], "nodes": [], "explain": "3 CPUs short."}
+    text = ada.get(page_of(ask(alternatives=[spare]))).content.decode()
+    assert "Nothing else would make room." in text
+    assert "3 CPUs short." in text
+
+
+@pytest.mark.parametrize(("role", "asked"), [("dave", True), ("ada", True), ("vera", False), ("otto", False)])
+def test_the_form_is_for_those_who_are_asked(ask: Ask, signed_in: SignedIn, role: str, asked: bool) -> None:
+    text = signed_in(role).get(page_of(ask())).content.decode()
+    assert ("Approve: stop 1 job" in text) is asked
+    assert ("It waits for an administrator of x to approve or reject it." in text) is not asked
+
+
+def test_a_typed_reason_survives_the_polls(ask: Ask, ada: Client) -> None:
+    text = ada.get(page_of(ask()), headers=part("plan-progress")).content.decode()
+    assert '<section class="sheet" id="plan-decision" hx-preserve="true"' in text
+
+
+# --- The answer -------------------------------------------------------------------------------------------------
+
+
+def test_approving(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask()
+    page = answer(signed_in("dave"), plan, "approve")
+
+    plan.refresh_from_db()
+    assert (plan.state, plan.decided_by, plan.decision_reason) == ("approved", "dave", "Delivery today")
+    text = page.content.decode()
+    assert page.redirect_chain == [(page_of(plan), 302)]
+    assert f"Plan {plan.pk} is approved: it begins with the next cycle." in text
+    assert "dave approved it" in text and "Approve: stop" not in text
+    assert plan.actions.filter(kind="requeue_hold").count() == 1
+
+
+def test_the_button_pressed_twice(ask: Ask, signed_in: SignedIn) -> None:
+    plan, dave = ask(), signed_in("dave")
+    seen = seen_in(dave.get(page_of(plan)).content.decode())
+    data = {"decision": "approve", "reason": "Delivery today", "seen": seen}
+    codes = [dave.post(f"{page_of(plan)}decision/", data).status_code for _ in range(2)]
+    assert codes == [302, 302]
+    assert plan.actions.filter(kind="requeue_hold").count() == 1
+
+
+def test_rejecting(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask()
+    text = answer(signed_in("dave"), plan, "reject").content.decode()
+
+    plan.refresh_from_db()
+    assert (plan.state, plan.outcome) == ("rejected", "dave rejected it: Delivery today")
+    assert f"Plan {plan.pk} is rejected: nobody is stopped." in text
+    assert not PlannedAction.objects.exists()
+
+
+@pytest.mark.parametrize("changes", [{"reason": ""}, {"reason": "   "}, {"decision": ""}, {"decision": "x"}])
+def test_half_an_answer_is_none(ask: Ask, signed_in: SignedIn, changes: dict[str, str]) -> None:
+    plan = ask()
+    page = answer(signed_in("dave"), plan, **{"decision": "approve", **changes})
+    assert page.status_code == 422
+    assert "field-errors" in page.content.decode()
+    plan.refresh_from_db()
+    assert plan.state == "proposed"
+
+
+def test_out_of_date_is_told_before_and_after(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    plan, dave = ask(), signed_in("dave")
+    pause(actor="ada", cluster=house.cluster, partition=house.x, reason="Maintenance")
+    change = "Nobody may be stopped now: ada paused the partition x: Maintenance."
+
+    before = dave.get(page_of(plan)).content.decode()
+    assert "Out of date; approving it would be refused." in before and change in before
+    refused = answer(dave, plan, "approve")
+
+    assert refused.status_code == 409
+    text = refused.content.decode()
+    assert f"Plan {plan.pk} is out of date. {change}" in text
+    assert "Delivery today" in text  # what was typed is not lost
+    plan.refresh_from_db()
+    assert plan.state == "proposed"
+
+
+def test_an_old_tab_approves_nothing_else(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask()
+    dave = signed_in("dave")
+    seen = seen_in(dave.get(page_of(plan)).content.decode())
+    Plan.objects.filter(pk=plan.pk).update(victims=[victim(), victim("90")])
+
+    refused = answer(dave, plan, "approve", seen=seen)
+    assert refused.status_code == 409
+    assert "It is not the plan that you looked at." in refused.content.decode()
+
+
+def test_a_hostile_reason_is_text(ask: Ask, signed_in: SignedIn) -> None:
+    text = answer(signed_in("dave"), ask(), "reject", reason="<script>alert(1)</script>").content.decode()
+    assert "<script>alert(1)" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+# --- The tally --------------------------------------------------------------------------------------------------
+
+
+def test_the_tally_sums_up_what_enforcing_would_have_done(
+    ask: Ask, house: House, signed_in: SignedIn
+) -> None:
+    house.x.revision = factories.make_revision(house.x, 3, enforcement="shadow")
+    house.x.save()
+    house.x.revisions.update(created_at=timezone.now() - timedelta(days=2))
+    ask(enforcement="shadow")
+    text = signed_in("dave").get("/partitions/x/shadow/").content.decode()
+
+    assert "1 job would have been stopped for 1 job, and 1 GPU-hour and 2 CPU-hours lost" in text
+    assert timezone.localdate().isoformat() in text
+    assert 'href="/partitions/x/policy/"' in text
+    assert "/partitions/x/shadow/" in signed_in("vera").get("/partitions/x/").content.decode()
+    assert "Open the policy" not in signed_in("vera").get("/partitions/x/shadow/").content.decode()
+
+
+def test_a_partition_that_is_live_says_so(ask: Ask, ada: Client) -> None:
+    ask()
+    text = ada.get("/partitions/x/shadow/").content.decode()
+    assert "It is live: its policy says “Approve”." in text
+    assert "No plan was made in shadow." in text
