@@ -109,6 +109,12 @@ def test_how_long_is_too_long_depends_on_the_deadline(words: Mapping[str, str]) 
     assert bad(slurm_settings.kill_wait({**words, "KillWait": "30 sec"}, 120)) == []
 
 
+def test_a_partition_that_preempts_on_its_own() -> None:
+    partitions = {"x": {"PreemptMode": "OFF"}, "y": {"PreemptMode": "REQUEUE"}, "z": {}}
+    assert "their own: y (REQUEUE)." in only(slurm_settings.partitions_preempt(partitions))[1]
+    assert bad(slurm_settings.partitions_preempt({"x": {"PreemptMode": "OFF"}})) == []
+
+
 def test_a_nearly_full_slurmctld(words: Mapping[str, str]) -> None:
     small = {**words, "MaxJobCount": "1000"}
     assert bad(slurm_settings.room_for_jobs(small, 800)) == []

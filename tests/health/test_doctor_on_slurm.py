@@ -1,10 +1,12 @@
-"""The doctor on real slurmctlds: one that is well set up, one that is set up as badly as it will start, one that is gone."""
+"""The doctor on real slurmctlds: one that is well set up, one that could hardly be set up worse, one that is gone."""
 
 import json
 import os
 import pwd
+import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -73,25 +75,9 @@ def levels(findings: list[dict[str, Any]], check: str) -> list[tuple[str, str]]:
     return [(f["level"], f["what"].split(":")[0].split(" (")[0]) for f in findings if f["check"] == check]
 
 
-def as_user(folder: Path, user: str) -> dict[str, str]:
-    """A PATH on which Slurm's commands run as somebody else, so that slurmctld sees that person's credential."""
-    entry = pwd.getpwnam(user)
-    for name in checkup.PROGRAMS:
-        wrapper = folder / name
-        wrapper.write_text(
-            "#!/bin/sh\n"
-            f'exec setpriv --reuid={entry.pw_uid} --regid={entry.pw_gid} --clear-groups /usr/bin/{name} "$@"\n'
-        )
-        wrapper.chmod(0o755)
-    return {"PATH": f"{folder}:{os.environ['PATH']}"}
-
-
 def test_a_good_slurm(private_slurm: PrivateSlurm, tmp_path: Path) -> None:
     status, findings = doctor(private_slurm.env, tmp_path)
-    assert (
-        levels(findings, "commands") == [("OK", "Slurm 22.05.8, /usr/bin/scontrol.")]
-        or levels(findings, "commands")[0][0] == "OK"
-    )
+    assert [level for level, _ in levels(findings, "commands")] == ["OK"]
     assert [level for level, _ in levels(findings, "slurmctld") + levels(findings, "rights")] == ["OK", "OK"]
     assert {level for level, _ in levels(findings, "slurm.conf")} == {"OK"}
     assert {level for level, _ in levels(findings, "clocks")} == {"OK"}
@@ -127,29 +113,30 @@ def test_a_slurm_set_up_as_badly_as_it_will_start(bad_slurm: PrivateSlurm, tmp_p
     assert all(f["fix"] for f in findings if f["level"] != "OK")
 
 
-def test_the_rights_of_an_ordinary_user(bad_slurm: PrivateSlurm, tmp_path: Path) -> None:
-    """PrivateData=jobs there: what he does not see, he would take for room."""
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents:
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | 0o055)
-    found = look({**os.environ, **bad_slurm.env, **as_user(tmp_path, "ann")})
+@pytest.fixture
+def as_ann() -> Iterator[dict[str, str]]:
+    """A PATH on which Slurm's commands run as ann, so that slurmctld sees her credential."""
+    entry, folder = pwd.getpwnam("ann"), new_root()
+    for name in checkup.PROGRAMS:
+        wrapper = folder / name
+        become = f"setpriv --reuid={entry.pw_uid} --regid={entry.pw_gid} --clear-groups"
+        wrapper.write_text(f'#!/bin/sh\nexec {become} /usr/bin/{name} "$@"\n')
+        wrapper.chmod(0o755)
+    yield {"PATH": f"{folder}:{os.environ['PATH']}"}
+    shutil.rmtree(folder)
+
+
+def test_asking_for_the_rights_changes_nothing(bad_slurm: PrivateSlurm, as_ann: dict[str, str]) -> None:
+    found = look({**os.environ, **bad_slurm.env, **as_ann})
     assert (found.operator, found.fault) == (False, "")
     assert "Invalid user id" in found.refusal or "denied" in found.refusal
     assert look({**os.environ, **bad_slurm.env}).operator is True
-    before = bad_slurm.run(["scontrol", "show", "reservations"]).stdout
-    assert "giveway-doctor" not in before, "asking has made a reservation"
+    assert "giveway-doctor" not in bad_slurm.run(["scontrol", "show", "reservations"]).stdout
 
 
-def test_what_is_asked_of_an_ordinary_user_is_told(bad_slurm: PrivateSlurm, tmp_path: Path) -> None:
-    folder = new_root()
-    try:
-        env = {**bad_slurm.env, **as_user(folder, "ann")}
-        _, findings = doctor(env, tmp_path)
-    finally:
-        for file in folder.iterdir():
-            file.unlink()
-        folder.rmdir()
+def test_an_ordinary_user_is_told(bad_slurm: PrivateSlurm, as_ann: dict[str, str], tmp_path: Path) -> None:
+    """PrivateData=jobs there: what she does not see, she would take for room."""
+    _, findings = doctor({**bad_slurm.env, **as_ann}, tmp_path)
     rights = [f for f in findings if f["check"] == "rights"]
     assert [f["level"] for f in rights] == ["FAIL", "FAIL"]
     assert "SlurmUser is root(0)" in rights[0]["what"] and "adminlevel=operator" in rights[0]["fix"]
@@ -157,8 +144,8 @@ def test_what_is_asked_of_an_ordinary_user_is_told(bad_slurm: PrivateSlurm, tmp_
 
 
 def test_clocks_an_hour_apart(bad_slurm: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = checkup.time.time
-    monkeypatch.setattr(checkup.time, "time", lambda: real() - 3600)
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() - 3600)
     assert abs(look({**os.environ, **bad_slurm.env}).skew_s - 3600) <= 2
 
 
