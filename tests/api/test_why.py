@@ -23,7 +23,7 @@ def test_a_job_that_is_about_to_be_stopped(house: House, ada: APIClient) -> None
     assert told["headline"] == "It is about to be stopped, to make room for 101 (ann)."
     assert told["comes_back"] == {
         "stage": "stopping",
-        "text": "It has time to save its state until",
+        "text": "Its time to save its state ends",
         "at": "2026-03-02T12:00:30Z",
     }
     stop = {
@@ -37,7 +37,7 @@ def test_a_job_that_is_about_to_be_stopped(house: House, ada: APIClient) -> None
     assert told["stopped_by"] == [stop]
     assert (told["stops"], told["most_stops"]) == (0, 3)
     assert house.plan.explain in told["lines"]
-    assert any(line.startswith("It has time to save its state until (") for line in told["lines"])
+    assert any(line.startswith("Its time to save its state ends (") for line in told["lines"])
     texts = [line["text"] for part in told["parts"] for line in part["lines"]]
     assert len(texts) + len(told["parts"]) - 1 == len(told["lines"])
 

@@ -48,7 +48,7 @@ def test_why_in_words(house: House, as_user: AsUser) -> None:
     text = said(as_user("vera").run("why", "88"))
     assert text.startswith("88 p2_train (bob) in x: running\n")
     assert "It is about to be stopped, to make room for 101 (ann)." in text
-    assert "  - It has time to save its state until (in 10 min, " in text
+    assert "  - Its time to save its state ends (in 10 min, " in text
     assert "101 (ann, P0) needs 4 cpu on one node; 88 (bob, P1) gives them." in " ".join(text.split())
 
 

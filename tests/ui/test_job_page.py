@@ -18,9 +18,9 @@ def text_of(browser: Client, job_id: str) -> str:
 
 def test_the_victim_reads_for_whom_and_by_which_rule(house: House, ada: Client) -> None:
     page = text_of(ada, "88")
-    assert "Why was it stopped?" in page
+    assert "Why is it going to be stopped?" in page
     assert "It is about to be stopped, to make room for 101 (ann)." in page
-    assert "The rule of x: user, then task; Jobs of lower users make room (policy revision 1)." in page
+    assert "The rule of x: mode “user, then task”, policy revision 1. Jobs of lower users make room." in page
     assert f'href="/plans/{house.plan.pk}/"' in page
 
 
@@ -40,7 +40,7 @@ def test_the_jobs_owner_needs_nothing_but_an_account(house: House) -> None:
     owner: User = factories.make_viewer("bob")
     browser = Client()
     browser.force_login(owner)
-    assert "Why was it stopped?" in text_of(browser, "88")
+    assert "Why is it going to be stopped?" in text_of(browser, "88")
     assert "Why is it waiting?" in text_of(browser, "101")
 
 

@@ -47,7 +47,10 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A sentence, with the moment that it speaks of, if any: a page keeps its age current."""
+    """A sentence, with the moment that it speaks of, if any: a page keeps its age current.
+
+    It is read with the moment's age behind it: `It was stopped` 2 min ago, `Slurm expects it to start` in 3 h.
+    """
 
     text: str
     at: datetime | None = None
@@ -65,11 +68,12 @@ class Part:
     headline: str
     lines: tuple[Line, ...] = ()
     plan: int | None = None
+    asks: str = ""
 
     @property
     def question(self) -> str:
         """What it answers, for a page's heading."""
-        return str(QUESTIONS[self.about])
+        return self.asks or str(QUESTIONS[self.about])
 
 
 @dataclass(frozen=True, slots=True)

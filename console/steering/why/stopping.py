@@ -36,7 +36,13 @@ def stopped(known: Known, stop: PlannedAction) -> Part:
     headline = headlines.get(back.stage, _("It was stopped to make room for %s.")) % who(
         plan.job_id, plan.user
     )
-    return Part(About.STOPPED, headline, tuple(_lines(known, stop, back)), plan.pk)
+    asks = {
+        Stage.STOPPING: _("Why is it going to be stopped?"),
+        Stage.SPARED: _("Was it going to be stopped?"),
+        Stage.NEVER: _("Why was it cancelled?"),
+    }
+    lines = tuple(_lines(known, stop, back))
+    return Part(About.STOPPED, headline, lines, plan.pk, asks.get(back.stage, ""))
 
 
 def _lines(known: Known, stop: PlannedAction, back: Return) -> Iterator[Line]:
@@ -79,10 +85,10 @@ def _rule(known: Known, plan: Plan) -> Iterator[Line]:
     facts = {
         "mode": word(plan.mode),
         "partition": clean(plan.partition),
-        "why": sentence(plan.reason).rstrip("."),
+        "why": sentence(plan.reason),
         "number": plan.policy_revision,
     }
-    yield Line(_("The rule of %(partition)s: %(mode)s; %(why)s (policy revision %(number)s).") % facts)
+    yield Line(_("The rule of %(partition)s: mode “%(mode)s”, policy revision %(number)s. %(why)s") % facts)
     policy = known.revisions.get((plan.partition, plan.policy_revision or 0))
     if policy is not None:
         orders = {
@@ -137,7 +143,7 @@ def _saved(known: Known, stop: PlannedAction) -> Iterator[Line]:
             yield Line(_("It was not asked to save its state: the partition sends no checkpoint signal."))
         return
     if checkpoint.acknowledged_at is None:
-        asked = _("It was asked to save its state and has not said that it did.")
+        asked = _("It has not said that it saved its state. It was asked")
         yield Line(asked, checkpoint.asked_at)
     elif checkpoint.saved:
         yield Line(_("It saved its state: %s") % one_line(checkpoint.saved), checkpoint.acknowledged_at)
@@ -163,7 +169,7 @@ def comes_back(known: Known, stop: PlannedAction) -> Return:
         return _running(row)
     checkpoint = known.checkpoint(stop)
     if checkpoint is not None and checkpoint.resumed_at:
-        return Return(Stage.RUNNING, _("It runs again since"), checkpoint.resumed_at)
+        return Return(Stage.RUNNING, _("It started again"), checkpoint.resumed_at)
     released = next((r for r in _siblings(known, stop, ActionKind.RELEASE) if r.state in DONE), None)
     if known.row is None or known.row.phase == JobPhase.ENDED:
         ended = known.row.ended_at if known.row else None
@@ -175,7 +181,7 @@ def comes_back(known: Known, stop: PlannedAction) -> Return:
 
 def _stopping(stop: PlannedAction) -> Return:
     if stop.not_before:
-        return Return(Stage.STOPPING, _("It has time to save its state until"), stop.not_before)
+        return Return(Stage.STOPPING, _("Its time to save its state ends"), stop.not_before)
     return Return(Stage.STOPPING, _("It is being stopped now."))
 
 
@@ -186,13 +192,14 @@ def _later_row(known: Known, stop: PlannedAction) -> Job | None:
 def _running(row: Job) -> Return:
     if row.phase == JobPhase.ENDED:
         return Return(Stage.ENDED, _("It ran again, and is no longer on the cluster."), row.ended_at)
-    return Return(Stage.RUNNING, _("It runs again since"), clock.from_epoch(row.start))
+    return Return(Stage.RUNNING, _("It started again"), clock.from_epoch(row.start))
 
 
 def _released(row: Job, released: PlannedAction) -> Return:
-    text = _("It is released and waits for room like any other job.")
     if row.place:
-        text += " " + _("It is at place %d in line.") % row.place
+        text = _("It waits for room like any other job, at place %d in line. It was released") % row.place
+    else:
+        text = _("It waits for room like any other job. It was released")
     return Return(Stage.RELEASED, text, released.issued_at)
 
 
@@ -201,9 +208,7 @@ def _held(plan: Plan) -> Return:
     if plan.started_at or plan.undo_reason:
         why = _("%s runs") % job if plan.started_at else _("the plan is being undone")
         return Return(Stage.HELD, _("It is released in a moment: %s.") % why)
-    text = _(
-        "It is held until %s runs, so that nobody takes the room; at the latest its deadline releases it."
-    )
+    text = _("It is held until %s runs, so that nobody takes the room; without that it is released")
     return Return(Stage.HELD, text % job, plan.deadline)
 
 

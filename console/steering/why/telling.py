@@ -89,7 +89,7 @@ def _ordered(known: Known, row: Job | None, latest: PlannedAction | None, most: 
     elif row.phase == JobPhase.PENDING:
         if stage != Stage.HELD:
             yield from (waiting(known, each) for each in _in_order(known))
-    elif stage != Stage.STOPPING:
+    elif not away:  # If it was stopped, the mirror shows a moment ago.
         yield _running(known, row)
     yield from _room(known)
     yield from stops
@@ -130,7 +130,7 @@ def _running(known: Known, row: Job) -> Part:
 def _running_lines(known: Known, row: Job) -> Iterator[Line]:
     where = words.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
     if row.start:
-        yield Line(_("It runs on %s since") % where, clock.from_epoch(row.start))
+        yield Line(_("It started on %s") % where, clock.from_epoch(row.start))
     if row.phase == JobPhase.COMPLETING:
         return
     for plan in known.proposals:
@@ -152,7 +152,7 @@ def _may_be_stopped(known: Known, row: Job) -> Iterator[Line]:
     policy = known.policies.get(row.partition)
     young_until = clock.from_epoch(row.start) + timedelta(seconds=policy.exempt_s if policy else 0)
     if young_until > known.now:
-        yield Line(_("Jobs that young are left alone here: until"), young_until)
+        yield Line(_("Jobs that young are left alone here; it may be stopped"), young_until)
     pause = known.pauses.get(row.partition)
     if pause:
         yield Line(_("Nobody is stopped here: %s.") % one_line(pause))

@@ -73,7 +73,7 @@ def _backed_off(known: Known, row: Job) -> bool:
 def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
     if known.cluster.fault:
         yield Line(
-            _("Slurm cannot be observed: nothing is decided and nobody is stopped since"),
+            _("Slurm cannot be observed: nothing is decided and nobody stopped. It was last seen"),
             known.cluster.observed_at,
         )
     if row.explain:
@@ -97,9 +97,11 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
         if plan.undo_reason:
             yield Line(_("That plan is being undone: %s") % one_line(plan.undo_reason))
         elif plan.deadline:
-            yield Line(_("If it does not run by its deadline, the plan is undone."), plan.deadline)
+            yield Line(_("Unless it runs by then, the plan is undone"), plan.deadline)
     elif plan.enforcement == "approve":
-        text = _("Plan %(plan)s would stop %(victims)s; an administrator of %(partition)s has to approve it.")
+        text = _(
+            "An administrator of %(partition)s has to approve plan %(plan)s, which would stop %(victims)s. It was made"
+        )
         yield Line(text % names, plan.created_at)
     else:
         yield Line(_("Plan %(plan)s would stop %(victims)s, if %(partition)s enforced its plans.") % names)
@@ -142,20 +144,18 @@ def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
         yield Line(text % {"plan": plan.pk, "why": one_line(plan.outcome)}, ended)
         again = ended + facts.BACK_OFF
         if again > known.now:
-            yield Line(_("No new plan is made for it before"), again)
+            yield Line(_("A new plan may be made for it"), again)
 
 
 def _not_before(known: Known, row: Job, policy: PartitionPolicy) -> Iterator[Line]:
     patient_until = clock.from_epoch(row.submit + policy.min_wait_s)
     if policy.min_wait_s and patient_until > known.now:
-        yield Line(_("A job waits for a while here before others are stopped for it: until"), patient_until)
+        yield Line(_("A job waits for a while here first; others may be stopped for it"), patient_until)
     stopped = max((stop.issued_at for stop in known.stops if stop.issued_at), default=None)
     if stopped is not None and policy.cool_down_s:
         calm_until = stopped + timedelta(seconds=policy.cool_down_s)
         if calm_until > known.now:
-            yield Line(
-                _("It was stopped a moment ago itself, so nobody is stopped for it before"), calm_until
-            )
+            yield Line(_("It was stopped a moment ago itself; others may be stopped for it"), calm_until)
 
 
 def _of_slurm(row: Job) -> Iterator[Line]:
@@ -199,10 +199,7 @@ def _higher(known: Known, row: Job) -> Line:
     facts_of = {
         "job": who(lowest.job_id, lowest.user),
         "axis": _("user level") if by_user else _("task level"),
-        "level": clean(level) if rank is not None else _("none at all"),
+        "level": clean(level) if rank is not None else _("none"),
     }
-    text = _(
-        "The lowest that may be stopped here is %(job)s, with the %(axis)s %(level)s: only a job above that is "
-        "made room for."
-    )
+    text = _("A higher %(axis)s than %(level)s might change that: then %(job)s could be stopped for it.")
     return Line(text % facts_of)

@@ -42,6 +42,8 @@ def test_from_the_stop_to_running_again(sim: Sim) -> None:
     assert stage(held) == Stage.HELD
     assert held.comes_back is not None and held.comes_back.at == sim.plan().deadline
     assert f"It is held until {urgent} (cy) runs" in said(held)
+    assert sim.row(low).phase == "running", "the mirror shows a moment ago"
+    assert [part.about for part in held.parts] == [About.STOPPED]
     assert len([part for part in held.parts if part.about == About.WAITING]) == 0
 
     sim.port.advance(1)
@@ -77,7 +79,7 @@ def test_by_which_rule_with_levels_and_where_they_come_from(sim: Sim) -> None:
     plan = sim.plan()
     assert plan.explain in text
     assert (
-        f"The rule of x: user; Jobs of lower users make room (policy revision {plan.policy_revision})."
+        f"The rule of x: mode “user”, policy revision {plan.policy_revision}. Jobs of lower users make room."
         in text
     )
     assert "Of one level those go first with whom the least work is lost." in text
@@ -136,7 +138,7 @@ def test_what_it_saved(sim: Sim) -> None:
         defaults={"plan": stop.plan, "user": "ann", "asked_at": clock.now()},
     )
     Checkpoint.objects.update(acknowledged_at=None, saved="", via="")
-    assert "It was asked to save its state and has not said that it did." in said(ask(sim, low))
+    assert "It has not said that it saved its state. It was asked (" in said(ask(sim, low))
 
     Checkpoint.objects.update(acknowledged_at=clock.now(), saved="epoch=\x1b[1m10", via="api")
     answer = ask(sim, low)
