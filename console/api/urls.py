@@ -5,6 +5,7 @@ from django.urls import URLPattern, path, re_path
 from console.api import (
     account,
     audit,
+    checkpoints,
     cluster,
     config,
     decisions,
@@ -33,6 +34,12 @@ urlpatterns: list[URLPattern] = [
     path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
     path("jobs/<name:job_id>/", jobs.JobDetail.as_view(), name="api-job"),
     path("jobs/<name:job_id>/why/", why.JobWhy.as_view(), name="api-job-why"),
+    path(
+        "jobs/<name:job_id>/checkpoint-token/",
+        checkpoints.CheckpointTokenView.as_view(),
+        name="api-checkpoint-token",
+    ),
+    path("checkpoints/", checkpoints.CheckpointView.as_view(), name="api-checkpoints"),
     path("plans/", plans.PlanList.as_view(), name="api-plans"),
     path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),
     path("plans/<int:pk>/snapshot/", plans.PlanSnapshot.as_view(), name="api-plan-snapshot"),

@@ -68,6 +68,13 @@ def watch(cluster: Cluster, jobs: Jobs) -> None:
             Checkpoint.objects.filter(pk=row.pk).update(resumed_at=clock.now(), resumed_restarts=job.restarts)
 
 
+def asked_of(cluster: Cluster, job_id: str) -> Checkpoint | None:
+    """The checkpoint that the job was asked for last; None when there is none, or it has resumed since."""
+    rows = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
+    row = rows.select_related("plan__cluster", "plan__cycle").first()
+    return None if row is None or row.resumed_at else row
+
+
 def acknowledge(
     checkpoint: Checkpoint, saved: str, *, via: Via, actor: str = "", request_id: str = ""
 ) -> bool:

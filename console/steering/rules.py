@@ -27,7 +27,13 @@ def administers_this(user: Any, partition: Any) -> bool:
     return bool(own) if partition is None else partition.pk in own
 
 
+@rules.predicate
+def is_own_job(user: Any, job: Any) -> bool:
+    """Is the job's own user on the cluster; without a job: of any."""
+    return job is None or job.user == user.slurm_user
+
+
 rules.add_perm(Permission.PLAN_DECIDE, is_administrator | administers_its_partition)
 rules.add_perm(Permission.PAUSE_PARTITION, is_administrator | administers_this)
 rules.add_perm(Permission.PAUSE_ALL, is_administrator)
-rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in)
+rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in & is_own_job)

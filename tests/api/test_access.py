@@ -39,6 +39,8 @@ TABLE: list[Row] = [
     ("api-jobs", {}, "get", EVERYBODY),
     ("api-job", {"job_id": "101"}, "get", EVERYBODY),
     ("api-job-why", {"job_id": "88"}, "get", EVERYBODY),
+    ("api-checkpoint-token", {"job_id": "101"}, "post", (401, 403, 403, 403, 403, 403)),
+    ("api-checkpoints", {}, "post", (401, 400, 400, 400, 400, 400)),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),
