@@ -33,7 +33,8 @@ class PrivateSlurm(Client):
 
     `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new,
     empty, or one that a private Slurm has used before, whose state is then thrown away. `options` are further
-    settings of slurm.conf, or others than ours. Every process ends with `stop()`, with the end of the `with`
+    settings of slurm.conf, or others than ours. `job_submit` is a script for slurmctld's job_submit plugin, which
+    finds our rules at `submit_rules`. Every process ends with `stop()`, with the end of the `with`
     block, and with the process that started it, however that ends.
     """
 
@@ -48,6 +49,7 @@ class PrivateSlurm(Client):
     name: str = "dev"
     gpu_types: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
+    job_submit: Path | None = None
     remove_root: bool = False
     start_s: float = START_S
     _keeper: Keeper | None = field(default=None, init=False, repr=False)
@@ -76,6 +78,11 @@ class PrivateSlurm(Client):
     @property
     def logs(self) -> Path:
         return self._layout.logs
+
+    @property
+    def submit_rules(self) -> Path:
+        """Where slurmctld's job_submit script looks for Giveway's rules."""
+        return self.root / "submit-rules"
 
     @property
     def pid(self) -> int:
@@ -218,6 +225,9 @@ class PrivateSlurm(Client):
         hardware = config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
         names = config.Names(self.name, socket.gethostname().split(".")[0])
         settings = config.settings(names, ports[0], hardware, self._layout) | dict(self.options)
+        if self.job_submit:
+            settings["JobSubmitPlugins"] = "lua"
+            shutil.copyfile(self.job_submit, self.root / "job_submit.lua")
         self.conf.write_text(config.slurm_conf(settings, names, ports[1:], hardware, self.partitions))
         (self.root / "gres.conf").write_text(config.gres_conf(hardware, self.root / "dev"))
         (self.root / "cgroup.conf").write_text("CgroupAutomount=no\n")
@@ -226,7 +236,8 @@ class PrivateSlurm(Client):
         key.write_bytes(secrets.token_bytes(128))
 
     def _daemon_env(self) -> dict[str, str]:
-        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env}
+        ours = {"GIVEWAY_SUBMIT_RULES": str(self.submit_rules)} if self.job_submit else {}
+        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env, **ours}
 
     def _daemons(self) -> dict[str, Daemon]:
         """All daemons by name, in the order of starting."""

@@ -1,0 +1,218 @@
+"""The shipped job_submit script in a real slurmctld, with the file that the worker writes."""
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from console.cluster import connect
+from console.partitions.services import ensure_partition
+from deploy.private_slurm import PrivateSlurm
+from tests.e2e.slurm_driver import Driver
+from tests.plugins.private_slurm import need_slurm, new_root
+from tests.steering.submit_script import SCRIPT
+
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(240)]
+
+LEVELS = [{"name": "P0", "keyword": "p0", "keyword_users": ["bob", "c*"]}, {"name": "P1", "keyword": "p1"}]
+REFUSING = {"levels": LEVELS, "keyword_denied": "refuse", "over_quota": "reject", "quotas": {"P1": 1}}
+NAP = "#!/bin/sh\nsleep 600\n"
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[PrivateSlurm]:
+    """One node, with the script installed as docs/job-submit.md says."""
+    need_slurm()
+    with PrivateSlurm(new_root(), nodes=2, job_submit=SCRIPT, remove_root=True) as running:
+        yield running
+
+
+@pytest.fixture
+def driver(
+    db: None, slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Driver]:
+    """A console attached to it, which writes the rules."""
+    slurm.clear()
+    remove(slurm.submit_rules)
+    settings.GIVEWAY_CLUSTER = "slurm"
+    settings.GIVEWAY_SUBMIT_RULES = str(slurm.submit_rules)
+    for name, value in slurm.env.items():
+        monkeypatch.setenv(name, value)
+    connect.forget_adapters()
+    yield Driver(slurm)
+    connect.forget_adapters()
+    slurm.clear()
+
+
+def remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def sbatch(driver: Driver, user: str | None, name: str, *args: str) -> subprocess.CompletedProcess[str]:
+    """What a user types, whatever comes of it."""
+    argv = ["sbatch", "--parsable", "-J", name, "-n", "1", "--mem=10", *args]
+    return driver.slurm.run(argv, user, stdin=NAP, check=False)
+
+
+def log(driver: Driver) -> str:
+    """slurmctld's log."""
+    return (driver.slurm.logs / "slurmctld.log").read_text(errors="replace")
+
+
+def test_refused_with_the_reason_before_slurms_error(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    said = sbatch(driver, "ann", "p0_eval", "-p", "x")
+    assert said.returncode == 1
+    assert said.stderr.splitlines() == [
+        (
+            "sbatch: error: giveway: the keyword p0 of partition x is not ann's to use (it is for: bob, c*); "
+            "give the job another name"
+        ),
+        "sbatch: error: Batch job submission failed: Access/permission denied",
+    ]
+    for user, name in (("bob", "p0_eval"), ("cy", "p0_eval"), ("ann", "p0eval"), ("ann", "p1_eval")):
+        said = sbatch(driver, user, name, "-p", "x")
+        assert (said.returncode, said.stderr) == (0, ""), (user, name)
+
+
+def test_whoever_submits_it_is_the_jobs_user_who_counts(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    assert sbatch(driver, None, "p0_eval", "-p", "x", "--uid=ann").returncode == 1
+    assert sbatch(driver, None, "p0_eval", "-p", "x", "--uid=bob").returncode == 0
+
+
+def test_srun_salloc_arrays_het_jobs_and_several_partitions_are_refused_alike(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.policy("wide", **REFUSING | {"enforcement": "shadow"})
+    driver.steer()
+    for argv in (
+        ["srun", "-p", "x", "-J", "p0_a", "true"],
+        ["salloc", "-p", "x", "-J", "p0_a", "true"],
+        ["sbatch", "-p", "x", "-J", "p0_a", "--array=0-3"],
+        ["sbatch", "-p", "wide,x", "-J", "p0_a"],
+        ["sbatch", "-p", "x", "-J", "fine", ":", "-p", "x", "-J", "p0_a"],
+    ):
+        said = driver.slurm.run(argv, "ann", stdin=NAP, check=False)
+        assert said.returncode != 0, argv
+        assert "the keyword p0 of partition x is not ann's to use" in said.stderr, argv
+    assert sbatch(driver, "ann", "p0_a", "-p", "wide").returncode == 0, "in shadow nobody is touched"
+    assert sbatch(driver, "ann", "p0_a").returncode == 0, "the default partition is wide"
+    driver.policy("wide", **REFUSING)
+    driver.steer()
+    assert "partition wide" in sbatch(driver, "ann", "p0_a").stderr
+
+
+def test_demoted_with_a_word_and_the_worker_gives_it_no_level(driver: Driver) -> None:
+    driver.policy("x", levels=LEVELS)
+    driver.steer()
+    said = sbatch(driver, "ann", "p0_eval", "-p", "x")
+    assert said.returncode == 0
+    assert said.stderr.strip().endswith("(it is for: bob, c*); it counts for nothing")
+    driver.steer()
+    row = driver.cluster.jobs.get(job_id=said.stdout.strip())
+    assert row.task_level is None
+    assert row.task_origin == "keyword p0 is not ann's to use; nothing configured"
+
+
+def test_over_quota_is_refused_with_the_numbers_once_the_worker_has_counted(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    driver.running("ann", "p1_first", "-p", "x", "-n", "1", "--mem=10")
+    driver.steer()
+    said = sbatch(driver, "ann", "p1_second", "-p", "x")
+    assert said.returncode == 1
+    assert "ann has 1 jobs of level P1 running in partition x, and the quota is 1" in said.stderr
+    assert sbatch(driver, "bob", "p1_second", "-p", "x").returncode == 0
+    driver.cancel("p1_first")
+    driver.slurm.wait_for_state(driver.ids["p1_first"], "")
+    driver.steer()
+    assert sbatch(driver, "ann", "p1_third", "-p", "x").returncode == 0
+
+
+def test_a_job_is_not_renamed_into_a_keyword_later(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    job = driver.submit("ann", "harmless", "-p", "x", "-n", "1", "--mem=10", "--hold")
+    said = driver.slurm.run(["scontrol", "update", f"JobId={job}", "JobName=p0_x"], "ann", check=False)
+    assert said.returncode == 1
+    assert "Access/permission denied" in said.stderr
+    assert "the keyword p0 of partition x is not ann's to use" in log(driver)
+    fine = driver.slurm.run(["scontrol", "update", f"JobId={job}", "JobName=other", "Comment=x"], "ann")
+    assert fine.returncode == 0
+    assert driver.slurm.squeue("%j", "-j", job) == ["other"]
+
+
+def test_what_the_worker_does_to_jobs_is_let_through(driver: Driver) -> None:
+    """Hold, priority, requeue, release: none of it is a submission, even of a job that would be refused today."""
+    driver.policy("x", levels=LEVELS, user_overrides={"ann": "P1", "bob": "P0"}, mode="user")
+    one_node = ("-p", "x", "-N", "1", "-n", "1", "-c", "8")
+    low = driver.running("ann", "p0_low", *one_node)
+    driver.policy("x", **REFUSING, user_overrides={"ann": "P1", "bob": "P0"}, mode="user")
+    driver.submit("bob", "high", *one_node)
+    driver.steer_until_running("high")
+    driver.steer_until_settled()
+    assert driver.stopped() == {"p0_low"}
+    assert driver.slurm.states()[low] == "PENDING"
+
+
+BROKEN = {
+    "missing": lambda path: path.unlink(),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+    "empty": lambda path: path.write_text(""),
+    "cut short": lambda path: path.write_text(path.read_text()[:-20]),
+    "garbage": lambda path: path.write_bytes(bytes(range(256)) * 100),
+    "old": lambda path: path.write_text(path.read_text().replace("written 1", "written 0")),
+}
+
+
+@pytest.mark.parametrize("how", list(BROKEN))
+def test_a_file_that_is_of_no_use_lets_everything_through_and_is_in_the_log(driver: Driver, how: str) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
+    before = log(driver).count("let through unchecked")
+    BROKEN[how](driver.slurm.submit_rules)
+    for _ in range(3):
+        said = sbatch(driver, "ann", "p0_a", "-p", "x")
+        assert (said.returncode, said.stderr) == (0, "")
+    assert log(driver).count("let through unchecked") == before + 1, "told once"
+    remove(driver.slurm.submit_rules)
+    driver.steer()
+    assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
+    assert "is read again" in log(driver).rpartition("let through unchecked")[2]
+
+
+def test_a_thousand_lines_replaced_under_a_stream_of_submissions(driver: Driver) -> None:
+    """Whatever a submission meets, it is the old file or the new one: never neither."""
+    many = {f"user{n}_*": "P1" for n in range(1000)}
+    driver.policy("x", **REFUSING, task_overrides=many)
+    driver.steer()
+    rules = driver.slurm.submit_rules
+    assert len(rules.read_text().splitlines()) > 1000
+    unchecked = log(driver).count("let through unchecked")
+    until, refused = time.monotonic() + 5, 0
+    while time.monotonic() < until:
+        refused += 1
+        fresh = rules.with_suffix(".new")
+        shutil.copyfile(rules, fresh)
+        fresh.replace(rules)
+        assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
+    assert refused > 20
+    assert log(driver).count("let through unchecked") == unchecked
+    started = time.monotonic()
+    for _ in range(20):
+        assert sbatch(driver, "ann", "p0_a", "-p", "x").returncode == 1
+    assert (time.monotonic() - started) / 20 < 0.5
+
+
+def test_a_partition_the_file_does_not_know_is_let_through(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    ensure_partition(cluster=driver.cluster, name="q")
+    assert sbatch(driver, "ann", "p0_a", "-p", "q").returncode == 0
