@@ -166,7 +166,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "console.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_THROTTLE_RATES": {"token": "20/min"},
+    "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min"},
     # Nobody is in front of us unless the production settings say so: X-Forwarded-For is the sender's own invention.
     "NUM_PROXIES": 0,
     "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
