@@ -94,7 +94,7 @@ class PolicyForm(forms.Form):
         help_text=_("A job must have waited this long before anybody is stopped for it. 0: no wait."),
     )
     cool_down_s = WholeField(
-        label=_("Pause after being stopped"),
+        label=_("Cool-down after being stopped"),
         unit=_("seconds"),
         help_text=_(
             "For this long after a job was stopped, nobody is stopped for it: two jobs do not take turns stopping "

@@ -340,7 +340,7 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
     text = words_of(ada.get("/partitions/x/revisions/").content.decode())
     for words in (
         "wait before others are stopped, seconds: 0 → 60",
-        "pause after being stopped, seconds: 300 → 0",
+        "cool-down after being stopped, seconds: 300 → 0",
         "most stops within an hour: none → 20",
         "most stops of one user within an hour: none → 3",
         'protected jobs: added "4711"',

@@ -26,7 +26,7 @@ KEYS: dict[str, Any] = {
     "max_preemptions_per_job": gettext_lazy("most stops per job"),
     "cancel_if_not_requeueable": gettext_lazy("cancel if not requeueable"),
     "min_wait_s": gettext_lazy("wait before others are stopped, seconds"),
-    "cool_down_s": gettext_lazy("pause after being stopped, seconds"),
+    "cool_down_s": gettext_lazy("cool-down after being stopped, seconds"),
     "max_stops_per_hour": gettext_lazy("most stops within an hour"),
     "max_stops_per_user_hour": gettext_lazy("most stops of one user within an hour"),
     "protected_jobs": gettext_lazy("protected jobs"),
