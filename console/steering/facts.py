@@ -113,7 +113,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         outstanding=_outstanding(plans),
         quota_held=_quota_held(plans),
         refused=_refused(cluster),
-        backed_off=_backed_off(cluster),
+        backed_off=backed_off(cluster),
         rejections=recent_rejections(cluster),
     )
 
@@ -125,7 +125,7 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
     return frozenset(run_of(action) for action in failed)
 
 
-def _backed_off(cluster: Cluster) -> dict[str, str]:
+def backed_off(cluster: Cluster) -> dict[str, str]:
     """A plan that was taken back before it came to a signal or a stop, because the facts had changed, has disturbed
     nobody and failed in nothing: its job need not wait."""
     tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(

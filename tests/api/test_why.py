@@ -5,6 +5,7 @@ from datetime import timedelta
 from rest_framework.test import APIClient
 
 from console.cluster.models import Job
+from console.core import clock
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from tests import factories
 from tests.api.conftest import House
@@ -12,7 +13,8 @@ from tests.factories import EPOCH, NOW
 
 
 def test_a_job_that_is_about_to_be_stopped(house: House, ada: APIClient) -> None:
-    PlannedAction.objects.update(not_before=NOW + timedelta(seconds=30))
+    until = (clock.now() + timedelta(seconds=30)).replace(microsecond=0)
+    PlannedAction.objects.update(not_before=until)
     told = ada.get("/api/v1/jobs/88/why/").json()
     assert (told["job_id"], told["user"], told["state"], told["plan"]) == (
         "88",
@@ -24,7 +26,7 @@ def test_a_job_that_is_about_to_be_stopped(house: House, ada: APIClient) -> None
     assert told["comes_back"] == {
         "stage": "stopping",
         "text": "Its time to save its state ends",
-        "at": "2026-03-02T12:00:30Z",
+        "at": f"{until:%Y-%m-%dT%H:%M:%SZ}",
     }
     stop = {
         "plan": house.plan.pk,

@@ -14,7 +14,7 @@ from rest_framework.authtoken.models import Token
 
 from console.cluster.models import Job
 from console.core import clock
-from console.steering.models import Plan, PlannedAction
+from console.steering.models import Checkpoint, Plan, PlannedAction
 from tests import factories
 from tests.api.conftest import House
 from tests.client.conftest import COMMAND, Done, Shell
@@ -111,6 +111,34 @@ def test_more_jobs_than_one_page_has(house: House, as_user: AsUser) -> None:
     for number in range(505):
         factories.make_job(house.cluster, str(1000 + number), user="vera")
     assert len(said(as_user("vera").run("jobs")).splitlines()) == 506
+
+
+# --- For a job that checkpoints ------------------------------------------------------------------------------
+
+
+def test_a_job_tells_that_its_state_is_saved(house: House, as_user: AsUser) -> None:
+    house.people["bob"] = factories.make_viewer("bob")
+    asked = Checkpoint.objects.create(
+        plan=house.plan, cluster=house.cluster, job_id="88", run_start=factories.EPOCH - 300, run_restarts=0,
+        user="bob", asked_at=clock.now(),
+    )  # fmt: skip
+    shell = as_user("bob")
+    token = shell.run("checkpoint-token", "88").stdout.strip()
+    job = {"GIVEWAY_URL": shell.url, "GIVEWAY_TOKEN": "", "GIVEWAY_JOB_TOKEN": token}
+
+    assert said(shell.run("saved", "epoch=10", **job)) == "Giveway knows that the state is saved.\n"
+
+    asked.refresh_from_db()
+    assert (asked.saved, asked.via) == ("epoch=10", "api")
+    assert "It saved its state: epoch=10" in said(shell.run("why", "88"))
+    assert json.loads(shell.run("checkpoint-token", "88", "--json").stdout)["job_id"] == "88"
+
+
+def test_what_a_job_may_not_tell(house: House, as_user: AsUser) -> None:
+    shell = as_user("vera")
+    assert refused(shell.run("checkpoint-token", "88"))
+    assert "GIVEWAY_JOB_TOKEN is not set" in refused(shell.run("saved", "epoch=10"))
+    assert "checkpoint token" in refused(shell.run("saved", "epoch=10", GIVEWAY_JOB_TOKEN="nonsense"))
 
 
 # --- login --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
-from console.steering.facts import pauses_of, why_paused
+from console.steering.facts import backed_off, pauses_of, why_paused
 from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
@@ -31,6 +31,7 @@ class Known:
     `rows`: the mirror, one per partition. `own`: plans made for it, `acts`: what was done to it (with their plans),
     `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
+    `backed_off`: its last plan was undone a moment ago.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -48,6 +49,7 @@ class Known:
     ahead: Mapping[str, Sequence[Job]] = field(default_factory=dict)
     lowest: Mapping[str, Job] = field(default_factory=dict)
     pauses: Mapping[str, str] = field(default_factory=dict)
+    backed_off: bool = False
 
     @property
     def anything(self) -> bool:
@@ -116,6 +118,7 @@ def read(cluster: Cluster, job_id: str) -> Known:
         ahead=_ahead(rows),
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
+        backed_off=job_id in backed_off(cluster),
     )
 
 

@@ -1,6 +1,7 @@
 """Why was my job stopped: for whom, by which rule, who was passed over, what it saved, and when it comes back."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
@@ -159,7 +160,7 @@ def comes_back(known: Known, stop: PlannedAction) -> Return:
     if stop.state in OVER:
         return Return(Stage.SPARED, one_line(stop.detail) or _("The plan no longer needed it."))
     if stop.state not in DONE:
-        return _stopping(stop)
+        return _stopping(stop, known.now)
     if stop.kind == ActionKind.CANCEL:
         return Return(
             Stage.NEVER, _("It cannot be requeued and does not come back by itself: submit it again.")
@@ -179,9 +180,11 @@ def comes_back(known: Known, stop: PlannedAction) -> Return:
     return _held(stop.plan)
 
 
-def _stopping(stop: PlannedAction) -> Return:
-    if stop.not_before:
+def _stopping(stop: PlannedAction, now: datetime) -> Return:
+    if stop.not_before and stop.not_before > now:
         return Return(Stage.STOPPING, _("Its time to save its state ends"), stop.not_before)
+    if stop.not_before:
+        return Return(Stage.STOPPING, _("Its time to save its state is over: it is stopped now."))
     return Return(Stage.STOPPING, _("It is being stopped now."))
 
 

@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
-from console.steering import facts
+from console.steering.facts import BACK_OFF
 from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.rejections import HEEDED
 from console.steering.why.answer import About, Line, Part
 from console.steering.why.reading import Known
 from console.steering.why.wording import jobs, lower_first, one_line, sentence, victims, who
@@ -27,6 +28,8 @@ CHANGES: dict[str, Promise] = {
     Reason.DOES_NOT_FIT_EVER: gettext_lazy(
         "It never starts as it is: submit it again for less, or elsewhere."
     ),
+    Reason.HOURLY_LIMIT: gettext_lazy("It changes as the stops of the last hour go out of it."),
+    Reason.NO_LASTING_ROOM: gettext_lazy("It starts when a running job ends."),
     Reason.OVER_QUOTA_REJECTED: gettext_lazy(
         "It starts once another job of the same user and level has ended."
     ),
@@ -59,15 +62,9 @@ def _headline(known: Known, row: Job, plan: Plan | None) -> str:
         return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
     if not row.reason:
         return _("It waits; Giveway has not decided on it yet.")
-    if _backed_off(known, row):
+    if known.backed_off and row.reason == Reason.BLOCKED:
         return _("It waits: a plan to make room for it was undone a moment ago.")
     return _("It waits: %s.") % lower_first(sentence(row.reason))
-
-
-def _backed_off(known: Known, row: Job) -> bool:
-    plan = known.last_plan(row.partition)
-    undone = plan is not None and plan.state == PlanState.UNDONE and plan.kind == PlanKind.PREEMPT
-    return bool(undone and plan and plan.ended_at and known.now - plan.ended_at < facts.BACK_OFF)
 
 
 def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
@@ -139,12 +136,13 @@ def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
         said = one_line(plan.decision_reason or plan.outcome)
         text = _("%(who)s rejected plan %(plan)s for it: %(why)s")
         yield Line(text % {"who": clean(plan.decided_by), "plan": plan.pk, "why": said}, ended)
+        if row.reason == Reason.PLAN_REJECTED:
+            yield Line(_("The same jobs may be asked for again"), ended + HEEDED)
     elif plan.state in (PlanState.UNDONE, PlanState.FAILED):
         text = _("Plan %(plan)s for it was undone: %(why)s")
         yield Line(text % {"plan": plan.pk, "why": one_line(plan.outcome)}, ended)
-        again = ended + facts.BACK_OFF
-        if again > known.now:
-            yield Line(_("A new plan may be made for it"), again)
+        if known.backed_off:
+            yield Line(_("A new plan may be made for it"), ended + BACK_OFF)
 
 
 def _not_before(known: Known, row: Job, policy: PartitionPolicy) -> Iterator[Line]:

@@ -30,6 +30,8 @@ def test_before_it_is_stopped_it_is_told_for_whom_and_until_when(sim: Sim) -> No
     assert answer.comes_back is not None
     assert answer.comes_back.at == sim.actions(ActionKind.REQUEUE_HOLD)[0].not_before
     assert (answer.stops, answer.stopped_by[0].at) == (0, None)
+    sim.port.advance(31)
+    assert "Its time to save its state is over: it is stopped now." in said(ask(sim, low))
 
 
 def test_from_the_stop_to_running_again(sim: Sim) -> None:

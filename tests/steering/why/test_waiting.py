@@ -117,6 +117,13 @@ def test_a_rejected_plan_with_who_and_why(sim: Sim) -> None:
     )
 
     assert f"dave rejected plan {sim.plan().pk} for it: Not?[2J today" in said(ask(sim, urgent))
+    sim.cycle()
+    answer = ask(sim, urgent)
+    assert "rejected the plan" in answer.headline
+    again = next(
+        line for line in answer.parts[0].lines if line.text == "The same jobs may be asked for again"
+    )
+    assert again.at is not None and again.at > clock.now()
 
 
 def test_a_pause_with_who_and_why(sim: Sim) -> None:
