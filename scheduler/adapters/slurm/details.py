@@ -14,6 +14,7 @@ from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.rows import Row
 
 _HEAD = r"^JobId={id} (?:(?:ArrayJobId|ArrayTaskId|ArrayTaskThrottle|HetJobId|HetJobOffset)=\S+ )*JobName="
+_THROTTLE = re.compile(r"ArrayTaskThrottle=(\d+) ")
 _BETWEEN = re.compile(r"(?:HetJobIdSet=\S+ )?UserId=[^\n]*? Account=")
 _RESTARTS = re.compile(r" JobState=(\S+) .*? Restarts=(\d+) ", re.DOTALL)
 _SHAPE = re.compile(
@@ -47,6 +48,7 @@ class Detail:
     `mem` is in MB per CPU or per node as `mem_per_cpu` says; 0 per node means all the memory of the node.
     `job_gres` is the sum over the nodes; while a job is completing only this is told, and no node's own part.
     `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
+    `throttle`: how many tasks of its array may run at a time (0: any number).
     """
 
     state: str
@@ -64,6 +66,7 @@ class Detail:
     mem: int | None
     mem_per_cpu: bool
     special: tuple[str, ...]
+    throttle: int = 0
 
 
 class AmbiguousTextError(ValueError):
@@ -83,17 +86,18 @@ def find(text: str, row: Row, starts: Iterable[int]) -> Detail | None:
 
     Raises `AmbiguousTextError` when two places fit, ValueError when the text does not decode.
     """
-    fitting = [begin for start in starts if (begin := _own_text(text, row, start)) is not None]
+    fitting = [(start, begin) for start in starts if (begin := _own_text(text, row, start)) is not None]
     if len(fitting) > 1:
         raise AmbiguousTextError("its text is there twice")
-    return _decode(text, fitting[0]) if fitting else None
+    return _decode(text, *fitting[0]) if fitting else None
 
 
 def find_alone(text: str, row: Row) -> Detail | None:
     """The detail in the answer to a question about this job alone (the answer may begin with other tasks of it)."""
     starts = places(text).get(row.raw_id, [])
     return next(
-        (_decode(text, begin) for start in starts if (begin := _own_text(text, row, start)) is not None), None
+        (_decode(text, start, begin) for start in starts if (begin := _own_text(text, row, start)) is not None),
+        None,
     )
 
 
@@ -112,7 +116,8 @@ def _own_text(text: str, row: Row, start: int) -> int | None:
     return between.end() + len(account)
 
 
-def _decode(text: str, begin: int) -> Detail:
+def _decode(text: str, start: int, begin: int) -> Detail:
+    """The job whose text begins at `start`, Slurm's own part of it at `begin`."""
     # The free texts behind (paths, comment) are long; what is wanted stands in the first few thousand characters.
     end = text.find(" Command=", begin)
     own = text[begin : end if end > 0 else None]
@@ -120,6 +125,8 @@ def _decode(text: str, begin: int) -> Detail:
     if not state or not shape:
         raise ValueError("scontrol's text about it does not decode")
     total = _JOB_GRES.match(shape["grants"])
+    # Only what stands before the name, which the user chose.
+    throttle = _THROTTLE.search(text, start, text.index(" JobName=", start) + 1)
     tail = text[end : text.find("\nJobId=", begin)] if end > 0 else ""
     return Detail(
         state=state[1],
@@ -137,6 +144,7 @@ def _decode(text: str, begin: int) -> Detail:
         mem=values.memory(shape["mem"]),
         mem_per_cpu=shape["kind"] == "CPU",
         special=tuple(_special(shape, sockets[1] if sockets else "*", tail)),
+        throttle=int(throttle[1]) if throttle else 0,
     )
 
 

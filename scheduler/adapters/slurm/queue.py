@@ -7,13 +7,14 @@
    and then, because `scontrol update` can change what squeue does not show.
 4. Few jobs are asked for one by one; many in one call for all.
 5. A job that does not decode, or changes while it is being read, is a fault; it is read anew next time.
+6. No more tasks of an array can be planned for than it lets run at a time (`arrays`).
 """
 
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from scheduler.adapters.slurm import details, jobs, rows
+from scheduler.adapters.slurm import arrays, details, jobs, rows
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.details import AmbiguousTextError, Detail
 from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
@@ -80,6 +81,7 @@ class Queue:
     _records: dict[str, ObservedJob] = field(default_factory=dict, init=False)
     _holders: dict[str, ObservedJob] = field(default_factory=dict, init=False)
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
+    _throttles: dict[str, int] = field(default_factory=dict, init=False)
 
     def forget(self) -> None:
         """Read everything anew (the cluster is made of something else now)."""
@@ -105,7 +107,7 @@ class Queue:
         self._remember(kept)
         if len({job.id for job in kept.values()}) != len(kept):
             faults.append("squeue tells of the same job twice")
-        return list(kept.values()), faults
+        return arrays.throttled(list(kept.values()), self._throttles), faults
 
     # --- the steps ---
 
@@ -192,7 +194,10 @@ class Queue:
         row = entry.row
         try:
             if entry.state is JobState.PENDING:
-                kept[entry.record] = jobs.pending(row, self._shape(row, detail), room)
+                shape = self._shape(row, detail)
+                kept[entry.record] = jobs.pending(row, shape, room)
+                if row.array_id:
+                    self._throttles[row.array_id] = shape.throttle
             else:
                 alloc = entry.alloc
                 if alloc is None:
@@ -211,6 +216,11 @@ class Queue:
     def _remember(self, kept: dict[str, ObservedJob]) -> None:
         self._records = kept
         self._holders = {job.id: job for job in kept.values() if job.alloc}
+        self._throttles = {
+            array: self._throttles[array]
+            for array in {job.array_job_id for job in kept.values()}
+            if self._throttles.get(array)
+        }
         if self._known:
             waiting = [job for job in kept.values() if job.state is JobState.PENDING]
             present = {raw for job in waiting for raw in (job.id, job.array_job_id)}
