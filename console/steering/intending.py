@@ -1,15 +1,14 @@
 """From verdicts to written intents: plans and their actions, in one transaction, before anything is done.
 
-1. A pending job whose verdict is `preempt` gets a plan; a proposed plan that says the same is kept as it is.
-2. A proposed plan whose job no longer needs it expires; one that would now stop others is superseded. Where a person is
-   asked, so is one that was made by an earlier policy or sets other room aside: what is approved is what is seen.
+1. A pending job whose verdict is `preempt` gets a plan; proposals that stand (`proposals`) are kept as they are.
+2. A proposed plan whose job no longer needs it expires; one that would no longer work is superseded.
 3. In `enforce` the plan is approved at once and gets its actions; in `shadow` and `approve` it stays proposed.
 4. An approved plan that has not begun yet does not begin if its job left the queue, the partition was paused or its
    policy no longer stops anybody.
 5. A job over quota, where the policy holds such jobs, gets a plan of one action: hold it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from console.core import clock
 from console.steering.acting import request_undo
@@ -19,6 +18,7 @@ from console.steering.journal import tell_plan
 from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.new_plans import NewPlans, victims_of
+from console.steering.proposals import Proposals
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
@@ -33,6 +33,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     by_job = {plan.job_id: plan for plan in open_plans if plan.partition == verdicts.facts.row.name}
     made = 0
     asked: list[Plan] = []
+    proposals = Proposals(verdicts)
     for decision in verdicts.decisions:
         plan = by_job.pop(decision.job, None)
         if plan is not None and plan.kind == PlanKind.QUOTA:
@@ -43,7 +44,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
                 new.hold(decision)
                 made += 1
         else:
-            now_open = _settle_preemption(new, decision, plan)
+            now_open = _settle_preemption(new, decision, plan, proposals)
             made += now_open is not None and now_open is not plan
             if now_open is not None and now_open.enforcement == Enforcement.APPROVE:
                 asked.append(now_open)
@@ -52,7 +53,9 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     return made
 
 
-def _settle_preemption(new: NewPlans, decision: Decision, plan: Plan | None) -> Plan | None:
+def _settle_preemption(
+    new: NewPlans, decision: Decision, plan: Plan | None, proposals: Proposals
+) -> Plan | None:
     """The job's proposal from now on, new or kept, if it is to have one."""
     if plan is not None and plan.state != PlanState.PROPOSED:
         _withdraw_what_may_not_begin(plan, new.verdicts)
@@ -63,29 +66,12 @@ def _settle_preemption(new: NewPlans, decision: Decision, plan: Plan | None) -> 
         return None
     victims = victims_of(decision, new.verdicts)
     if plan is not None:
-        why = _why_not_the_same(plan, decision, victims, new.verdicts)
+        why = proposals.why_replaced(plan, decision, victims)
         if not why:
             return plan
         if not _close_proposal(plan, PlanState.SUPERSEDED, why):
             return None  # Somebody decided on it at this moment.
-    return new.make_room(decision, victims)
-
-
-def _why_not_the_same(
-    plan: Plan, decision: Decision, victims: Sequence[Mapping[str, object]], verdicts: Verdicts
-) -> str:
-    """Why a proposal is no longer what would be proposed now, in words; empty when it is."""
-    enforcement = verdicts.facts.policy.enforcement
-    if _runs(plan.victims) != _runs(victims) or plan.enforcement != enforcement:
-        return "The facts have changed; a newer plan takes its place."
-    if enforcement != Enforcement.APPROVE:
-        return ""
-    if plan.policy_revision != verdicts.facts.revision:
-        return "The policy has changed; a newer plan takes its place."
-    placement = {node: dict(taken) for node, taken in decision.placement.items()}
-    if plan.placement != placement:
-        return "The room is elsewhere now; a newer plan takes its place."
-    return ""
+    return new.make_room(decision, victims) if proposals.one_more() else None
 
 
 def _withdraw_what_may_not_begin(plan: Plan, verdicts: Verdicts) -> None:
@@ -125,10 +111,6 @@ def _close_proposal(plan: Plan, state: PlanState, why: str) -> bool:
     before, after = {"state": "proposed"}, {"state": state.value}
     tell_plan(plan, f"plan.{state.value}", before=before, after=after, reason=why)
     return True
-
-
-def _runs(victims: Sequence[Mapping[str, object]]) -> set[tuple[object, object, object]]:
-    return {(victim["job"], victim["start"], victim["restarts"]) for victim in victims}
 
 
 def _wants_hold(decision: Decision, verdicts: Verdicts) -> bool:

@@ -231,7 +231,7 @@ def test_a_superseded_plan_names_the_newer_one_and_the_difference(sim: Sim) -> N
     with pytest.raises(OutOfDateError) as refused:
         say_yes(old)
     assert refused.value.changes == [
-        "The facts have changed; a newer plan takes its place.",
+        "The policy has changed; a newer plan takes its place.",
         f"Plan {new.pk} is newer: it stops {other} (bob), and {low} (ann) no longer.",
     ]
 

@@ -1,0 +1,103 @@
+"""Whether a proposal may stand although the planner would choose a little differently now.
+
+In a busy partition the best choice changes every second. Who is asked to approve a plan must not see it replaced while
+reading it, and the log must not fill with plans that nobody carried out. So a proposal stands while it would still do
+what it says, and only after a minute a better one takes its place.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import Any
+
+from console.core import clock
+from console.steering.deciding import Verdicts
+from console.steering.models import Plan
+from scheduler.model.jobs import JobState
+from scheduler.model.plan import Decision
+from scheduler.model.policy import Enforcement
+from scheduler.model.resources import add, covers, subtract
+
+STANDS_FOR = timedelta(seconds=60)
+"""How long a proposal that would still work is kept although another choice would be made now."""
+PER_CYCLE = 50
+"""How many proposals are made in one cycle; the others, lower in line, follow in the next ones."""
+
+
+class Proposals:
+    """The proposals of one partition in one cycle, in the light of its verdicts."""
+
+    def __init__(self, verdicts: Verdicts) -> None:
+        self._verdicts = verdicts
+        self._policy = verdicts.facts.policy
+        self._made = 0
+
+    def one_more(self) -> bool:
+        """Whether one more may be made in this cycle. What is carried out at once is never put off."""
+        self._made += 1
+        return self._made <= PER_CYCLE or self._policy.enforcement == Enforcement.ENFORCE
+
+    def why_replaced(self, plan: Plan, decision: Decision, victims: Sequence[Mapping[str, Any]]) -> str:
+        """Why a proposal gives way to a newer one, in words; empty when it stands. `victims`: of the newer one."""
+        if plan.enforcement != self._policy.enforcement:
+            return "The partition's enforcement has changed; a newer plan takes its place."
+        if (
+            self._policy.enforcement == Enforcement.APPROVE
+            and plan.policy_revision != self._verdicts.facts.revision
+        ):
+            return "The policy has changed; a newer plan takes its place."
+        if _runs(plan.victims) == _runs(victims) and plan.placement == _plain(decision.placement):
+            return ""
+        why = self._why_it_would_fail(plan)
+        if why:
+            return f"{why} A newer plan takes its place."
+        if clock.now() - plan.created_at < STANDS_FOR:
+            return ""
+        return "The facts have changed; a newer plan takes its place."
+
+    def _why_it_would_fail(self, plan: Plan) -> str:
+        """Why the plan would no longer make its room; empty when it would."""
+        free = {node: dict(self._free[node]) for node in plan.placement if node in self._free}
+        for victim in plan.victims:
+            job = self._verdicts.jobs.get(victim["job"])
+            run = job and (job.id, job.run.start, job.run.restarts)
+            if job is None or job.state is not JobState.RUNNING or run != _run(victim):
+                return f"{victim['job']} no longer runs."
+            levels = [self._policy.level_name(level) for level in (job.user_level, job.task_level)]
+            if not job.preemptable or levels != [victim["user_level"], victim["task_level"]]:
+                return f"{victim['job']} is protected now, or ranks differently."
+            for node, held in job.alloc.items():
+                if node in free:
+                    add(free[node], held)
+        for node, wanted in plan.placement.items():
+            if node not in free or not covers(free[node], wanted):
+                return f"The room on {node} is not what it was."
+        return ""
+
+    @cached_property
+    def _free(self) -> dict[str, dict[str, int]]:
+        """What is free, or coming free, on each node that is up."""
+        free: dict[str, dict[str, int]] = {}
+        for node in self._verdicts.snapshot.nodes:
+            if node.up:
+                free[node.name] = dict(node.total)
+                subtract(free[node.name], node.held_elsewhere)
+        for job in self._verdicts.snapshot.jobs:
+            # What other plans stop is coming free, and promised to the jobs that they stop it for.
+            if job.state is not JobState.COMPLETING:
+                for name, held in (job.alloc or job.promised).items():
+                    if name in free:
+                        subtract(free[name], held)
+        return free
+
+
+def _runs(victims: Sequence[Mapping[str, Any]]) -> set[tuple[Any, ...]]:
+    return {_run(victim) for victim in victims}
+
+
+def _run(victim: Mapping[str, Any]) -> tuple[Any, ...]:
+    return victim["job"], victim["start"], victim["restarts"]
+
+
+def _plain(placement: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    return {node: dict(taken) for node, taken in placement.items()}
