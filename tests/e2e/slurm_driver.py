@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from console.cluster.connect import configured_cluster
-from console.cluster.models import Cluster
+from console.cluster.models import Cluster, Job
 from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan
@@ -86,6 +86,10 @@ class Driver:
     def open_plans(self) -> list[Plan]:
         """Plans that are being carried out."""
         return list(Plan.objects.filter(cluster=self.cluster, state__in=("approved", "executing")))
+
+    def reason(self, name: str) -> str:
+        """What the console says of a job, as one of the documented reasons."""
+        return str(Job.objects.get(cluster=self.cluster, job_id=self.ids[name]).reason)
 
     def restarts(self) -> dict[str, int]:
         """How often each job was requeued."""

@@ -74,7 +74,7 @@ def test_every_beneficiary_starts_and_just_the_planned_victims_are_stopped(
         assert len(planned) == _smallest_number(plan, cpus)
         driver.cancel(name)
         _bring_back_the_victims(driver)
-    print(
+    print(  # noqa: T201 - with -s: how long they waited
         f"{RUNS} runs under a flood of {len(water.started())} jobs; from submit to start: "
         f"median {sorted(waits)[RUNS // 2]:.2f} s, worst {max(waits):.2f} s"
     )
