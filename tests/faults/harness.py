@@ -1,7 +1,9 @@
 """Playing a story again and again, with a death at every step of it."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -111,6 +113,28 @@ class Harness:
             told.ends.append(self.ask(fault="", asleep_s=asleep_s * bool(faults), **common)["status"])
         return self.judged(told, world)
 
+    def interrupted(self, world: str, point: str) -> Told:
+        """A process is paused at `point` until its lease has run out and another one has come to the end."""
+        told = Told(self.stage(world))
+        common = {"folder": str(told.folder), "world": world}
+        paused = self.ask(do="steer", fault=f"{point}:1:STOP", **common)
+        if not paused.get("stopped"):
+            told.ends.append(paused["status"])
+            return self.judged(told, world)
+        self.ask(do="expire", **common)
+        told.ends.append(self.ask(do="steer", **common)["status"])
+        os.kill(paused["pid"], signal.SIGCONT)
+        told.ends.append(self.ask(wait=paused["pid"])["status"])
+        return self.judged(told, world)
+
+    def crowd(self, world: str, size: int = 2, **more: Any) -> Told:
+        """Several processes steer at once."""
+        told = Told(self.stage(world))
+        common = {"do": "steer", "folder": str(told.folder), "world": world, "fault": "", **more}
+        pids = [self.ask(later=True, **common)["pid"] for _ in range(size)]
+        told.ends += [self.ask(wait=pid)["status"] for pid in pids]
+        return self.judged(told, world)
+
     def judged(self, told: Told, world: str) -> Told:
         """What was lost; the folder is removed when that is nothing."""
         answer = self.ask(do="judge", folder=str(told.folder), world=world)
@@ -118,10 +142,11 @@ class Harness:
         told.verdict = Verdict(**json.loads((told.folder / "verdict").read_text()))
         points = told.folder / "points"
         told.points = points.read_text().split() if points.exists() else []
-        if told.ends[-1] == 3:
-            told.verdict.lost_plans.append("it did not come to an end")
-        elif told.ends[-1] not in (0, KILLED):
-            told.verdict.lost_plans.append(f"a process ended with status {told.ends[-1]}: {told.log}")
+        for end in told.ends:
+            if end == 3:
+                told.verdict.lost_plans.append("it did not come to an end")
+            elif end not in (0, KILLED):
+                told.verdict.lost_plans.append(f"a process ended with status {end}: {told.log}")
         if not told.verdict:
             shutil.rmtree(told.folder)
         return told

@@ -9,7 +9,7 @@ from typing import Any
 from scheduler.adapters.simulator.jobs import Held
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import What
-from tests.faults.worlds import GRACE_S, Stage
+from tests.faults.worlds import GRACE_S, START, Stage, World
 
 STOPS = frozenset({What.STOPPED, What.RECOVERED})
 
@@ -59,7 +59,7 @@ def judge(stage: Stage) -> Verdict:
     verdict.stuck_jobs += [
         f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {Held.REQUEUED, Held.ADMIN}
     ]
-    _gentle(lines, names, verdict)
+    _gentle(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()
     return verdict
 
@@ -121,11 +121,13 @@ def _plans(stage: Stage, lines: list[Line], names: dict[str, str], verdict: Verd
             )
 
 
-def _gentle(lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
+def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
     """A job that was stopped had its signal, and then its grace time or the time to say that it has saved its work."""
     signals = {line.run: line.at for line in lines if line.what == What.SIGNALLED}
     saved = {line.run for line in lines if line.what == What.SAVED}
     for line in lines:
+        if line.at < START + world.no_stop_before and line.what in {What.SIGNALLED, What.STOPPED}:
+            verdict.rough.append(f"{names[line.job]} was {line.what} too early, at {line.at - START}")
         if line.what not in {What.STOPPED, What.CANCELLED}:
             continue
         before = signals.get(line.run)

@@ -7,6 +7,7 @@ process of its own, with its own connection to the database, and dies of a real 
 import json
 import os
 import sys
+import time
 import traceback
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,7 +75,7 @@ def _child(request: dict[str, Any]) -> int:
     if "fault" in request:
         points.arm(request["fault"], str(folder / "points"))
     try:
-        return {"build": _build, "steer": _steer, "judge": _judge}[request["do"]](request)
+        return {"build": _build, "steer": _steer, "judge": _judge, "expire": _expire}[request["do"]](request)
     finally:
         connections.close_all()
 
@@ -116,14 +117,28 @@ def _steer(request: dict[str, Any]) -> int:
     cluster, quiet = configured_cluster(), 0
     for _ in range(request.get("asleep_s", 0)):
         stage.tick()
+    seconds = stage.tick()
     while quiet < QUIET_CYCLES:
-        seconds = stage.tick()
         if seconds > MOST_SECONDS:
             return 3
         report = cycle.run_cycle(cluster)
+        if report is None:  # somebody else's cycle is under way
+            time.sleep(0.005)
+            seconds = stage.clock.seconds
+            continue
+        seconds = stage.tick()
         settled = seconds > stage.world.last and not Plan.objects.filter(state__in=OPEN_STATES).exists()
-        waits = report is None or bool(report.fault or report.lines)
-        quiet = quiet + 1 if settled and not waits else 0
+        quiet = quiet + 1 if settled and not report.fault and not report.lines else 0
+    return 0
+
+
+def _expire(request: dict[str, Any]) -> int:
+    """As long a time goes by as a lease lasts."""
+    from django.db.models import F
+
+    from console.steering.models import CycleLease
+
+    CycleLease.objects.update(expires_at=F("expires_at") - timedelta(hours=1))
     return 0
 
 

@@ -4,6 +4,7 @@ All of them play on node n1 (partition x, 8 CPUs). `ann` is low, `bob` in betwee
 file: it goes on by one second per cycle, so that a story takes as long as its cycles and is the same every time.
 """
 
+import fcntl
 import mmap
 import struct
 from collections.abc import Callable, Mapping
@@ -38,9 +39,9 @@ def submits(name: str, user: str, cpus: int, **spec: Any) -> Deed:
     return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=("x",), **spec))
 
 
-def holds(name: str) -> Deed:
-    """A user holds his own pending job."""
-    return lambda cluster: cluster.hold_by_user(_id_of(cluster, name))
+def opens(word: str) -> Deed:
+    """The partition lets jobs start (UP) or not (DOWN)."""
+    return lambda cluster: cluster.set_partition_state("x", word)
 
 
 def cancels(name: str) -> Deed:
@@ -65,6 +66,8 @@ class World:
     policy: Mapping[str, Any] = field(default_factory=dict)
     cancelled: tuple[str, ...] = ()
     """Jobs that their own users end."""
+    no_stop_before: int = 0
+    """The second before which nobody may be signalled or stopped."""
 
     @property
     def last(self) -> int:
@@ -84,12 +87,13 @@ WORLDS: dict[str, World] = {
         starts=("urgent",),
         stopped=("saves", "dies"),
     ),
-    # The beneficiary's user holds it when its victims are gone: the plan is undone at its deadline.
+    # The partition is closed when the victim is gone, so nothing starts: the plan is undone at its deadline.
     "undone": World(
         deeds={
             0: (submits("saves", "ann", 8, completing_s=3, **_SAVES),),
             3: (submits("urgent", "cy", 8),),
-            8: (holds("urgent"),),
+            6: (opens("DOWN"),),
+            22: (opens("UP"),),
             30: (cancels("urgent"),),
         },
         stopped=("saves",),
@@ -114,6 +118,17 @@ WORLDS: dict[str, World] = {
         },
         starts=("l0_one", "l0_two"),
         policy={"mode": "task", "user_overrides": {}, "quotas": {"P0": 1}, "over_quota": "hold"},
+    ),
+    # A job must wait a while before others are stopped for it, and who was stopped is left alone for a while.
+    "limits": World(
+        deeds={
+            0: (submits("saves", "ann", 8, **_SAVES),),
+            3: (submits("urgent", "cy", 8, run_time_s=6),),
+        },
+        starts=("urgent",),
+        stopped=("saves",),
+        policy={"min_wait_s": 6, "cool_down_s": 60, "exempt_s": 5, "max_stops_per_hour": 1},
+        no_stop_before=9,
     ),
     # The cluster does not answer for a while, just when there is somebody to be stopped.
     "away": World(
@@ -170,11 +185,13 @@ class Stage:
         self._do(0)
 
     def tick(self) -> int:
-        """One second goes by, and whatever users do in it is done."""
-        seconds = self.clock.seconds + 1
-        self.clock.set(seconds)
-        self._do(seconds)
-        return seconds
+        """One second goes by, and whatever users do in it is done; once, however many processes steer."""
+        with (self.folder / "clock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            seconds = self.clock.seconds + 1
+            self.clock.set(seconds)
+            self._do(seconds)
+            return seconds
 
     def _do(self, seconds: int) -> None:
         with self.port.opened() as cluster:
