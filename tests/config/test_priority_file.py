@@ -2,6 +2,8 @@
 
 import copy
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from console.steering.priority_file import (
     import_config,
 )
 from scheduler.contracts.errors import InputError
+from scheduler.contracts.policy import POLICY_KEYS
 from tests import factories
 from tests.factories import policy_document
 
@@ -328,6 +331,14 @@ def test_a_pattern_may_name_a_level_of_a_partition_outside_the_file(cluster: Clu
     before = state()
     assert not load(cluster, export_config(cluster)).changes
     assert state() == before
+
+
+def test_every_key_of_a_partition_is_documented_with_its_default() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "priority-file.md").read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    documented = {key for row in rows for key in re.findall(r"`(\w+)`", row.split("|")[1])}
+    assert documented == {*POLICY_KEYS} - {"name"}
+    assert all(row.count("|") == 4 for row in rows)
 
 
 # --- Any configuration ------------------------------------------------------------------------------------

@@ -216,3 +216,20 @@ def test_a_partition_the_file_does_not_know_is_let_through(driver: Driver) -> No
     driver.steer()
     ensure_partition(cluster=driver.cluster, name="q")
     assert sbatch(driver, "ann", "p0_a", "-p", "q").returncode == 0
+
+
+def test_a_new_script_is_loaded_at_once_and_a_broken_one_not_at_all(driver: Driver) -> None:
+    driver.policy("x", **REFUSING)
+    driver.steer()
+    installed = driver.slurm.root / "job_submit.lua"
+    text = installed.read_text()
+    try:
+        time.sleep(1.1)  # slurmctld tells a new script by its time, in seconds
+        installed.write_text(text.replace("give the job another name", "call it something else"))
+        assert "call it something else" in sbatch(driver, "ann", "p0_a", "-p", "x").stderr
+        time.sleep(1.1)
+        installed.write_text("this is no Lua")
+        assert "call it something else" in sbatch(driver, "ann", "p0_a", "-p", "x").stderr
+    finally:
+        time.sleep(1.1)
+        installed.write_text(text)

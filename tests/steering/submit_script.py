@@ -64,6 +64,7 @@ class SubmitScript:
 
     rules: Path
     folder: Path
+    script: Path = SCRIPT
     _process: subprocess.Popen[str] = field(init=False, repr=False)
 
     def __enter__(self) -> Self:
@@ -75,7 +76,7 @@ class SubmitScript:
         driver = self.folder / "driver.lua"
         driver.write_text(DRIVER)
         self._process = subprocess.Popen(
-            [lua, str(driver), str(SCRIPT)],
+            [lua, str(driver), str(self.script)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="ascii",

@@ -12,7 +12,7 @@ from console.steering.submit_rules import partition_lines, rules_text
 from scheduler.model.policy import Enforcement, LevelRule, PartitionPolicy
 from scheduler.priority.derive import derive
 from tests.builders import observed
-from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, Said, SubmitScript
+from tests.steering.submit_script import DENIED, OVER_QUOTA, SCRIPT, SUCCESS, Said, SubmitScript
 
 NOW = 1_700_000_000
 RULES = """\
@@ -318,6 +318,33 @@ def test_a_thousand_lines_are_read_and_replaced_meanwhile(script: SubmitScript, 
         fresh.replace(rules)
         assert script.submit("user7", "p1_x").answer == (DENIED if round_ % 2 else SUCCESS)
         assert quiet(script.submit("dee", "p1_x"))
+
+
+# --- What the documentation says ------------------------------------------------------------------------------
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "job-submit.md").read_text()
+
+
+def test_the_file_in_the_documentation_is_understood(script: SubmitScript, rules: Path) -> None:
+    rules.write_text(DOCUMENT[DOCUMENT.index("giveway-submit-rules 1") :].rpartition("```")[0])
+    script.time(1763757000)
+    said = script.submit("ann", "p0_eval")
+    assert (said.answer, said.error) == (DENIED, [])
+    assert script.submit("bob", "release_1").answer == OVER_QUOTA
+    assert script.submit("eval-7", "p0_eval").answer == SUCCESS
+
+
+def test_a_script_of_ones_own_can_ask_ours_first(rules: Path, tmp_path: Path) -> None:
+    own = DOCUMENT.partition("```lua\n")[2].partition("```")[0]
+    own = own.replace("/etc/slurm/giveway_submit.lua", str(SCRIPT))
+    own = own.replace("-- your own rules", 'if job.name == "mine" then return 7 end')
+    (tmp_path / "own.lua").write_text(own)
+    with SubmitScript(rules, tmp_path, tmp_path / "own.lua") as script:
+        script.time(NOW)
+        assert script.submit("ann", "p0_eval").answer == DENIED
+        assert script.submit("ann", "mine").answer == 7
+        assert script.submit("ann", "other").answer == SUCCESS
+        assert script.modify("ann", {"name": "other"}, name="p0_eval").answer == DENIED
 
 
 # --- Hostile names, and the same answers as the console's -----------------------------------------------------
