@@ -142,7 +142,7 @@ class TestWaiting:
         assert decide(FULL, urgent(), cool_down_s=300).action is PREEMPT
 
     def test_a_pause_is_told_before_everything_else(self) -> None:
-        everything = {
+        everything: dict[str, Any] = {
             "paused": PAUSE, "cool_down_s": 300, "min_wait_s": 60, "max_stops_per_hour": 0,
         }  # fmt: skip
         told = []
@@ -185,7 +185,7 @@ class TestStopsOfAUser:
         ]
 
     def test_another_users_job_goes_when_the_hour_is_used_up(self) -> None:
-        used = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 2}}
+        used: dict[str, Any] = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 2}}
         jobs = [*self.two_users(), urgent()]
         assert stopped(decide(*jobs, nodes=nodes(2))) == ["1"]
         decision = decide(*jobs, nodes=nodes(2), **used)
@@ -265,7 +265,11 @@ class TestStopsOfAUser:
             *(running(f"b{i}", "n2", 4, user=2, of="bob") for i in (1, 2)),
             urgent(8),
         ]
-        rules = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 2}, "max_stops_per_hour": 3}
+        rules: dict[str, Any] = {
+            "max_stops_per_user_hour": 2,
+            "stopped_by_user": {"ann": 2},
+            "max_stops_per_hour": 3,
+        }
         assert stopped(decide(*jobs, nodes=nodes(2), **rules, stopped=1)) == ["b1", "b2"]
         decision = decide(*jobs, nodes=nodes(2), **rules, stopped=2)
         assert decision.reason is Reason.HOURLY_LIMIT
@@ -279,7 +283,7 @@ class TestStopsOfAUser:
             for where, name, level in (("n1", "ann", 3), ("n2", "bob", 2), ("n3", "carol", 1))
             for i in (1, 2)
         ]
-        allowed = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 1, "bob": 1}}
+        allowed: dict[str, Any] = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 1, "bob": 1}}
         decision = decide(*jobs, urgent(8), nodes=nodes(3), **allowed)
         assert stopped(decision) == ["carol1", "carol2"]
 
@@ -298,7 +302,7 @@ class TestStopsOfAUser:
 
     def test_who_fails_for_other_reasons_too_hears_of_the_spared_ones(self) -> None:
         jobs = [*self.two_users(preemptable=True), running("3", "n3", 8, user=0), urgent()]
-        used = {"max_stops_per_user_hour": 1, "stopped_by_user": {"ann": 1, "bob": 1}}
+        used: dict[str, Any] = {"max_stops_per_user_hour": 1, "stopped_by_user": {"ann": 1, "bob": 1}}
         decision = decide(*jobs[:3], pending("J", on_nodes(3, 6), user=0), nodes=nodes(3), **used)
         assert decision.reason is Reason.NOT_ENOUGH_EVEN_SO
         assert (
@@ -325,7 +329,7 @@ class TestExplaining:
         assert "No level would change that." in text
 
     def test_a_running_job(self) -> None:
-        used = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 2}}
+        used: dict[str, Any] = {"max_stops_per_user_hour": 2, "stopped_by_user": {"ann": 2}}
         text = explain(snapshot([FULL, urgent()], paused=PAUSE, **used), "1")
         assert f"Nobody may be stopped just now: {PAUSE}." in text
         assert "Nobody may stop it now: jobs of ann were stopped 2 of 2 times in this hour." in text
@@ -342,5 +346,5 @@ def test_words_of_people_cannot_act_on_a_terminal() -> None:
 def test_a_node_that_is_down_does_not_matter() -> None:
     jobs = [running("1", "n1", 8, user=3, of="ann"), running("2", "n2", 8, user=3, of="bob"), urgent()]
     places = [node("n1"), node("n2", up=False)]
-    used = {"max_stops_per_user_hour": 1, "stopped_by_user": {"ann": 1}}
+    used: dict[str, Any] = {"max_stops_per_user_hour": 1, "stopped_by_user": {"ann": 1}}
     assert decide(*jobs, nodes=places, **used).reason is Reason.HOURLY_LIMIT

@@ -1,5 +1,6 @@
 """What a partition's rules protect: jobs, users, accounts and QOS, by shell-style patterns."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from scheduler.reconcile.protection import protecting_rule
 from tests.builders import observation, observed, policy
 
 
-def protected(rules: dict[str, tuple[str, ...]], **fields: Any) -> str:
+def protected(rules: Mapping[str, tuple[str, ...]], **fields: Any) -> str:
     return protecting_rule(observed(**{"state": JobState.RUNNING, **fields}), policy(**rules))
 
 
