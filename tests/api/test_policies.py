@@ -44,6 +44,30 @@ def test_a_patch_puts_the_changed_keys_in_force(house: House, as_person: Callabl
     assert (row.policy_revision, row.after["exempt_s"], row.request_id) == (2, 60, response["X-Request-ID"])
 
 
+NEW_KEYS: dict[str, Any] = {
+    "min_wait_s": 60,
+    "cool_down_s": 0,
+    "max_stops_per_hour": 20,
+    "max_stops_per_user_hour": 0,
+    "protected_jobs": ["4711", "release_*"],
+    "protected_users": ["ann"],
+    "protected_accounts": ["physics"],
+    "protected_qos": ["high"],
+    "keyword_denied": "refuse",
+    "levels": [
+        {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "eval-*"]},
+        {"name": "P1", "min_score": 20},
+    ],
+}
+
+
+def test_limits_protections_and_keyword_users_go_in_and_out(house: House, ada: APIClient) -> None:
+    after = change(ada, NEW_KEYS).json()["policy"]
+    assert {key: after[key] for key in NEW_KEYS} == NEW_KEYS
+    emptied = change(ada, {"max_stops_per_hour": None, "protected_jobs": []}, based_on=2).json()["policy"]
+    assert (emptied["max_stops_per_hour"], emptied["protected_jobs"], emptied["cool_down_s"]) == (None, [], 0)
+
+
 def test_a_put_takes_defaults_for_what_it_leaves_out(house: House, ada: APIClient) -> None:
     body = {
         "policy": {"mode": "task", "levels": [{"name": "P0", "min_score": 1}]},
@@ -78,6 +102,13 @@ def test_a_policy_based_on_an_old_revision_is_a_conflict(house: House, ada: APIC
         ({"mode": "loudest"}, "policy.mode"),
         ({"mode": 3}, "policy.mode"),
         ({"grace_s": -1}, "policy.grace_s"),
+        ({"min_wait_s": 10**9}, "policy.min_wait_s"),
+        ({"cool_down_s": None}, "policy.cool_down_s"),
+        ({"max_stops_per_hour": "many"}, "policy.max_stops_per_hour"),
+        ({"max_stops_per_user_hour": 10**9 + 1}, "policy.max_stops_per_user_hour"),
+        ({"protected_users": "ann"}, "policy.protected_users"),
+        ({"protected_qos": ["high", "high"]}, "policy.protected_qos[1]"),
+        ({"keyword_denied": "no"}, "policy.keyword_denied"),
         ({"exempt_s": 1.5}, "policy.exempt_s"),
         ({"levels": [{"name": "P0"}, {"nam": "P1"}]}, "policy.levels[1].nam"),
         ({"levels": {}}, "policy.levels"),
