@@ -41,6 +41,8 @@ _FORMS = (
         ),
         rf"\g<keep>{HIDDEN}",
     ),
+    # What Django has signed (checkpoint tokens, links): payload:time:signature
+    (re.compile(r"[\w.-]{8,}:[0-9A-Za-z]{5,8}:[\w-]{43}(?![\w-])"), HIDDEN),
     # The API's tokens: forty hexadecimal digits and nothing else
     (re.compile(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])"), HIDDEN),
 )

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 import pytest
 import structlog
+from django.core import signing
 from pytest_django import Settings
 
 from console.core import redaction
 from console.core.redaction import HIDDEN, hide
 from console.settings import logs
+
+SIGNED = signing.dumps({"job": "101", "user": "ann"}, key="any", salt="giveway.checkpoint-token/1")
 
 
 @pytest.fixture
@@ -74,6 +77,7 @@ def test_a_value_of_the_settings_is_hidden_wherever_it_turns_up(secrets: dict[st
         ("Set-Cookie: sessionid=pw8; Path=/", "pw8"),
         ("csrfmiddlewaretoken=pw9&username=x", "pw9"),
         ("api_key=pw10", "pw10"),
+        (f"the job said {SIGNED} to us", SIGNED),
     ],
 )
 def test_what_looks_like_a_secret_is_hidden(text: str, secret: str) -> None:
