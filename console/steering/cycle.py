@@ -29,6 +29,7 @@ from console.steering.metering import count
 from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
 from console.steering.new_plans import NewPlans
+from console.steering.stranded import free_stranded
 from console.steering.submit_rules import write_submit_rules
 from console.steering.verifying import verify
 from scheduler.model.observation import Observation
@@ -134,6 +135,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         jobs = {job.id: job for job in observation.jobs}
         checkpoints.watch(cluster, jobs)
         verify(plans, jobs, policies)
+        free_stranded(cluster, jobs)
         reached("cycle.verifying")
     reached("cycle.verified")
     with report.phase("decide"):

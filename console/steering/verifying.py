@@ -18,6 +18,7 @@ from console.steering.journal import tell_action, tell_plan
 from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
+from console.steering.stranded import LEFT
 from console.steering.undoing import SENT, add_action, expire, put_first, restore_priority
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
@@ -97,7 +98,7 @@ def _has_survived(signal: PlannedAction, job: ObservedJob) -> bool:
 def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
     now = clock.now()
     if is_seen(action, job):
-        if move_action(action, ActionState.VERIFIED, verified_at=now):
+        if move_action(action, ActionState.VERIFIED, verified_at=now, detail="" if job else LEFT):
             tell_action(action, "action.verified")
         return
     if job is not None and job.state == JobState.COMPLETING:

@@ -28,7 +28,9 @@ def act(state: ClusterState, action: Action) -> Outcome:
 
 
 def _carry_out(state: ClusterState, action: Action) -> Outcome:
-    job = state.jobs.get(action.run.job_id)
+    # Slurm's adapter looks before it acts: what half a table lacks it cannot see then either.
+    hidden = action.run.job_id in state.faults.hidden_jobs
+    job = None if hidden else state.jobs.get(action.run.job_id)
     if action.kind is ActionKind.RECOVER:
         return _recover(state, job, action)
     if job is None:
