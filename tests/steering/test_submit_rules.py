@@ -11,6 +11,8 @@ import structlog
 from pytest_django import Settings
 
 from console.core import clock
+from console.health.doctor import work
+from console.health.doctor.findings import Level
 from console.steering import submit_rules
 from console.steering.submit_rules import fault_of_rules, rules_text
 from tests.steering.conftest import START, Sim
@@ -191,6 +193,18 @@ def test_what_is_wrong_with_the_file_is_told_in_words(sim: Sim, path: Path) -> N
     assert "was written 121 s ago" in fault_of_rules(sim.port.now + 121)
     path.chmod(0o600)
     assert "slurmctld may run under another one" in fault_of_rules(sim.port.now)
+
+
+def test_the_doctor_tells_of_the_file(sim: Sim, path: Path, settings: Settings) -> None:
+    (missing,) = work.check_submit_rules()
+    assert missing.level is Level.WARN
+    assert "Submissions are not checked" in missing.what and "cannot be read" in missing.what
+    sim.policy(**RULES)
+    sim.cycle()
+    (fine,) = work.check_submit_rules()
+    assert fine.level is Level.OK
+    settings.GIVEWAY_SUBMIT_RULES = ""
+    assert list(work.check_submit_rules()) == []
 
 
 def test_while_slurm_cannot_be_observed_the_file_grows_old(sim: Sim, path: Path) -> None:

@@ -18,7 +18,12 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("audit", work.check_audit),
     ("partitions", installation.check_partitions),
 )
-NEED_NOTHING = (work.check_broker, work.check_messages, installation.check_settings)
+NEED_NOTHING = (
+    work.check_broker,
+    work.check_messages,
+    work.check_submit_rules,
+    installation.check_settings,
+)
 
 
 def examine() -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import pulse
+from console.steering.submit_rules import fault_of_rules, rules_path
 
 OLDEST_REDIS = (5, 0)
 MANY = 100
@@ -145,3 +146,18 @@ def check_messages() -> Iterator[Finding]:
             yield ok("messages", "The webhook's address is encrypted.")
     if not settings.GIVEWAY_EMAIL and not settings.GIVEWAY_WEBHOOK_URL:
         yield ok("messages", "E-mail and webhook are off.")
+
+
+def check_submit_rules() -> Iterator[Finding]:
+    """The file for slurmctld's job_submit plugin, where one is asked for: whole, and renewed."""
+    if rules_path() is None:
+        return
+    fault = fault_of_rules(int(clock.now().timestamp()))
+    if fault:
+        yield warn(
+            "job_submit",
+            f"Submissions are not checked: {fault}.",
+            "Let the worker's account write in that folder; its log says what hinders it (docs/job-submit.md).",
+        )
+    else:
+        yield ok("job_submit", f"The rules in {rules_path()} are up to date.")
