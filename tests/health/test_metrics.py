@@ -251,7 +251,7 @@ def test_the_page_lists_what_is_served(house: Cluster, settings: Settings) -> No
         family = next(f for f in (name, re.sub(r"_(bucket|sum|count)$", "", name)) if f in served)
         labels[family] |= {label for label, _ in pairs if label != "le"}
     page = (ROOT / "docs" / "operations.md").read_text()
-    rows = re.findall(r"^\| `(giveway_\w+)` \| (\w+) \| ([^|]*) \|", page, re.MULTILINE)
+    rows = re.findall(r"^\| `(giveway_\w+)` \| (\w+) \|([^|]*)\|", page, re.MULTILINE)
     assert {name: kind for name, kind, _ in rows} == served
     listed = {name: set(re.findall(r"`(\w+)`", words)) for name, _, words in rows}
     # Without a sample there is nothing to compare with.
