@@ -2,9 +2,11 @@
 
 In a busy partition the best choice changes every second. Who is asked to approve a plan must not see it replaced while
 reading it, and the log must not fill with plans that nobody carried out. So a proposal stands while it would still do
-what it says, and only after a minute a better one takes its place.
+what it says and needs all of its victims, and only after a while a better one takes its place: a longer one where
+somebody is asked and the better one would stop as many jobs of the same levels.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cached_property
@@ -16,10 +18,12 @@ from console.steering.models import Plan
 from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
-from scheduler.model.resources import add, covers, subtract
+from scheduler.model.resources import Amounts, add, covers, subtract
 
 STANDS_FOR = timedelta(seconds=60)
 """How long a proposal that would still work is kept although another choice would be made now."""
+STANDS_FOR_READERS = timedelta(minutes=10)
+"""The same where somebody is asked and it is only a matter of which jobs of a level."""
 PER_CYCLE = 50
 """How many proposals are made in one cycle; the others, lower in line, follow in the next ones."""
 
@@ -51,13 +55,18 @@ class Proposals:
         why = self._why_it_would_fail(plan)
         if why:
             return f"{why} A newer plan takes its place."
-        if clock.now() - plan.created_at < STANDS_FOR:
+        if clock.now() - plan.created_at < self._patience(plan, victims):
             return ""
         return "The facts have changed; a newer plan takes its place."
+
+    def _patience(self, plan: Plan, victims: Sequence[Mapping[str, Any]]) -> timedelta:
+        asked = self._policy.enforcement == Enforcement.APPROVE
+        return STANDS_FOR_READERS if asked and _levels(plan.victims) == _levels(victims) else STANDS_FOR
 
     def _why_it_would_fail(self, plan: Plan) -> str:
         """Why the plan would no longer make its room; empty when it would."""
         free = {node: dict(self._free[node]) for node in plan.placement if node in self._free}
+        given: dict[str, Mapping[str, Amounts]] = {}
         for victim in plan.victims:
             job = self._verdicts.jobs.get(victim["job"])
             run = job and (job.id, job.run.start, job.run.restarts)
@@ -66,12 +75,16 @@ class Proposals:
             levels = [self._policy.level_name(level) for level in (job.user_level, job.task_level)]
             if not job.preemptable or levels != [victim["user_level"], victim["task_level"]]:
                 return f"{victim['job']} is protected now, or ranks differently."
+            given[job.id] = job.alloc
             for node, held in job.alloc.items():
                 if node in free:
                     add(free[node], held)
         for node, wanted in plan.placement.items():
             if node not in free or not covers(free[node], wanted):
                 return f"The room on {node} is not what it was."
+        for job_id, alloc in given.items():
+            if _is_enough_without(alloc, free, plan.placement):
+                return f"{job_id} need not be stopped any more."
         return ""
 
     @cached_property
@@ -89,6 +102,22 @@ class Proposals:
                     if name in free:
                         subtract(free[name], held)
         return free
+
+
+def _is_enough_without(
+    alloc: Mapping[str, Amounts], free: Mapping[str, Amounts], placement: Mapping[str, Amounts]
+) -> bool:
+    """Whether the room is there although one victim keeps what it holds."""
+    for node, wanted in placement.items():
+        left = dict(free[node])
+        subtract(left, alloc.get(node, {}))
+        if not covers(left, wanted):
+            return False
+    return True
+
+
+def _levels(victims: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
+    return Counter((victim["user_level"], victim["task_level"], victim["how"]) for victim in victims)
 
 
 def _runs(victims: Sequence[Mapping[str, Any]]) -> set[tuple[Any, ...]]:

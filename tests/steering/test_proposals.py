@@ -111,3 +111,43 @@ def test_a_quiet_hour_in_shadow_fills_no_log(sim: Sim) -> None:
     before = AuditEntry.objects.count()
     sim.cycles(30, every_s=120)
     assert AuditEntry.objects.count() == before
+
+
+def test_a_victim_that_is_not_needed_any_more_ends_it_at_once(sim: Sim) -> None:
+    """Two jobs of four had to go for six CPUs; a third one ends, and one of the two is enough."""
+    shadow(sim)
+    kept = sim.running("cy", 2)
+    first, second = sim.running("ann", 3), sim.running("ann", 3)
+    sim.submit("cy", 5)
+    sim.cycle()
+    [plan] = proposed(sim)
+    assert sorted(victims(plan)) == sorted([first, second])
+    sim.port.cancel(kept)
+    sim.port.advance(1)
+    sim.cycle()
+
+    [newer] = proposed(sim)
+    plan.refresh_from_db()
+    assert plan.state == PlanState.SUPERSEDED
+    assert "need not be stopped any more. A newer plan takes its place." in plan.outcome
+    assert len(victims(newer)) == 1
+
+
+def test_who_is_asked_has_longer_to_read_when_it_is_only_a_matter_of_which_job(sim: Sim) -> None:
+    sim.policy(enforcement="approve")
+    job = sim.running("ann", 4)
+    other = sim.running("ann", 4)
+    sim.submit("cy", 4)
+    sim.cycle()
+    [plan] = proposed(sim)
+    assert victims(plan) == [other]
+    # From now on the first job of the same level would be chosen, had nobody been asked already.
+    start = Plan.objects.get().victims[0]["start"]
+    sim.port.state.jobs[job].start = start + 1
+    for _ in range(9):
+        sim.port.advance(60)
+        sim.cycle()
+    assert [each.pk for each in proposed(sim)] == [plan.pk]
+    sim.port.advance(60)
+    sim.cycle()
+    assert [victims(each) for each in proposed(sim)] == [[job]]
