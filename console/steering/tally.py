@@ -48,7 +48,10 @@ class Sum:
             "%(n)d job would have been stopped", "%(n)d jobs would have been stopped", self.stops
         )
         jobs = ngettext("for %(n)d job", "for %(n)d jobs", self.jobs)
-        return _("%(stops)s %(jobs)s, and %(work)s lost where nothing was saved.") % {
+        text = _("%(stops)s %(jobs)s.")
+        if self.work:
+            text = _("%(stops)s %(jobs)s, and %(work)s lost where nothing was saved.")
+        return text % {
             "stops": stops % {"n": self.stops},
             "jobs": jobs % {"n": self.jobs},
             "work": self.words,
