@@ -118,7 +118,7 @@ def read(cluster: Cluster, job_id: str) -> Known:
         ahead=_ahead(rows),
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
-        backed_off=job_id in backed_off(cluster),
+        backed_off=any(plan.state == PlanState.UNDONE for plan in own) and job_id in backed_off(cluster),
     )
 
 
