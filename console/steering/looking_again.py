@@ -37,6 +37,7 @@ class LookAgain:
             beneficiary=plan.job_id,
             victims=frozenset(run_of(action) for action in plan.actions.all() if action.kind in STOPS),
             preemptions=self._facts.preemptions,
+            served=self._facts.stops.beneficiaries,
         )
 
     @cached_property

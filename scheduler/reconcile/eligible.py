@@ -15,7 +15,7 @@ from scheduler.reconcile.build import rules_of
 _NOTHING = weight(None)
 
 
-def why_spared(
+def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     observation: Observation,
     policy: PartitionPolicy,
     projects: Sequence[Project],
@@ -23,12 +23,14 @@ def why_spared(
     beneficiary: str,
     victims: frozenset[RunKey],
     preemptions: Mapping[str, int],
+    served: frozenset[tuple[str, int]] = frozenset(),
 ) -> str:
     """Why `victims` must not be stopped (any more) for `beneficiary`, in words; empty when they may.
 
     1. The beneficiary waits, in a partition in which jobs start.
     2. No victim that still runs has become protected.
-    3. Each of them still ranks below the beneficiary, quotas taken into account as the planner does.
+    3. Each of them still ranks below the beneficiary, quotas taken into account as the planner does; `served`: job id
+       and restarts of the runs that others were stopped for, which keep their slots.
     """
     jobs = {job.id: job for job in observation.jobs}
     waiting = jobs.get(beneficiary)
@@ -44,15 +46,20 @@ def why_spared(
         protected = why_protected(job, policy, preemptions.get(job.id, 0))
         if protected:
             return f"{job.id} may no longer be stopped: {protected}."
-    return _Ranks(observation.jobs, policy, projects).why_not_below(waiting, running)
+    return _Ranks(observation.jobs, policy, projects, served).why_not_below(waiting, running)
 
 
 class _Ranks:
     """Who ranks where in the partition now."""
 
     def __init__(
-        self, jobs: Iterable[ObservedJob], policy: PartitionPolicy, projects: Sequence[Project]
+        self,
+        jobs: Iterable[ObservedJob],
+        policy: PartitionPolicy,
+        projects: Sequence[Project],
+        served: frozenset[tuple[str, int]],
     ) -> None:
+        self._served = served
         self._rules = rules_of(policy)
         self._deriver = Deriver(policy, projects)
         self._ranking = Ranking.of(self._rules)
@@ -94,6 +101,7 @@ class _Ranks:
             submit=job.submit,
             start=job.start,
             restarts=job.restarts,
+            beneficiary=(job.id, job.restarts) in self._served,
         )
 
 

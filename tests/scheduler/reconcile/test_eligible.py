@@ -80,6 +80,17 @@ def test_a_victim_beyond_its_users_quota_ranks_lowest_as_it_does_for_the_planner
     assert why_spared(seen, replace(POLICY, quotas={"P0": 2}), (), **asked) == "1 no longer ranks below 9."
 
 
+def test_whom_others_were_stopped_for_keeps_its_slot_here_too() -> None:
+    """The first one started later than the second, but room was made for it: the second is the one too many."""
+    served, beyond = job("3", "p0_one", user="bob", start=1900), job("1", "p0_two", user="bob", start=1800)
+    seen = Observation("dev", 2000, partitions=(ObservedPartition("x"),), jobs=(URGENT, served, beyond))
+    policy = replace(POLICY, quotas={"P0": 1})
+    asked: dict[str, Any] = {"beneficiary": "9", "victims": frozenset({beyond.run}), "preemptions": {}}
+
+    assert why_spared(seen, policy, (), **asked) == "1 no longer ranks below 9."
+    assert why_spared(seen, policy, (), **asked, served=frozenset({("3", 0)})) == ""
+
+
 @pytest.mark.parametrize(
     ("over_quota", "words"),
     [(OverQuota.LOWEST, "1 no longer ranks below 9."), (OverQuota.HOLD, "9 is over its user's quota.")],
