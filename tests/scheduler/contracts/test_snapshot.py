@@ -66,12 +66,12 @@ def test_our_own_optional_keys() -> None:
     full = snapshot(
         [
             running("1", preemptable=False, protected="it is suspended"),
-            running("2", how=How.CANCEL, restarts=3, predicted_end=1_700_009_999),
+            running("2", how=How.CANCEL, restarts=3, predicted_end=1_700_009_999, beneficiary=True),
             ending("3"),
             pending(
                 "4", one_node(2, only_nodes=frozenset({"n1"}), not_nodes=frozenset({"n2"}), exclusive=True)
             ),
-            pending("5", anywhere(3), blocked="it is held", promised={"n1": {"cpu": 3}}),
+            pending("5", anywhere(3), blocked="it is held", promised={"n1": {"cpu": 3}}, stopped_at=0),
         ],
         [
             node("n1", held_elsewhere={"cpu": 1}, state="MIXED", state_reason="", partitions=("x", "y")),
@@ -84,6 +84,13 @@ def test_our_own_optional_keys() -> None:
         quotas={0: 1, 3: 0},
         over_quota=OverQuota.HOLD,
         level_names=("P0", "P1"),
+        paused="dave paused it",
+        min_wait_s=1,
+        cool_down_s=2,
+        max_stops_per_hour=0,
+        max_stops_per_user_hour=4,
+        stopped=5,
+        stopped_by_user={"ann": 3, "bob": 2},
     )
     document = encode_snapshot(full)
     assert decode_snapshot(document) == full
@@ -187,6 +194,8 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "pending without a request": (drop("jobs.1.request"), "$.jobs[1].request", "a pending job asks for something"),
     "pending with a start": (put("jobs.1.start", 5), "$.jobs[1].start", "a pending job has not started"),
     "pending with resources": (put("jobs.1.alloc", {"n1": {}}), "$.jobs[1].alloc", "a pending job holds nothing"),
+    "pending and a beneficiary": (put("jobs.1.beneficiary", True), "$.jobs[1].beneficiary", "it has none"),
+    "running and stopped": (put("jobs.0.stopped_at", 5), "$.jobs[0].stopped_at", "only of a pending job"),
     "running and blocked": (put("jobs.0.blocked", "x"), "$.jobs[0].blocked", "only a pending job"),
     "running and promised": (put("jobs.0.promised", {"n1": {}}), "$.jobs[0].promised", "pending jobs only"),
     "promised on an unknown node": (put("jobs.1.promised", {"n9": {}}), "$.jobs[1].promised.n9", "no such node"),
