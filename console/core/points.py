@@ -37,14 +37,16 @@ CYCLE = (
     "lease.released",
 )
 TIMER = ("beat.due", "beat.sent")
-POINTS = frozenset((*CYCLE, *TIMER))
+WEB = ("web.approving", "web.approved", "web.rejecting", "web.rejected")
+POINTS = frozenset((*CYCLE, *TIMER, *WEB))
 """All points there are. Inside a transaction: the names that end in -ing."""
 
 FAULT = "GIVEWAY_FAULT"
 """What shall happen where: `act.requeue_hold.claimed` or, the third time, `act.requeue_hold.claimed:3`, or
 `act.requeue_hold.claimed:1:STOP` to be paused instead of killed. Several, separated by commas."""
 LOG = "GIVEWAY_FAULT_LOG"
-"""A file to which every point that is reached is written."""
+"""A file to which every point that is reached is written. With it, a fault strikes once, also when its process is
+started again."""
 
 at_point: Callable[[str], None] | None = None
 
@@ -69,10 +71,21 @@ def arm(faults: str, log: str = "") -> None:
             with Path(log).open("a") as file:
                 file.write(f"{name}\n")
         number = due.get((name, passed[name]))
-        if number is not None:
+        if number is not None and _first_time(name, log):
             os.kill(os.getpid(), number)
 
     at_point = at
+
+
+def _first_time(name: str, log: str) -> bool:
+    if not log:
+        return True
+    word = f"{name} struck\n"
+    if word in Path(log).read_text():
+        return False
+    with Path(log).open("a") as file:
+        file.write(word)
+    return True
 
 
 def _read(fault: str) -> tuple[tuple[str, int], signal.Signals]:

@@ -22,6 +22,7 @@ from console.audit.services import reason_of
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
+from console.core.points import reached
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.steering.facts import pauses_of, why_paused
@@ -78,6 +79,8 @@ def approve(*, actor: str, plan: Plan, reason: str, seen: str, request_id: str =
         _decide(plan, PlanState.APPROVED, actor, reason, deadline=deadline_for(policy))
         PlannedAction.objects.bulk_create(actions_for(plan, policy))
         _tell(plan, actor, reason, request_id)
+        reached("web.approving")
+    reached("web.approved")
     return plan
 
 
@@ -94,6 +97,8 @@ def reject(*, actor: str, plan: Plan, reason: str, seen: str, request_id: str = 
         outcome = _("%(who)s rejected it: %(why)s") % {"who": actor, "why": reason}
         _decide(plan, PlanState.REJECTED, actor, reason, ended_at=clock.now(), outcome=outcome)
         _tell(plan, actor, reason, request_id)
+        reached("web.rejecting")
+    reached("web.rejected")
     return plan
 
 

@@ -141,7 +141,8 @@ class Harness:
         assert answer["status"] == 0, told.log
         told.verdict = Verdict(**json.loads((told.folder / "verdict").read_text()))
         points = told.folder / "points"
-        told.points = points.read_text().split() if points.exists() else []
+        lines = points.read_text().splitlines() if points.exists() else []
+        told.points = [line for line in lines if not line.endswith(" struck")]
         for end in told.ends:
             if end == 3:
                 told.verdict.lost_plans.append("it did not come to an end")
