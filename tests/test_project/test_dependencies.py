@@ -63,7 +63,7 @@ def test_every_debian_package_that_a_command_installs_has_its_reason() -> None:
     named = set()
     for path in (ROOT / "Makefile", *(ROOT / "deploy" / "bin").iterdir()):
         for packages in re.findall(
-            r"^[^#\n]*deploy/bin/debian-packages ([a-z0-9 -]+)", path.read_text(), re.MULTILINE
+            r"^[^#\n]*deploy/bin/debian-packages ([a-z0-9. -]+)", path.read_text(), re.MULTILINE
         ):
             named |= set(packages.split())
     assert named == set(explained_in("Debian packages"))
