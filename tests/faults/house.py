@@ -173,9 +173,7 @@ class House:
             stops = self.lines(What.STOPPED, job)
             double += [f"{job} was stopped {len(stops)} times"] if len(stops) > 1 else []
             double += [f"{line.run} was never named" for line in stops if line.run not in written]
-        lost = [
-            f"plan {n}: {plan}" for n, plan in told["plans"].items() if plan[1] not in {"verified", "undone"}
-        ]
+        lost = [f"plan {plan}" for plan in self.ask(PLANS) if plan[2] not in {"verified", "undone"}]
         verify = manage("audit", "verify", env=self.env)
         lost += [] if verify.returncode == 0 else [verify.stderr]
         return double, lost, stuck
