@@ -13,7 +13,6 @@ from console.core.htmx import render_page, unchanged
 from console.steering import selectors
 from console.steering.models import Plan
 from console.steering.views.plans import observed
-from console.steering.work import work_words
 
 MOST_SHOWN = 50
 DECIDED_SHOWN = 10
@@ -26,7 +25,6 @@ class Asked:
     plan: Plan
     beneficiary: Job | None
     consequence: str
-    lost: str
 
 
 @require_safe
@@ -52,11 +50,5 @@ def _asked(cluster: Cluster, plans: list[Plan]) -> list[Asked]:
     rows = Job.objects.filter(cluster=cluster, job_id__in=[plan.job_id for plan in plans])
     jobs = {(row.job_id, row.partition): row for row in rows}
     return [
-        Asked(
-            plan,
-            jobs.get((plan.job_id, plan.partition)),
-            selectors.consequence(plan),
-            work_words(selectors.lost_by(plan)),
-        )
-        for plan in plans
+        Asked(plan, jobs.get((plan.job_id, plan.partition)), selectors.consequence(plan)) for plan in plans
     ]

@@ -1,0 +1,108 @@
+"""Approving, rejecting and pausing on the real Slurm: what waits, what is then done, and what is refused."""
+
+import time
+
+import pytest
+
+from console.steering.approving import OutOfDateError, approve, mark_of, reject
+from console.steering.models import Plan, PlannedAction
+from console.steering.pausing import pause, resume
+from tests.e2e.slurm_driver import Driver
+
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]
+
+LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
+ONE_NODE = ("-p", "x", "-N", "1", "-n", "1", "--mem=10")
+PEOPLE = {"ann": "P3", "cy": "P0"}
+
+
+def asked(driver: Driver, **policy: object) -> Plan:
+    """`low` holds the node, `urgent` waits for half of it, and a plan has been proposed."""
+    keys = {"mode": "user", "levels": LEVELS, "user_overrides": PEOPLE, "enforcement": "approve", **policy}
+    driver.policy("x", **keys)
+    driver.running("ann", "low", *ONE_NODE, "-c", "8")
+    driver.submit("cy", "urgent", *ONE_NODE, "-c", "4")
+    driver.steer_until(lambda: Plan.objects.filter(state="proposed").exists(), "a plan is proposed")
+    driver.steer_quietly()
+    return Plan.objects.get()
+
+
+def say_yes(plan: Plan) -> Plan:
+    return approve(actor="dave", plan=plan, reason="Delivery today.", seen=mark_of(plan))
+
+
+def test_nobody_is_touched_until_somebody_approves(driver: Driver) -> None:
+    plan = asked(driver)
+    assert driver.states() == {"low": "RUNNING", "urgent": "PENDING"}
+    assert not PlannedAction.objects.exists()
+    assert [each["kind"] for each in plan.alternatives] == ["wait", "other_order", "spare"]
+    assert plan.alternatives[2]["possible"] is False
+
+    say_yes(plan)
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+
+    assert driver.stopped() == {"low"}
+    plan.refresh_from_db()
+    assert (plan.state, plan.decided_by) == ("verified", "dave")
+    driver.cancel("urgent")
+    driver.steer_until_running("low")
+
+
+def test_a_victim_that_ended_makes_the_plan_out_of_date(driver: Driver) -> None:
+    plan = asked(driver)
+    driver.cancel("low")
+    driver.steer_until_running("urgent")
+
+    with pytest.raises(OutOfDateError, match="out of date"):
+        say_yes(plan)
+
+    assert not PlannedAction.objects.exists()
+    plan.refresh_from_db()
+    assert plan.state == "expired"
+
+
+def test_a_rejected_plan_leaves_everybody_where_he_is(driver: Driver) -> None:
+    plan = asked(driver)
+    reject(actor="dave", plan=plan, reason="Ann is nearly done.", seen=mark_of(plan))
+
+    driver.steer_quietly(8)
+
+    assert driver.states() == {"low": "RUNNING", "urgent": "PENDING"}
+    assert Plan.objects.count() == 1
+    why = driver.cluster.jobs.get(job_id=driver.ids["urgent"]).explain
+    assert why.startswith(f"dave rejected plan {plan.pk}: Ann is nearly done.")
+
+
+def test_a_pause_takes_an_approved_plan_back_in_its_grace_time(driver: Driver) -> None:
+    plan = say_yes(asked(driver, grace_s=20))
+    driver.steer_until(lambda: bool(PlannedAction.objects.filter(kind="signal", state="verified")), "asked")
+
+    before = time.monotonic()
+    pause(actor="ada", cluster=driver.cluster, reason="Maintenance")
+    driver.steer()
+    plan.refresh_from_db()
+    assert "ada paused all partitions: Maintenance" in plan.undo_reason
+    assert time.monotonic() - before < 10  # seconds: within a cycle, not at the end of the grace time
+    driver.steer_until_settled()
+
+    assert driver.states() == {"low": "RUNNING", "urgent": "PENDING"}
+    assert driver.stopped() == set()
+
+    resume(actor="ada", cluster=driver.cluster)
+    driver.steer_until(lambda: Plan.objects.filter(state="undone").exists(), "it is undone")
+
+
+def test_while_paused_an_enforcing_partition_stops_nobody(driver: Driver) -> None:
+    driver.policy("x", mode="user", levels=LEVELS, user_overrides=PEOPLE)
+    driver.running("ann", "low", *ONE_NODE, "-c", "8")
+    driver.submit("cy", "urgent", *ONE_NODE, "-c", "4")
+    pause(actor="dave", cluster=driver.cluster, partition=driver.cluster.partitions.get(name="x"))
+
+    driver.steer_quietly()
+    assert driver.states() == {"low": "RUNNING", "urgent": "PENDING"}
+    assert not Plan.objects.exists()
+
+    resume(actor="dave", cluster=driver.cluster, partition=driver.cluster.partitions.get(name="x"))
+    driver.steer_until_running("urgent")
+    assert driver.stopped() == {"low"}
