@@ -5,8 +5,11 @@ import secrets
 from console.settings.base import *  # noqa: F403
 from console.settings.base import HOME
 from console.settings.env import env, refuse_faults
+from console.settings.logs import configure_logging
 
 refuse_faults()
+# `make run` shares one terminal: only what is wrong, unless somebody asks for more.
+configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="WARNING"))
 
 DEBUG = env.bool("DEBUG", default=False)
 ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]

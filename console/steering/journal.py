@@ -53,7 +53,7 @@ def tell_plan(  # noqa: PLR0913 - as `record`
         reason=reason,
         context=_context(plan, request_id),
     )
-    _log(action, plan, state=plan.state, actor=actor, reason=reason)
+    _log(action, plan, state=str(plan.state), actor=actor, reason=reason)
 
 
 def tell_action(action: PlannedAction, what: str, *, reason: str = "") -> None:
