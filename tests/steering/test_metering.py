@@ -89,6 +89,7 @@ def test_an_acknowledged_checkpoint_keeps_what_was_done_before_it(sim: Sim) -> N
             "acknowledged_at": acknowledged,
         },
     )
+    sim.port.advance(3)  # an acknowledgement ends the grace: the stop comes with the next cycle
     sim.cycles(60)
     stop = PlannedAction.objects.get(kind="requeue_hold", job_id=victim)
     assert stop.state == "verified" and stop.issued_at
