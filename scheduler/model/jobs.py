@@ -99,7 +99,7 @@ class ObservedJob:
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
-    ever made for such a job, because it might not start in it.
+    ever made for such a job, because it might not start in it. `licenses`: what it asks for, in Slurm's words.
     """
 
     id: str
@@ -130,6 +130,7 @@ class ObservedJob:
     alloc: Mapping[str, Amounts] = field(default_factory=dict)
     request: Request | None = None
     unplannable: str = ""
+    licenses: str = ""
 
     @property
     def run(self) -> RunKey:

@@ -36,6 +36,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
     ("scontrol", "show nodes"): ("--oneliner", "--all", "show", "nodes"),
     ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
+    ("scontrol", "show licenses"): ("--oneliner", "--all", "show", "licenses"),
     ("scontrol", "show reservations"): ("--oneliner", "--all", "show", "reservations"),
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),

@@ -26,6 +26,7 @@ _SHAPE = re.compile(
     re.DOTALL,
 )
 _SOCKETS = re.compile(r" Socks/Node=(\S+) ")
+_LICENSES = re.compile(r" Licenses=(\S+) Network=")
 _SWITCHES = re.compile(r" Switches=[1-9]")
 _JOB_GRES = re.compile(r"JOB_GRES=(\S*)")
 _GRANT = re.compile(r"\bNodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S*)")
@@ -48,7 +49,7 @@ class Detail:
     `mem` is in MB per CPU or per node as `mem_per_cpu` says; 0 per node means all the memory of the node.
     `job_gres` is the sum over the nodes; while a job is completing only this is told, and no node's own part.
     `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
-    `throttle`: how many tasks of its array may run at a time (0: any number).
+    `throttle`: how many tasks of its array may run at a time (0: any number). `licenses`: Slurm's own text.
     """
 
     state: str
@@ -67,6 +68,7 @@ class Detail:
     mem_per_cpu: bool
     special: tuple[str, ...]
     throttle: int = 0
+    licenses: str = ""
 
 
 class AmbiguousTextError(ValueError):
@@ -145,6 +147,7 @@ def _decode(text: str, start: int, begin: int) -> Detail:
         mem_per_cpu=shape["kind"] == "CPU",
         special=tuple(_special(shape, sockets[1] if sockets else "*", tail)),
         throttle=int(throttle[1]) if throttle else 0,
+        licenses=values.text(licenses[1]) if (licenses := _LICENSES.search(own)) else "",
     )
 
 

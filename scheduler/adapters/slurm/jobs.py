@@ -132,7 +132,14 @@ def running(row: Row, state: JobState, alloc: Mapping[str, Amounts]) -> Observed
 def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
     """A job that waits. Raises ValueError when its wishes do not decode."""
     request, unplannable = request_of(row, detail, room)
-    return _job(row, JobState.PENDING, request=request, unplannable=unplannable, held=row.priority == 0)
+    return _job(
+        row,
+        JobState.PENDING,
+        request=request,
+        unplannable=unplannable,
+        held=row.priority == 0,
+        licenses=detail.licenses,
+    )
 
 
 def _job(row: Row, state: JobState, **more: object) -> ObservedJob:

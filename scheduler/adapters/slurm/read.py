@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import nodes, reservations, values
+from scheduler.adapters.slurm import licenses, nodes, reservations, values
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
@@ -93,6 +93,10 @@ class Reader:
         taken_at = int(self.clock()) + config.skew_s
         jobs, faults = self._queue.read(room)
         limited = reservations.respect(jobs, machines.reservations, room.of_partition, taken_at)
+        try:
+            limited = licenses.respect(limited, self._free_licenses)
+        except (ValueError, KeyError) as error:
+            faults.append(f"licences do not decode: {error}")
         return Observation(
             cluster=name or config.cluster,
             taken_at=taken_at,
@@ -101,6 +105,9 @@ class Reader:
             jobs=tuple(limited),
             faults=(*machines.faults, *faults),
         )
+
+    def _free_licenses(self) -> dict[str, int]:
+        return dict(licenses.decode(record) for record in self._records("licenses", "LicenseName"))
 
     def _machines(self, config: Config) -> _Machines:
         machines = _Machines()
