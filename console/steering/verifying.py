@@ -31,6 +31,8 @@ MOST_DOUBLINGS = 5
 ATTEMPTS = 3
 SURVIVED = timedelta(seconds=2)
 """A job that still runs so long after the checkpoint signal was not ended by it."""
+AT_ONCE = timedelta(minutes=10)
+"""How far apart two plans are made whose beneficiaries may take each other's room."""
 PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
@@ -145,10 +147,19 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
 
 
 def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:
-    """The words for a beneficiary that runs on none of the nodes on which room is made for it; empty for the others."""
-    if not job.alloc or not plan.placement or job.alloc.keys() & plan.placement.keys():
+    """The words for a beneficiary that runs on none of the nodes on which room was made; empty for the others.
+
+    Of beneficiaries that fit into each other's room, Slurm gives each whichever it likes.
+    """
+    nodes = job.alloc.keys()
+    if not nodes or not plan.placement or nodes & plan.placement.keys():
         return ""
-    return f"{plan.job_id} started elsewhere, on {names(sorted(job.alloc))}."
+    others = Plan.objects.filter(
+        cluster=plan.cluster_id, kind=PlanKind.PREEMPT, created_at__gte=plan.created_at - AT_ONCE
+    ).exclude(state__in=(PlanState.PROPOSED, PlanState.REJECTED))
+    if any(nodes & placement.keys() for placement in others.values_list("placement", flat=True)):
+        return ""
+    return f"{plan.job_id} started elsewhere, on {names(sorted(nodes))}."
 
 
 def _stops_are_due(plan: Plan) -> bool:

@@ -98,6 +98,23 @@ def test_a_beneficiary_that_started_elsewhere_has_its_plan_undone_and_nobody_sto
     assert sim.port.job(victim).restarts == 0
 
 
+def test_beneficiaries_that_take_each_others_room_have_got_what_was_made_for_them(sim: Sim) -> None:
+    sim.policy("wide", exempt_s=1)
+    for _ in range(4):
+        sim.running("ann", 8, "wide")
+    urgent = [sim.submit("cy", 5, "wide") for _ in range(2)]
+    sim.cycle()
+    first, second = Plan.objects.order_by("id")
+    first.placement, second.placement = second.placement, first.placement
+    for plan in (first, second):
+        plan.save(update_fields=["placement"])
+
+    sim.cycles(6)
+
+    assert [sim.state(job) for job in urgent] == [JobState.RUNNING] * 2
+    assert [plan.state for plan in Plan.objects.all()] == ["verified"] * 2
+
+
 def test_a_beneficiary_held_in_the_grace_has_nobody_stopped(sim: Sim) -> None:
     sim.policy(grace_s=5)
     low = sim.running("ann", 8)
