@@ -169,7 +169,11 @@ def test_one_that_was_not_kept(plan: Plan, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_show_tells_the_steps(sim: Sim, plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
-    sim.cycles(10)
+    for _ in range(60):
+        sim.cycles(1)
+        plan.refresh_from_db()
+        if plan.ended_at:
+            break
     status, out, _ = run("show", plan.pk, capsys=capsys)
     assert status == 0
     assert out.startswith(f"Plan {plan.pk}, verified: preempt for {plan.job_id}")
