@@ -111,7 +111,7 @@ def _by_name(items: list[Any]) -> dict[str, Any] | None:
     named: dict[str, Any] = {}
     for item in items:
         key = next((key for key in NAMES if key in item), None) if isinstance(item, Mapping) else None
-        if key is None or item[key] in named:
+        if key is None or not isinstance(item[key], str) or item[key] in named:
             return None
         named[item[key]] = item
     return named

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.core.diff import differences, words
+from console.core.diff import Change, Difference, differences, words
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,9 @@ def _as_sets(value: Any) -> Any:
         case bool():
             return ("bool", value)
     return value
+
+
+def test_a_name_that_is_no_text_names_nothing() -> None:
+    assert differences([{"name": []}], [{"name": [1]}]) == [
+        Difference("", Change.CHANGED, [{"name": []}], [{"name": [1]}])
+    ]
