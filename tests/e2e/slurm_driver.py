@@ -91,6 +91,11 @@ class Driver:
         """What the console says of a job, as one of the documented reasons."""
         return str(Job.objects.get(cluster=self.cluster, job_id=self.ids[name]).reason)
 
+    def held(self) -> set[str]:
+        """The names of the jobs that Slurm holds."""
+        held = {line.split()[0] for line in self.slurm.squeue("%i %Q", "-t", "PENDING") if line.split()[1] == "0"}
+        return {name for name, job in self.ids.items() if job in held}
+
     def restarts(self) -> dict[str, int]:
         """How often each job was requeued."""
         rows = self.slurm.squeue("%i %r", "-t", "all")
