@@ -98,7 +98,11 @@ def find_alone(text: str, row: Row) -> Detail | None:
     """The detail in the answer to a question about this job alone (the answer may begin with other tasks of it)."""
     starts = places(text).get(row.raw_id, [])
     return next(
-        (_decode(text, start, begin) for start in starts if (begin := _own_text(text, row, start)) is not None),
+        (
+            _decode(text, start, begin)
+            for start in starts
+            if (begin := _own_text(text, row, start)) is not None
+        ),
         None,
     )
 
