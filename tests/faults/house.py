@@ -36,7 +36,8 @@ import json, sys
 from console.cluster.connect import configured_cluster
 from console.partitions.services import activate_policy, ensure_partition
 row = ensure_partition(cluster=configured_cluster(), name="x")
-activate_policy(actor="dave", partition=row, document=json.loads('''%s'''), reason="Test.", based_on=None)
+activate_policy(actor="dave", partition=row, document=json.loads('''%s'''), reason="Test.",
+                based_on=row.revision.number if row.revision else None)
 """
 PLANS = "SELECT id, job_id, state, outcome FROM steering_plan"
 STOPS = (
@@ -66,6 +67,10 @@ class House:
         """Tables and the policy."""
         migrated = manage("migrate", "-v0", env=self.env)
         assert migrated.returncode == 0, migrated.stderr
+        self.seed()
+
+    def seed(self) -> None:
+        """The policy."""
         seeded = manage("shell", "-v0", "-c", SEED % json.dumps(self.policy), env=self.env)
         assert seeded.returncode == 0, seeded.stderr
 

@@ -1,0 +1,178 @@
+"""The real slurmctld is restarted, hangs, refuses or answers with half a table, just when somebody is to be stopped."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from console.cluster import connect
+from console.core import points
+from console.steering.models import Plan, PlannedAction
+from deploy.private_slurm import PrivateSlurm
+from scheduler.model.actions import ActionKind
+from tests.e2e.slurm_driver import Driver
+from tests.faults.tally import Row, note
+
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(240)]
+
+LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
+ONE_NODE = ("-p", "x", "-N", "1", "-n", "1", "-c", "8")
+HUNG_S = 4.0
+
+
+@pytest.fixture
+def driver(
+    db: None, clean_slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Driver]:
+    """A console attached to the private Slurm, which waits for its answers for two seconds only."""
+    settings.GIVEWAY_CLUSTER = "slurm"
+    settings.GIVEWAY_SLURM_TIMEOUT_S = 2
+    for name, value in clean_slurm.env.items():
+        monkeypatch.setenv(name, value)
+    connect.forget_adapters()
+    yield Driver(clean_slurm)
+    connect.forget_adapters()
+
+
+@contextmanager
+def at(point: str, do: Callable[[], object]) -> Iterator[None]:
+    """Do something when the steering comes to a point, the first time."""
+    due = [do]
+
+    def reached(name: str) -> None:
+        if name == point and due:
+            due.pop()()
+
+    points.at_point = reached
+    try:
+        yield
+    finally:
+        points.at_point = None
+    assert not due, f"{point} was not reached"
+
+
+def begun(driver: Driver) -> None:
+    """A low job runs, an urgent one waits for its place."""
+    driver.policy("x", mode="user", levels=LEVELS, user_overrides={"ann": "P3", "cy": "P0"})
+    driver.running("ann", "low", *ONE_NODE)
+    driver.submit("cy", "urgent", *ONE_NODE)
+
+
+def comes_right(driver: Driver, fault: str) -> None:
+    """The urgent job runs, the low one was stopped once, and runs again when it may."""
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+    restarts = driver.restarts()["low"]
+    states = sorted(Plan.objects.values_list("state", flat=True))
+    note(Row(fault, 1, restarts - 1, len(set(states) - {"verified", "undone"}), len(held(driver))))
+    assert (restarts, held(driver)) == (1, [])
+    assert set(states) <= {"verified", "undone"}
+    driver.cancel("urgent")
+    driver.steer_until_running("low")
+
+
+@pytest.mark.parametrize("point", ["act.requeue_hold.claimed", "act.requeue_hold.applied"])
+def test_slurmctld_is_restarted(driver: Driver, point: str) -> None:
+    begun(driver)
+
+    def restart() -> None:
+        driver.slurm.stop_daemon("slurmctld")
+        driver.slurm.start_daemon("slurmctld")
+
+    with at(point, restart):
+        driver.steer()
+        comes_right(driver, "slurmctld restarted")
+
+
+@pytest.mark.parametrize("point", ["act.requeue_hold.due", "act.requeue_hold.claimed"])
+def test_slurmctld_refuses(driver: Driver, point: str) -> None:
+    """While it is away nobody is stopped, and it is said."""
+    begun(driver)
+    with at(point, lambda: driver.slurm.stop_daemon("slurmctld")):
+        driver.steer()
+        reports = [driver.steer() for _ in range(2)]
+    assert all(report.fault for report in reports)
+    driver.cluster.refresh_from_db()
+    assert driver.cluster.fault
+    driver.slurm.start_daemon("slurmctld")
+    assert driver.restarts()["low"] == 0
+
+    comes_right_somehow(driver, "slurmctld down", 1)
+
+
+@pytest.mark.parametrize("point", ["act.prioritise.applied", "act.requeue_hold.claimed"])
+def test_slurmctld_hangs(driver: Driver, point: str) -> None:
+    begun(driver)
+    pid = driver.slurm.daemons()["slurmctld"]
+    try:
+        with at(point, lambda: os.kill(pid, signal.SIGSTOP)):
+            driver.steer()
+            assert driver.steer().fault
+        time.sleep(HUNG_S)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    comes_right(driver, "slurmctld hanging")
+
+
+@pytest.mark.parametrize("how", ["in the middle of a row", "between two rows"])
+def test_half_a_table(driver: Driver, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """squeue's answer is cut: seen where it can be seen, and survived where it cannot."""
+    switch = _cut_squeue(tmp_path, monkeypatch, rows=how == "between two rows")
+    begun(driver)
+    with at("act.requeue_hold.settled", switch.touch):
+        driver.steer()
+    reports = [driver.steer() for _ in range(4)]
+    if how == "in the middle of a row":
+        assert all("cut off" in report.fault for report in reports)
+    switch.unlink()
+
+    comes_right_somehow(driver, "half a table from squeue", 1)
+
+
+def comes_right_somehow(driver: Driver, fault: str, most_stops: int) -> None:
+    """The plan may have been undone, with a reason; still nobody is stopped twice, or held for ever.
+
+    A victim of an undone plan keeps its place at the head of the line for a minute; that is not waited for.
+    """
+    driver.steer_until(
+        lambda: not held(driver) and not _unfinished(), "nobody is held, nothing is left to do"
+    )
+    restarts = driver.restarts()["low"]
+    without_reason = [plan for plan in driver.open_plans() if not plan.undo_reason]
+    note(Row(fault, 1, max(0, restarts - 1), len(without_reason), len(held(driver))))
+    assert restarts <= most_stops
+    assert not without_reason
+    driver.cancel("urgent")
+    driver.steer_until_running("low")
+    assert driver.restarts()["low"] == restarts
+
+
+def held(driver: Driver) -> list[str]:
+    """The jobs that are held, as Slurm says."""
+    return [line for line in driver.slurm.squeue("%i %r") if "held" in line.lower()]
+
+
+def _unfinished() -> bool:
+    left = PlannedAction.objects.exclude(kind=ActionKind.RESTORE_PRIORITY)
+    return left.filter(state__in=("planned", "executing", "issued")).exists()
+
+
+def _cut_squeue(folder: Path, monkeypatch: pytest.MonkeyPatch, *, rows: bool) -> Path:
+    """A squeue first on PATH that gives only half of its answer while the returned file is there."""
+    switch = folder / "cut"
+    cut = "head -n 0" if rows else "head -c 300"
+    wrapper = folder / "bin" / "squeue"
+    wrapper.parent.mkdir()
+    wrapper.write_text(
+        f'#!/bin/sh\nif [ -e {switch} ]; then /usr/bin/squeue "$@" | {cut}; else exec /usr/bin/squeue "$@"; fi\n'
+    )
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    connect.forget_adapters()
+    return switch
