@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from console.steering.facts import Facts, PartitionFacts, gather, partition_policies, run_of
-from console.steering.models import Plan
+from console.steering.models import ActionState, Plan
 from scheduler.model.actions import ActionKind
 from scheduler.model.observation import Observation
 from scheduler.model.policy import Enforcement
@@ -30,12 +30,14 @@ class LookAgain:
             return NOT_ENFORCED
         if partition.paused:
             return f"Nobody may be stopped: {partition.paused}."
+        # What was stopped a moment ago counts as a stop already, and must not be looked at as a victim again.
+        still = (a for a in plan.actions.all() if a.kind in STOPS and a.state == ActionState.PLANNED)
         return why_spared(
             observation,
             partition.policy,
             self._facts.projects,
             beneficiary=plan.job_id,
-            victims=frozenset(run_of(action) for action in plan.actions.all() if action.kind in STOPS),
+            victims=frozenset(run_of(action) for action in still),
             preemptions=self._facts.preemptions,
             served=self._facts.stops.beneficiaries,
         )

@@ -115,6 +115,20 @@ def test_beneficiaries_that_take_each_others_room_have_got_what_was_made_for_the
     assert [plan.state for plan in Plan.objects.all()] == ["verified"] * 2
 
 
+def test_a_stop_just_done_is_not_held_against_the_rest_of_its_plan(sim: Sim) -> None:
+    """One is requeued and one cancelled, in two calls, where a job may be stopped only once."""
+    sim.policy(max_preemptions_per_job=1, cancel_if_not_requeueable=True)
+    requeued = sim.running("ann", 4)
+    cancelled = sim.running("ann", 4, requeue=False)
+    urgent = sim.submit("cy", 8)
+
+    sim.cycles(4)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert (sim.port.job(requeued).restarts, sim.state(cancelled)) == (1, None)
+    assert sim.plan().state == "verified"
+
+
 def test_a_beneficiary_held_in_the_grace_has_nobody_stopped(sim: Sim) -> None:
     sim.policy(grace_s=5)
     low = sim.running("ann", 8)
