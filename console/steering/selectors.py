@@ -16,7 +16,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.steering.approving import awaits_decision
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.work import Work, ran_s, work_lost, work_of, work_words
+from console.steering.work import Work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import SENTENCES
 from scheduler.model.words import names
@@ -24,7 +24,7 @@ from scheduler.model.words import names
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One victim with how long it has run and what stopping it destroys, in words."""
+    """One victim with how long it has run and what stopping it destroys, for a table's cell."""
 
     victim: dict[str, Any]
     ran_s: int
@@ -66,7 +66,7 @@ def lost_by(plan: Plan) -> Work:
 
 def losses(victims: Iterable[dict[str, Any]], later_s: float) -> list[Loss]:
     """Each victim with what stopping it destroys."""
-    return [Loss(victim, ran_s(victim, later_s), work_words(work_of(victim, later_s))) for victim in victims]
+    return [Loss(victim, ran_s(victim, later_s), work_short(work_of(victim, later_s))) for victim in victims]
 
 
 def consequence(plan: Plan) -> str:
@@ -97,7 +97,7 @@ def _option(each: dict[str, Any], own: set[str], later_s: float, beneficiary: Jo
         kind=each["kind"],
         possible=each["possible"],
         losses=found,
-        words=work_words(work_lost(each["victims"], later_s)),
+        words=work_short(work_lost(each["victims"], later_s)),
         nodes=names(each["nodes"]) if each["nodes"] else "",
         explain=each["explain"],
         same=bool(found) and {victim["job"] for victim in each["victims"]} == own,

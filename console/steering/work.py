@@ -55,13 +55,29 @@ def work_words(work: Mapping[str, float]) -> str:
     return _("%(first)s and %(last)s") % {"first": ", ".join(parts[:-1]), "last": parts[-1]}
 
 
+def work_short(work: Mapping[str, float]) -> str:
+    """The same for a table's cell: `1.4 GPU-h · 5.6 CPU-h`, `12 CPU-min`; a dash for none."""
+    parts = []
+    for name in COUNTED:
+        if work.get(name):
+            hours_of = work[name] / SECONDS_PER_HOUR
+            amount = f"{_number(hours_of)} {LABELS[name]}-h"
+            if hours_of < 1:
+                amount = f"{max(1, round(hours_of * 60))} {LABELS[name]}-min"
+            parts.append(amount)
+    return " · ".join(parts) or "–"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _one(label: str, seconds: float) -> str:
     if seconds < SECONDS_PER_HOUR:
         minutes = max(1, round(seconds / 60))
         form = _("%(n)s %(what)s-minute") if minutes == 1 else _("%(n)s %(what)s-minutes")
         return form % {"n": minutes, "what": label}
-    whole = seconds / SECONDS_PER_HOUR
-    number = f"{whole:,.0f}" if whole >= 100 else f"{whole:.3g}"
+    number = _number(seconds / SECONDS_PER_HOUR)
     form = _("%(n)s %(what)s-hour") if number == "1" else _("%(n)s %(what)s-hours")
     return form % {"n": number, "what": label}
 

@@ -11,7 +11,7 @@ from console.partitions.models import Partition
 from console.steering import tally
 from console.steering.models import Plan
 from console.steering.tally import shadow_tally
-from console.steering.work import work_lost, work_words
+from console.steering.work import work_lost, work_short, work_words
 from tests import factories
 from tests.factories import EPOCH, NOW
 from tests.steering.conftest import Sim
@@ -59,6 +59,12 @@ def test_work_is_amounts_times_time() -> None:
 )
 def test_work_in_words(work: dict[str, float], words: str) -> None:
     assert work_words(work) == words
+
+
+def test_work_in_a_tables_cell() -> None:
+    assert work_short({"gpu": 5040.0, "cpu": 90.0}) == "1.4 GPU-h · 2 CPU-min"
+    assert work_short({"cpu": 3600.0 * 12345}) == "12,345 CPU-h"
+    assert work_short({}) == "–"
 
 
 def test_work_by_now_grows_with_the_run() -> None:
