@@ -12,7 +12,7 @@ ARGS ?=
 WORKERS ?= 2
 export PYTHON
 
-.PHONY: help run run-slurm test lint format lock upgrade vendor bench env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor bench env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ run-slurm: env ## the same with a real Slurm of its own (root, Debian)
 
 test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium (ARGS="-k quota")
 	@deploy/bin/test -n $(WORKERS) --dist loadgroup $(ARGS)
+
+test-faults: env-dev ## kill, pause and starve every process at every step; prints what was lost (docs/reliability.md)
+	@deploy/bin/test-faults -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: env-dev ## check style, types, import rules, migrations and locks
 	@# All of them, whatever the first one says.

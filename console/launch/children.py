@@ -11,8 +11,15 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import structlog
+
+log = structlog.get_logger(__name__)
+
 PR_SET_PDEATHSIG = 1
 STOP_S = 15.0
+RESTARTS = 5
+WITHIN_S = 60.0
+"""More restarts than that within this time: something is wrong that a restart does not mend."""
 
 
 class ChildEndedError(Exception):
@@ -37,9 +44,12 @@ class Children:
     env: Mapping[str, str]
     running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     stop_s: float = STOP_S
+    commands: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    restarts: list[float] = field(default_factory=list)
 
     def start(self, name: str, *argv: str) -> None:
         """Start a Python module or script with this interpreter."""
+        self.commands[name] = argv
         self.running[name] = subprocess.Popen(
             [sys.executable, *argv],
             env=dict(self.env),
@@ -55,6 +65,23 @@ class Children:
                 raise ChildEndedError(
                     f"The {name} ended by itself with status {status}; see its messages above."
                 )
+
+    def keep(self) -> None:
+        """Start again what has ended, as a service manager does: everything that matters is in the database.
+
+        Raises `ChildEndedError` when that happens too often.
+        """
+        now = time.monotonic()
+        self.restarts = [moment for moment in self.restarts if now - moment < WITHIN_S]
+        for name, process in list(self.running.items()):
+            status = process.poll()
+            if status is None:
+                continue
+            if len(self.restarts) >= RESTARTS:
+                self.check()
+            self.restarts.append(now)
+            log.warning("started again", process=name, status=status)
+            self.start(name, *self.commands[name])
 
     def wait_until_ready(self, url: str, seconds: float) -> None:
         """Wait for an answer of 200. Raises `ChildEndedError`, `TimeoutError`."""

@@ -95,7 +95,17 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
     }
 else:
-    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 4}
+    options = DATABASES["default"].setdefault("OPTIONS", {})
+    options["pool"] = {"min_size": 1, "max_size": 4}
+    # A connection that the server has lost meanwhile is replaced before it is used.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    # A process that stands still inside a transaction, or whose machine is gone, keeps nobody waiting for its locks.
+    options["options"] = " ".join(
+        [
+            options.get("options", ""),
+            "-c idle_in_transaction_session_timeout=30s -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5",
+        ]
+    ).strip()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- People -------------------------------------------------------------------------------------------------------
@@ -197,6 +207,8 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_TIME_LIMIT = 300
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# However long Redis is away: a worker that gave up would steer nothing when it is back.
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
 # visibility_timeout must exceed the longest task; the two restore settings make a dead worker's task come back
 # within seconds instead of a minute and a half (docs/dependencies.md, redis).
 CELERY_BROKER_TRANSPORT_OPTIONS = (

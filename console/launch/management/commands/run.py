@@ -98,7 +98,7 @@ class Command(BaseCommand):
             self._greet(url, empty)
             while True:
                 time.sleep(0.5)
-                children.check()
+                children.keep()
         except (ChildEndedError, TimeoutError) as error:
             raise CommandError(str(error)) from None
         finally:
