@@ -75,7 +75,8 @@ def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
     if job.state != JobState.PENDING:
         return kind != ActionKind.RELEASE or job.state == JobState.RUNNING
     if kind == ActionKind.PRIORITISE:
-        return job.priority >= int(action.value)
+        # Who holds the job takes its place in line away: that is not to be waited for, nor done again.
+        return job.held or job.priority >= int(action.value)
     if kind == ActionKind.RESTORE_PRIORITY:
         return job.priority < int(action.value)
     return job.held if kind == ActionKind.HOLD else _is_let_go_on(action, job)

@@ -125,7 +125,6 @@ def test_a_node_that_goes_away_in_the_grace_time(
     else:
         # Slurm itself requeues the job of a node that is down, and may have the node back in a moment.
         assert driver.restarts()["low"] == 1
-    scene.scontrol("update", "NodeName=n1", "State=RESUME")
 
 
 def test_a_victim_that_ends_by_itself_in_its_grace_time(scene: Scene, driver: Driver) -> None:
