@@ -7,8 +7,9 @@
 4. Whatever goes wrong with the connection is "unknown": nobody knows what was done, the caller has to look.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from scheduler.adapters.slurm import guard, recover, rows
@@ -28,6 +29,7 @@ AT_ONCE = 500
 MAX_COMMENT = 200
 
 DONE = Outcome(OutcomeKind.DONE)
+TOO_LATE = Outcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
 
 
 @dataclass(slots=True)
@@ -41,9 +43,16 @@ class Writer:
     runner: Runner
     extra_s: float = 0.1
     scancel_s: float = 5.0
+    clock: Callable[[], float] = time.monotonic
+    _until: float = field(default=0.0, init=False)
 
     def apply(self, actions: Sequence[Action]) -> list[Outcome]:
-        """One outcome per action, in order. Never raises for what Slurm answers or fails to answer."""
+        """One outcome per action, in order. Never raises for what Slurm answers or fails to answer.
+
+        Nothing is begun later than twice the time limit of a command from now: a process that stood still after its
+        look must not act on it, and the caller's right to act (its lease) has an end.
+        """
+        self._until = self.clock() + 2 * self.runner.timeout_s
         outcomes: dict[int, Outcome] = {}
         for numbers in _groups(actions):
             group = {number: actions[number] for number in numbers}
@@ -198,7 +207,10 @@ class Writer:
     def _call(self, program: str, ids: Sequence[str], *arguments: str) -> dict[str, Outcome]:
         """Run one command on several jobs and give each its outcome."""
         patience = self.scancel_s if program == "scancel" else self.runner.timeout_s
-        limit = min(patience, self.runner.timeout_s) + self.extra_s * len(ids)
+        left = self._until - self.clock()
+        if left <= 0:
+            return dict.fromkeys(ids, TOO_LATE)
+        limit = min(min(patience, self.runner.timeout_s) + self.extra_s * len(ids), left)
         try:
             answer = self.runner.run(program, *arguments, timeout_s=limit)
         except SlurmUnavailableError as error:

@@ -152,6 +152,16 @@ def test_the_jobs_are_looked_at_right_before_and_only_they() -> None:
     assert len(runner.calls) == 2
 
 
+def test_a_process_that_stood_still_after_its_look_sends_nothing() -> None:
+    runner = cluster(*running("1"))
+    moments = iter([0.0, 2 * runner.timeout_s + 1])
+
+    [outcome] = Writer(runner, clock=lambda: next(moments)).apply(stop(ActionKind.REQUEUE_HOLD, "1"))
+
+    assert changes(runner) == []
+    assert (outcome.kind, outcome.detail[:8]) == (OutcomeKind.UNKNOWN, "not sent")
+
+
 def test_kinds_and_values_are_kept_apart_and_in_order() -> None:
     runner = cluster(*pending("1", "2", "3"), *running("9"))
     actions = [
