@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -40,6 +39,3 @@ def nothing_was_lost(fault: str, told: Iterable[tuple[str, Told]], injected: int
     )
     bad = [f"{what}: {story.ends} {story.verdict} {story.folder}" for what, story in stories if story.verdict]
     assert not bad, "\n".join(bad)
-
-
-__all__ = ["LONG", "Path", "nothing_was_lost"]

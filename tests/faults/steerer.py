@@ -113,7 +113,7 @@ def _steer(request: dict[str, Any]) -> int:
     stage = Stage(Path(request["folder"]), request["world"])
     skew = timedelta(seconds=request.get("skew_s", 0))
     clock.now = lambda: datetime.fromtimestamp(START + stage.clock.seconds, UTC) + skew
-    cycle.connect = lambda row: stage.port
+    vars(cycle)["connect"] = lambda row: stage.port
     cluster, quiet = configured_cluster(), 0
     for _ in range(request.get("asleep_s", 0)):
         stage.tick()

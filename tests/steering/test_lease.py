@@ -46,7 +46,7 @@ def test_nobody_is_stopped_by_a_process_that_stood_still(sim: Sim, monkeypatch: 
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 6)
     honest = time.monotonic
-    asleep = [lambda: monkeypatch.setattr(lease.time, "monotonic", lambda: honest() + 3600)]
+    asleep = [lambda: monkeypatch.setattr(time, "monotonic", lambda: honest() + 3600)]
     at(monkeypatch, "act.requeue_hold.claimed", lambda: asleep.pop()() if asleep else None)
 
     assert run_cycle(sim.cluster) is None
