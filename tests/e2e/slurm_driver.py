@@ -93,7 +93,9 @@ class Driver:
 
     def held(self) -> set[str]:
         """The names of the jobs that Slurm holds."""
-        held = {line.split()[0] for line in self.slurm.squeue("%i %Q", "-t", "PENDING") if line.split()[1] == "0"}
+        held = {
+            line.split()[0] for line in self.slurm.squeue("%i %Q", "-t", "PENDING") if line.split()[1] == "0"
+        }
         return {name for name, job in self.ids.items() if job in held}
 
     def restarts(self) -> dict[str, int]:
