@@ -30,6 +30,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "worker": (*CELERY, "worker", "--queues=celery,steer", "--concurrency=1", "--loglevel=WARNING"),
     "beat": (*CELERY, "beat", "--loglevel=WARNING"),
     "embedded": ("manage.py", "worker"),
+    "steer": ("manage.py", "steer"),
 }
 SEED = """
 import json, sys
@@ -111,7 +112,8 @@ class House:
             self.keep()
             return done()
 
-        wait_until(kept, what, seconds, self.home / "worker.log")
+        logs = sorted(self.home.glob("*.log"), key=lambda path: path.stat().st_mtime)
+        wait_until(kept, f"{what} ({self.ask(PLANS)})", seconds, logs[-1] if logs else None)
 
     def stop(self) -> None:
         """End everything, with what it has started."""

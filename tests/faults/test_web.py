@@ -94,8 +94,9 @@ def test_a_death_of_the_web_server_leaves_a_decision_whole(tmp_path: Path) -> No
         points = (built.home / "web.points").read_text()
         assert [point for point in WEB if f"{point} struck" not in points] == []
 
-        built.until(lambda: steer(built) and built.has(What.STARTED, second)(), "the approved job starts")
-        built.until(lambda: steer(built) and built.has(What.STARTED, low, 2)(), "the low job runs again")
+        built.start("steer", "steer")
+        built.until(built.has(What.STARTED, second), "the approved job starts", 120)
+        built.until(built.has(What.STARTED, low, 2), "the low job runs again", 120)
         double, lost, stuck = built.judge([low])
         lost = [words for words in lost if "rejected" not in words]
         note(Row("web server killed at a point", len(WEB), len(double), len(lost), len(stuck)))
