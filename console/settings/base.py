@@ -20,6 +20,7 @@ INSTALLED_APPS = [
     "console.projects",
     "console.partitions",
     "console.steering",
+    "console.history",
     "console.notices",
     "console.health",
     "console.overview",

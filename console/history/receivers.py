@@ -1,0 +1,1 @@
+"""What every cycle leads to here."""
