@@ -5,6 +5,8 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from console.settings.env import BASE_DIR, choice, env, home, number
+from console.settings.history import *  # noqa: F403
+from console.settings.history import HISTORY_SCHEDULE
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
@@ -245,6 +247,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
     "anchor": {"task": "console.audit.tasks.anchor", "schedule": 3600.0},
     **NOTICES_SCHEDULE,
+    **HISTORY_SCHEDULE,
 }
 LOGGING_CONFIG = None
 configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))

@@ -29,6 +29,7 @@ from console.steering.metering import count
 from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
 from console.steering.new_plans import NewPlans
+from console.steering.signals import observed
 from console.steering.stranded import free_stranded
 from console.steering.submit_rules import write_submit_rules
 from console.steering.verifying import verify
@@ -80,6 +81,8 @@ def run_cycle(cluster: Cluster) -> Report | None:
             _steer(cluster, Acting(adapter, observation, lease), report)
         count(cluster, report)
         reached("cycle.closed")
+        if observation is not None:
+            observed.send_robust(sender=None, cluster=cluster, observation=observation)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
         log.warning("cycle given up", reason=str(error))

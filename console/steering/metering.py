@@ -90,7 +90,7 @@ def _count_plans(meter: CycleMeter, plan_ids: Sequence[int]) -> None:
             _count_start(meter.phases.setdefault(START, {}), plan)
     stops = _stopped(plan_ids)
     fresh = [stop for stop in stops if stop.pk not in counted.get("stops", [])]
-    for stop in _stops(fresh):
+    for stop in stops_of(fresh):
         _count_work(meter.phases.setdefault(WORK, {}), stop)
     meter.phases[COUNTED] = {"starts": [p.pk for p in started], "stops": [s.pk for s in stops]}
 
@@ -118,7 +118,8 @@ def _stopped(plan_ids: Sequence[int]) -> list[PlannedAction]:
     return list(rows.select_related("plan"))
 
 
-def _stops(actions: Iterable[PlannedAction]) -> list[Stop]:
+def stops_of(actions: Iterable[PlannedAction]) -> list[Stop]:
+    """What stops that were seen to have worked ended, and what checkpoints kept of it."""
     actions = list(actions)
     if not actions:
         return []

@@ -1,0 +1,146 @@
+"""An observation as Giveway itself records it: JSON out, and exactly the same observation back in.
+
+What has its default is left out, so that ten thousand jobs stay small. Texts are kept as they are, hostile or not.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from scheduler.contracts.errors import InputError, kind
+from scheduler.contracts.fields import (
+    Fields,
+    Reader,
+    amounts,
+    choice,
+    flag,
+    listing,
+    mapping,
+    maybe,
+    number,
+    whole,
+)
+from scheduler.contracts.snapshot import schema
+from scheduler.model.jobs import JobState, ObservedJob, Request
+from scheduler.model.nodes import Node
+from scheduler.model.observation import Observation, ObservedPartition
+
+SCHEMA = "giveway.observation/1"
+
+
+def _text(value: object, path: str) -> str:
+    """A text as it was observed, whatever is in it."""
+    if not isinstance(value, str):
+        raise InputError(path, f"must be a text, not {kind(value)}")
+    return value
+
+
+def _integer(value: object, path: str) -> int:
+    """Any whole number: a priority or a clock may be odd, and is kept as it was seen."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(path, f"must be a whole number, not {kind(value)}")
+    return value
+
+
+def _set(value: object, path: str) -> frozenset[str]:
+    return frozenset(_texts(value, path))
+
+
+def _maker(made: type, readers: Mapping[str, Reader[Any]]) -> Reader[Any]:
+    """The reader of an object that is one `made`."""
+    needed = {field.name for field in fields(made) if _default(field) is MISSING}
+
+    def read(value: object, path: str) -> Any:
+        given = Fields(value, path, readers)
+        keys = (key for key in readers if key in needed or given.has(key))
+        return made(**{key: given.need(key, readers[key]) for key in keys})
+
+    return read
+
+
+def _default(field: Any) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    return MISSING if field.default_factory is MISSING else field.default_factory()
+
+
+_texts = listing(_text)
+_NODE: dict[str, Reader[Any]] = {
+    "up": flag,
+    "total": amounts,
+    "features": _set,
+    "held_elsewhere": amounts,
+    "unit": maybe(_text),
+    "power": mapping(number),
+    "health": number,
+    "partitions": _texts,
+    **dict.fromkeys(("name", "state", "state_reason"), _text),
+}
+_PARTITION: dict[str, Reader[Any]] = {"name": _text, "state": _text, "nodes": _texts}
+_REQUEST: dict[str, Reader[Any]] = {
+    "nodes": _integer,
+    "exclusive": flag,
+    **dict.fromkeys(("per_node", "spread"), amounts),
+    **dict.fromkeys(("features", "only_nodes", "not_nodes"), _set),
+}
+_JOB: dict[str, Reader[Any]] = {
+    "state": choice(JobState),
+    "partitions": _texts,
+    "alloc": mapping(amounts),
+    "request": maybe(_maker(Request, _REQUEST)),
+    **dict.fromkeys(("held", "batch", "requeue"), flag),
+    **dict.fromkeys(("submit", "priority", "restarts"), _integer),
+    **dict.fromkeys(("start", "time_limit_s", "estimated_start", "eligible"), maybe(_integer)),
+    **dict.fromkeys(
+        (
+            "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",
+            "array_job_id", "het_job_id", "reservation", "dependency", "unplannable", "licenses",
+        ),
+        _text,
+    ),
+}  # fmt: skip
+READERS: dict[type, dict[str, Reader[Any]]] = {
+    Node: _NODE,
+    ObservedPartition: _PARTITION,
+    Request: _REQUEST,
+    ObservedJob: _JOB,
+}
+_DEFAULTS = {made: [(field.name, _default(field)) for field in fields(made)] for made in READERS}
+
+
+def encode_observation(observation: Observation) -> dict[str, Any]:
+    """The observation as a JSON value."""
+    return {
+        "schema": SCHEMA,
+        "cluster": observation.cluster,
+        "taken_at": observation.taken_at,
+        "nodes": [_plain(node) for node in observation.nodes],
+        "partitions": [_plain(partition) for partition in observation.partitions],
+        "jobs": [_plain(job) for job in observation.jobs],
+        "faults": list(observation.faults),
+    }
+
+
+def decode_observation(obj: object) -> Observation:
+    """The observation in a JSON value. Raises `InputError` with the path of the first fault."""
+    top = Fields(obj, "$", ("schema", "cluster", "taken_at", "nodes", "partitions", "jobs", "faults"))
+    schema(top, SCHEMA)
+    return Observation(
+        cluster=top.need("cluster", _text),
+        taken_at=top.need("taken_at", whole),
+        nodes=top.need("nodes", listing(_maker(Node, _NODE))),
+        partitions=top.need("partitions", listing(_maker(ObservedPartition, _PARTITION))),
+        jobs=top.need("jobs", listing(_maker(ObservedJob, _JOB))),
+        faults=top.need("faults", _texts),
+    )
+
+
+def _plain(value: Any) -> Any:
+    defaults = _DEFAULTS.get(type(value))
+    if defaults is not None:
+        return {key: _plain(said) for key, default in defaults if (said := getattr(value, key)) != default}
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return list(value) if isinstance(value, tuple) else value
