@@ -23,6 +23,8 @@ class Permission(StrEnum):
     PROJECT_CHANGE = "projects.change"
     PROJECT_CREATE = "projects.create"
     PROJECT_DELETE = "projects.delete"
+    PROJECT_RULES = "projects.change_rules"
+    REQUEST_DECIDE = "projects.decide_request"
     AUDIT_VIEW = "audit.view"
     AUDIT_VIEW_ALL = "audit.view_all"
     CONFIG_EXPORT = "config.export"
@@ -45,6 +47,8 @@ SENTENCES: dict[Permission, str] = {
     Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CREATE: "Create projects.",
     Permission.PROJECT_DELETE: "Delete projects.",
+    Permission.PROJECT_RULES: "Set the schedule of urgency and the limits for managers, and not be bound by them.",
+    Permission.REQUEST_DECIDE: "Approve or reject an urgency that a manager asks for.",
     Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
     Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
     Permission.CONFIG_EXPORT: "Export the priority file.",

@@ -69,6 +69,41 @@ ACTIONS: dict[str, AuditAction] = {
             Reason.BY_PEOPLE,
         ),
         AuditAction(
+            "project_rules.changed",
+            _("Rules for projects changed"),
+            _("{actor} changed the rules for projects: the schedule of urgency or the limits for managers."),
+            ("before", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "urgency_request.asked",
+            _("Urgency asked for"),
+            _("{actor} asked for another urgency of {object_label}."),
+            ("cluster", "project", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "urgency_request.approved",
+            _("Urgency approved"),
+            _("{actor} approved the urgency that was asked for {object_label}."),
+            ("cluster", "project", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "urgency_request.rejected",
+            _("Urgency rejected"),
+            _("{actor} rejected the urgency that was asked for {object_label}: {reason}"),
+            ("cluster", "project", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "urgency_request.withdrawn",
+            _("Request withdrawn"),
+            _("{actor} withdrew the urgency that was asked for {object_label}."),
+            ("cluster", "project", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
             "partition.created",
             _("Partition attached"),
             _("{actor} attached the partition {object_label}, in shadow."),
@@ -86,6 +121,20 @@ ACTIONS: dict[str, AuditAction] = {
             _("Policy changed"),
             _("{actor} put policy revision {policy_revision} of partition {partition} in force."),
             ("cluster", "partition", "before", "after", "policy_revision"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "policy.draft_saved",
+            _("Policy draft saved"),
+            _("{actor} saved a draft of a policy, not in force: {object_label}."),
+            ("cluster", "partition", "after"),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "policy.draft_deleted",
+            _("Policy draft deleted"),
+            _("{actor} deleted a draft of a policy: {object_label}."),
+            ("cluster", "partition", "before"),
             Reason.BY_PEOPLE,
         ),
         AuditAction(
@@ -118,6 +167,11 @@ ACTIONS: dict[str, AuditAction] = {
         AuditAction("account.token_made", _("Token made"), _("A token was made for {object_label}.")),
         AuditAction(
             "account.token_revoked", _("Token revoked"), _("{actor} revoked the token of {object_label}.")
+        ),
+        AuditAction(
+            "account.sessions_ended",
+            _("Signed out everywhere"),
+            _("{actor} ended all sessions of {object_label}."),
         ),
         # --- What is decided and done ---
         AuditAction(
@@ -221,6 +275,26 @@ ACTIONS: dict[str, AuditAction] = {
             _("Pause lifted"),
             _("{actor} lifted the pause of {object_label}."),
             ("cluster",),
+        ),
+        # --- The log itself ---
+        AuditAction(
+            "log.exported",
+            _("Log exported"),
+            _("{actor} exported {object_label}."),
+            ("after",),
+        ),
+        AuditAction(
+            "chain.broken",
+            _("Log found broken"),
+            _("{actor} found that the audit log is not whole: {reason}"),
+            ("after",),
+            Reason.ALWAYS,
+        ),
+        AuditAction(
+            "chain.whole",
+            _("Log whole again"),
+            _("{actor} found the audit log whole again."),
+            ("after",),
         ),
         # --- The cluster ---
         AuditAction(

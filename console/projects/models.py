@@ -2,12 +2,24 @@
 
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from console.core import clock
+from console.projects.rulebook import Rules, decode_rules
+from scheduler.contracts.config import BY_DEADLINE, BY_HAND
+from scheduler.priority.deadline import urgency_on
 from scheduler.priority.score import user_score
 
 SMALLEST = 0.000001
 positive = MinValueValidator(SMALLEST, _("Must be above zero."))
+
+
+class UrgencyBy(models.TextChoices):
+    """Where a project's urgency comes from."""
+
+    HAND = BY_HAND, _("By hand")
+    DEADLINE = BY_DEADLINE, _("By deadline")
 
 
 class Project(models.Model):
@@ -36,6 +48,12 @@ class Project(models.Model):
     urgency = models.FloatField(
         _("urgency"), validators=[positive], help_text=_("How near delivery is: larger is more urgent.")
     )
+    urgency_by = models.CharField(
+        _("urgency by"), max_length=10, choices=UrgencyBy.choices, default=UrgencyBy.HAND
+    )
+    deadline = models.DateField(
+        _("deadline"), null=True, blank=True, help_text=_("The last day. The urgency rises towards it.")
+    )
     slurm_account = models.CharField(
         _("Slurm account"),
         max_length=64,
@@ -54,15 +72,32 @@ class Project(models.Model):
                 condition=models.Q(size__gt=0, grade__gt=0, urgency__gt=0),
                 name="projects_project_numbers_positive",
             ),
+            models.CheckConstraint(
+                condition=models.Q(urgency_by=BY_HAND)
+                | models.Q(urgency_by=BY_DEADLINE, deadline__isnull=False),
+                name="projects_project_deadline_there",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.code
 
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules in force; a list gives all of its projects the same ones (`selectors.with_rules`)."""
+        return rules_in_force()
+
+    @property
+    def urgency_now(self) -> float:
+        """The urgency that counts today: the one given by hand, or what the deadline makes of it."""
+        if self.urgency_by == UrgencyBy.HAND or self.deadline is None:
+            return self.urgency
+        return urgency_on(self.rules.schedule, self.urgency, self.deadline, clock.today())
+
     @property
     def score(self) -> float:
-        """The members' score: size / grade * urgency (¶182)."""
-        return user_score(self.size, self.grade, self.urgency)
+        """The members' score today: size / grade * urgency (¶182)."""
+        return user_score(self.size, self.grade, self.urgency_now)
 
 
 class MemberRole(models.TextChoices):
@@ -112,3 +147,67 @@ class TaskPattern(models.Model):
 
     def __str__(self) -> str:
         return self.pattern
+
+
+class ProjectRules(models.Model):
+    """What the administrators set for all projects of the installation: one row, or none as long as nobody has.
+
+    `document` holds the schedule of urgency and the limits for managers (`console/projects/rulebook.py`).
+    """
+
+    document = models.JSONField(default=dict)
+    version = models.PositiveIntegerField(default=1)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(pk=1), name="projects_rules_one_row")]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
+def rules_in_force() -> Rules:
+    """The rules that the administrators have set, or those of an installation where nobody has."""
+    document = ProjectRules.objects.filter(pk=1).values_list("document", flat=True).first()
+    return decode_rules(document or {})
+
+
+class RequestState(models.TextChoices):
+    """What became of a request."""
+
+    WAITING = "waiting", _("Waiting")
+    APPROVED = "approved", _("Approved")
+    REJECTED = "rejected", _("Rejected")
+    WITHDRAWN = "withdrawn", _("Withdrawn")
+
+
+class UrgencyRequest(models.Model):
+    """An urgency that a manager wants and an administrator has to allow; the project keeps its own meanwhile."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="requests")
+    urgency = models.FloatField(validators=[positive])
+    urgency_by = models.CharField(max_length=10, choices=UrgencyBy.choices)
+    deadline = models.DateField(null=True)
+    state = models.CharField(max_length=10, choices=RequestState.choices, default=RequestState.WAITING)
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    reason = models.TextField()
+    decided_by = models.CharField(max_length=150, blank=True)
+    decided_at = models.DateTimeField(null=True)
+    decision_reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project"],
+                condition=models.Q(state="waiting"),
+                name="projects_one_waiting_request",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=RequestState.values), name="projects_request_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"request {self.pk}"

@@ -1,5 +1,6 @@
 """Reading projects."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import rules
@@ -7,7 +8,7 @@ from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once, reads_everything
 from console.cluster.models import Cluster
-from console.projects.models import MemberRole, Membership, Project
+from console.projects.models import MemberRole, Membership, Project, UrgencyBy, rules_in_force
 from scheduler.contracts.config import ConfigProject, encode_project
 from scheduler.model.policy import Project as CoreProject
 from scheduler.model.policy import TaskPattern as CoreTaskPattern
@@ -37,19 +38,32 @@ def visible_projects(user: Any) -> QuerySet[Project]:
     return projects.filter(pk__in=managed_projects(user))
 
 
+def with_rules(projects: Iterable[Project]) -> list[Project]:
+    """The projects, all with the same rules: one query, and none when no urgency comes from a deadline."""
+    found = list(projects)
+    if any(project.urgency_by == UrgencyBy.DEADLINE for project in found):
+        rules = rules_in_force()
+        for project in found:
+            project.rules = rules
+    return found
+
+
 def core_projects(cluster: Cluster) -> list[CoreProject]:
-    """All projects of a cluster as the scheduler takes them, by code. Three queries."""
+    """All projects of a cluster as the scheduler takes them now, by code. Three queries; four with a deadline.
+
+    Asked at every cycle: an urgency that a deadline raises counts from the first cycle of its day on.
+    """
     projects = Project.objects.filter(cluster=cluster).prefetch_related("memberships", "tasks")
-    return [core_project(project) for project in projects.order_by("code")]
+    return [core_project(project, project.urgency_now) for project in with_rules(projects.order_by("code"))]
 
 
-def core_project(project: Project) -> CoreProject:
-    """A project as the scheduler takes it."""
+def core_project(project: Project, urgency: float) -> CoreProject:
+    """A project as the scheduler takes it, with this urgency."""
     return CoreProject(
         code=project.code,
         size=project.size,
         grade=project.grade,
-        urgency=project.urgency,
+        urgency=urgency,
         slurm_account=project.slurm_account,
         members=frozenset(people(project, MemberRole.MEMBER)),
         tasks=tuple(
@@ -65,6 +79,9 @@ def people(project: Project, role: MemberRole) -> list[str]:
 
 
 def project_document(project: Project) -> dict[str, Any]:
-    """A project's entry of the priority file."""
+    """A project's entry of the priority file: what is set, not what a deadline makes of it today."""
     managers = tuple(people(project, MemberRole.MANAGER))
-    return encode_project(ConfigProject(core_project(project), project.name, managers))
+    core = core_project(project, project.urgency)
+    return encode_project(
+        ConfigProject(core, project.name, managers, str(project.urgency_by), project.deadline)
+    )

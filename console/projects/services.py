@@ -5,6 +5,7 @@ Before and after stand there as entries of the priority file (contract B).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
-from console.projects.models import MemberRole, Membership, Project, TaskPattern
+from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate
 
@@ -41,6 +42,8 @@ class ProjectData:
     members: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
     tasks: tuple[TaskData, ...] = ()
+    urgency_by: str = UrgencyBy.HAND
+    deadline: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class _By:
     request_id: str
 
 
-SETTABLE = ("code", "name", "size", "grade", "urgency", "slurm_account")
+URGENCY = ("urgency", "urgency_by", "deadline")
+SETTABLE = ("code", "name", "size", "grade", *URGENCY, "slurm_account")
 
 
 def create_project(
@@ -88,7 +92,7 @@ def change_project(
     """
     reason = reason_of(actor, reason)
     with transaction.atomic():
-        current = _locked(project, version)
+        current = lock_project(project, version)
         if data.code != current.code:
             raise ValidationError(
                 {"code": _("The code stays %(code)s; make a new project instead.") % {"code": current.code}}
@@ -111,7 +115,7 @@ def delete_project(*, actor: str, project: Project, reason: str, version: int, r
     """Delete a project with its members and patterns; the audit log keeps what it was."""
     reason = reason_of(actor, reason)
     with transaction.atomic():
-        current = _locked(project, version)
+        current = lock_project(project, version)
         before = project_document(current)
         current.delete()
         _tell("deleted", current, before, None, _By(actor, reason, request_id))
@@ -127,8 +131,8 @@ def project_data(project: Project) -> ProjectData:
     )
 
 
-def _locked(project: Project, version: int) -> Project:
-    """The project as it is, ours until the transaction ends."""
+def lock_project(project: Project, version: int) -> Project:
+    """The project as it is, ours until the transaction ends. Raises `ChangedSinceError`."""
     what = _("project %(code)s") % {"code": project.code}
     current = (
         Project.objects.select_for_update(of=("self",))

@@ -7,10 +7,9 @@ from typing import Protocol
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
-from console.projects.models import Membership, Project, TaskPattern
-
-LARGEST = 1e15
-"""As in the priority file: larger numbers say nothing and lose digits."""
+from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
+from console.projects.rulebook import LARGEST
+from scheduler.contracts.config import DEADLINES
 
 
 class Task(Protocol):
@@ -48,6 +47,8 @@ def validate(project: Project, lists: Lists) -> None:
     for field in ("size", "grade", "urgency"):
         if field not in errors and not _is_usable(getattr(project, field)):
             errors[field] = [_("Must be a number up to %(largest)g.") % {"largest": LARGEST}]
+    if "deadline" not in errors:
+        _add(errors, "deadline", _wrong_deadline(project))
     for field in ("name", "slurm_account"):
         if field not in errors and not getattr(project, field).isprintable():
             errors[field] = [_("Must not hold line breaks or other invisible characters.")]
@@ -56,6 +57,15 @@ def validate(project: Project, lists: Lists) -> None:
     _add(errors, "tasks", _wrong_tasks(lists.tasks))
     if errors:
         raise ValidationError(errors)
+
+
+def _wrong_deadline(project: Project) -> Iterable[str]:
+    if project.deadline is None:
+        if project.urgency_by == UrgencyBy.DEADLINE:
+            yield _("Say which day; the urgency follows from it.")
+    elif not DEADLINES[0] <= project.deadline <= DEADLINES[1]:
+        first, last = DEADLINES
+        yield _("Must lie between %(first)s and %(last)s.") % {"first": first, "last": last}
 
 
 def _is_usable(number: float) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from scheduler.contracts.errors import InputError, quoted
@@ -25,17 +26,26 @@ _NOBODY: tuple[str, ...] = ()
 _NO_TASKS: tuple[TaskPattern, ...] = ()
 
 _PROJECT_KEYS = (
-    "code", "name", "size", "grade", "urgency", "slurm_account", "managers", "members", "tasks",
+    "code", "name", "size", "grade", "urgency", "urgency_by", "deadline", "slurm_account", "managers", "members",
+    "tasks",
 )  # fmt: skip
+BY_HAND, BY_DEADLINE = "hand", "deadline"
+DEADLINES = (date(2000, 1, 1), date(2199, 12, 31))
+"""The first and the last day that a deadline may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigProject:
-    """A project of the priority file: what counts for priorities, its title, and who may edit it."""
+    """A project of the priority file: what counts for priorities, its title, and who may edit it.
+
+    `urgency_by` is `hand` or `deadline`; by deadline, the project's urgency is what the schedule begins from.
+    """
 
     project: Project
     name: str = ""
     managers: tuple[str, ...] = ()
+    urgency_by: str = BY_HAND
+    deadline: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +124,12 @@ def decode_project(obj: object, path: str = "$") -> ConfigProject:
         members=fields.get("members", names, frozenset()),
         tasks=tasks,
     )
-    managers = fields.get("managers", different(name), _NOBODY)
-    return ConfigProject(project, fields.get("name", text, project.code), managers)
+    return ConfigProject(
+        project,
+        fields.get("name", text, project.code),
+        fields.get("managers", different(name), _NOBODY),
+        *_urgency(fields, path),
+    )
 
 
 def encode_project(entry: ConfigProject) -> dict[str, Any]:
@@ -127,11 +141,50 @@ def encode_project(entry: ConfigProject) -> dict[str, Any]:
         "size": plain(project.size),
         "grade": plain(project.grade),
         "urgency": plain(project.urgency),
+        **_encode_urgency(entry),
         "slurm_account": project.slurm_account,
         "managers": list(entry.managers),
         "members": sorted(project.members),
         "tasks": [_encode_task(task) for task in project.tasks],
     }
+
+
+def _urgency(fields: Fields, path: str) -> tuple[str, date | None]:
+    by = fields.get("urgency_by", _hand_or_deadline, BY_HAND)
+    deadline = fields.get("deadline", maybe(_day), None)
+    if by == BY_DEADLINE and deadline is None:
+        raise InputError(f"{path}.deadline", "is missing; urgency_by is deadline")
+    return by, deadline
+
+
+def _encode_urgency(entry: ConfigProject) -> dict[str, Any]:
+    """Only what is not the default: a file without deadlines stays as it was."""
+    result: dict[str, Any] = {}
+    if entry.urgency_by != BY_HAND:
+        result["urgency_by"] = entry.urgency_by
+    if entry.deadline is not None:
+        result["deadline"] = entry.deadline.isoformat()
+    return result
+
+
+def _hand_or_deadline(value: object, path: str) -> str:
+    told = name(value, path)
+    if told not in {BY_HAND, BY_DEADLINE}:
+        raise InputError(path, f"must be {BY_HAND} or {BY_DEADLINE}, not {quoted(told)}")
+    return told
+
+
+def _day(value: object, path: str) -> date:
+    told = name(value, path)
+    try:
+        day = date.fromisoformat(told)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != told:
+        raise InputError(path, f"must be a day such as 2026-12-31, not {quoted(told)}")
+    if not DEADLINES[0] <= day <= DEADLINES[1]:
+        raise InputError(path, f"must lie between {DEADLINES[0]} and {DEADLINES[1]}")
+    return day
 
 
 def _task(value: object, path: str) -> TaskPattern:

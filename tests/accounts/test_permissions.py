@@ -146,6 +146,8 @@ EXPECTED = {
     Permission.PROJECT_CHANGE: ("yes", "–", "–", "own", "–"),
     Permission.PROJECT_CREATE: ("yes", "–", "–", "–", "–"),
     Permission.PROJECT_DELETE: ("yes", "–", "–", "–", "–"),
+    Permission.PROJECT_RULES: ("yes", "–", "–", "–", "–"),
+    Permission.REQUEST_DECIDE: ("yes", "–", "–", "–", "–"),
     Permission.AUDIT_VIEW: ("yes", "yes", "own", "own", "–"),
     Permission.AUDIT_VIEW_ALL: ("yes", "yes", "–", "–", "–"),
     Permission.CONFIG_EXPORT: ("yes", "yes", "own", "–", "–"),

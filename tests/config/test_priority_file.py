@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +119,19 @@ def test_importing_an_export_changes_nothing_and_writes_nothing(cluster: Cluster
     result = load(cluster, json.loads(json.dumps(export_config(cluster))))
     assert not result.changes
     assert state() == before
+
+
+def test_a_deadline_comes_in_goes_out_and_goes_away_with_its_keys(cluster: Cluster) -> None:
+    load(cluster)
+    document = changed("projects", 0, to={**ALPHA, "urgency_by": "deadline", "deadline": "2026-12-31"})
+    assert told(load(cluster, document)) == [
+        "projects.alpha.urgency_by: added deadline",
+        'projects.alpha.deadline: added "2026-12-31"',
+    ]
+    assert export_config(cluster)["projects"][0] == document["projects"][0]
+    assert not load(cluster, json.loads(json.dumps(export_config(cluster)))).changes
+    assert len(told(load(cluster))) == 2, "a key that is left out takes its default"
+    assert export_config(cluster)["projects"][0] == ALPHA
 
 
 def test_a_file_in_another_order_changes_nothing(cluster: Cluster) -> None:
@@ -357,6 +371,8 @@ PROJECTS: Entries = st.lists(
         },
         optional={
             "name": st.text('aß–"{}', min_size=1, max_size=5),
+            "urgency_by": st.just("hand"),
+            "deadline": st.none() | st.dates(date(2000, 1, 1), date(2199, 12, 31)).map(str),
             "slurm_account": st.text("ab", max_size=3),
             "members": st.lists(NAMES, unique=True),
             "managers": st.lists(NAMES, unique=True),

@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.contracts.config import (
+    BY_DEADLINE,
+    BY_HAND,
+    DEADLINES,
     Config,
     ConfigPartition,
     ConfigProject,
@@ -150,6 +153,12 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "size is not a number": (put(f"{Q}.size", float("nan")), "$.projects[0].size", "finite"),
     "size is endless": (put(f"{Q}.size", float("inf")), "$.projects[0].size", "finite"),
     "size is huge": (put(f"{Q}.size", 10**40), "$.projects[0].size", "is too large"),
+    "urgency by the moon": (put(f"{Q}.urgency_by", "moon"), "$.projects[0].urgency_by", "must be hand or deadline"),
+    "by deadline without one": (put(f"{Q}.urgency_by", "deadline"), "$.projects[0].deadline", "is missing"),
+    "a deadline that is no day": (put(f"{Q}.deadline", "2026-02-30"), "$.projects[0].deadline", "must be a day"),
+    "a day written otherwise": (put(f"{Q}.deadline", "20261231"), "$.projects[0].deadline", "must be a day"),
+    "a deadline that is a number": (put(f"{Q}.deadline", 7), "$.projects[0].deadline", "must be a text"),
+    "a deadline of long ago": (put(f"{Q}.deadline", "1999-12-31"), "$.projects[0].deadline", "must lie between"),
     "no urgency": (drop(f"{Q}.urgency"), "$.projects[0].urgency", "is missing"),
     "members are a text": (put(f"{Q}.members", "ann"), "$.projects[0].members", "must be a list"),
     "a member twice": (put(f"{Q}.members", ["ann", "ann"]), "$.projects[0].members[1]", '"ann" stands twice'),
@@ -238,6 +247,12 @@ words = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6)
 positive = st.floats(1e-6, 1e9)
 
 
+def ends(overrides: dict[str, str]) -> st.SearchStrategy[dict[str, int]]:
+    """Ends for some of the overrides."""
+    seconds = st.integers(0, 253_000_000_000)
+    return st.dictionaries(st.sampled_from(sorted(overrides)), seconds) if overrides else st.just({})
+
+
 @st.composite
 def policies(draw: st.DrawFn) -> PartitionPolicy:
     names = draw(st.lists(words, max_size=4, unique=True))
@@ -248,6 +263,7 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
         for name, score, word in zip(names, scores, keywords, strict=True)
     )
     to_level = st.dictionaries(words, st.sampled_from(names), max_size=3) if names else st.just({})
+    users, tasks = draw(to_level), draw(to_level)
     return PartitionPolicy(
         name=draw(words),
         mode=draw(st.sampled_from(list(Mode))),
@@ -255,8 +271,10 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
         levels=levels,
         quotas=draw(st.dictionaries(st.sampled_from(names), st.integers(0, 9), max_size=3)) if names else {},
         over_quota=draw(st.sampled_from(list(OverQuota))),
-        user_overrides=draw(to_level),
-        task_overrides=draw(to_level),
+        user_overrides=users,
+        task_overrides=tasks,
+        user_overrides_until=draw(ends(users)),
+        task_overrides_until=draw(ends(tasks)),
         bands=draw(st.sampled_from([None, ((None,),)]))
         if not names
         else ((0,), (*range(1, len(names)), None)),
@@ -292,8 +310,13 @@ def projects(draw: st.DrawFn) -> ConfigProject:
             TaskPattern(pattern, draw(positive), draw(st.one_of(st.none(), words))) for pattern in patterns
         ),
     )
+    deadline = draw(st.one_of(st.none(), st.dates(*DEADLINES)))
     return ConfigProject(
-        project, draw(st.text(max_size=5)), tuple(draw(st.lists(words, max_size=2, unique=True)))
+        project,
+        draw(st.text(max_size=5)),
+        tuple(draw(st.lists(words, max_size=2, unique=True))),
+        urgency_by=draw(st.sampled_from([BY_HAND, BY_DEADLINE])) if deadline else BY_HAND,
+        deadline=deadline,
     )
 
 
@@ -312,3 +335,39 @@ def test_a_whole_file_too(some: list[ConfigProject], policies: list[PartitionPol
     partitions = tuple(ConfigPartition(replace(policy, name=f"x{i}")) for i, policy in enumerate(policies))
     config = Config("dev", tuple(plain), partitions)
     assert decode_config(json.loads(json.dumps(encode_config(config)))) == config
+
+
+@pytest.mark.parametrize(
+    ("until", "seconds"),
+    [
+        ("2026-12-01T18:00:00Z", 1796148000),
+        ("2026-12-01T19:00:00+01:00", 1796148000),
+        ("2026-12-01T18:00:00.9Z", 1796148000),
+        ("2026-12-01T18:00Z", 1796148000),
+    ],
+)
+def test_an_end_is_written_as_people_write_moments(until: str, seconds: int) -> None:
+    document = {"name": "x", "levels": [{"name": "P0"}], "user_overrides": {"ann": "P0"}}
+    policy = decode_policy({**document, "user_overrides_until": {"ann": until}})
+    assert policy.user_overrides_until == {"ann": seconds}
+    assert encode_policy(policy)["user_overrides_until"] == {"ann": "2026-12-01T18:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("ends", "path", "message"),
+    [
+        ({"ann": "tomorrow"}, "$.task_overrides_until.ann", "is no moment"),
+        ({"ann": "2026-12-01T18:00:00"}, "$.task_overrides_until.ann", "has no time zone"),
+        ({"ann": "1969-12-01T18:00:00Z"}, "$.task_overrides_until.ann", "is not between"),
+        ({"ann": "9999-12-31T23:59:59-23:59"}, "$.task_overrides_until.ann", "is not between"),
+        ({"ann": 7}, "$.task_overrides_until.ann", "text"),
+        ({"bob": "2026-12-01T18:00:00Z"}, "$.task_overrides_until.bob", "there is no override"),
+        (["ann"], "$.task_overrides_until", "must be an object"),
+    ],
+)
+def test_an_end_that_makes_no_sense_is_refused(ends: object, path: str, message: str) -> None:
+    document = {"name": "x", "levels": [{"name": "P0"}], "task_overrides": {"ann": "P0"}}
+    with pytest.raises(InputError) as error:
+        decode_policy({**document, "task_overrides_until": ends})
+    assert error.value.path == path
+    assert message in error.value.message
