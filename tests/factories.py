@@ -12,7 +12,8 @@ from typing import Any
 
 from django.utils.crypto import get_random_string
 
-from console.accounts.models import Role, User
+from console.accounts.models import ApiToken, Role, Scope, User
+from console.accounts.tokens import digest_of
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
@@ -57,6 +58,14 @@ def make_manager(project: Project, username: str = "pam") -> Membership:
 def make_member(project: Project, username: str = "ann") -> Membership:
     """A user of the cluster, by name there, as a member."""
     return Membership.objects.create(project=project, username=username, role=MemberRole.MEMBER)
+
+
+def make_token(user: User, name: str = "for the test", **fields: Any) -> str:
+    """The secret of an API token that may read and change and has no end."""
+    secret = f"gwt_{get_random_string(40, '0123456789abcdef')}"
+    given = {"scope": Scope.WRITE, "created_at": NOW, **fields}
+    ApiToken.objects.create(user=user, name=name, digest=digest_of(secret), **given)
+    return secret
 
 
 # --- What is configured -----------------------------------------------------------------------------------

@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
+
+from console.accounts.models import Scope
+from console.accounts.tokens import USUAL_DAYS
 
 
 class SignInForm(AuthenticationForm):
@@ -24,3 +29,21 @@ class OwnPasswordForm(PasswordChangeForm):
         self.fields["new_password1"].help_text = _("At least 8 characters, not your name, not a common word.")
         self.fields["new_password2"].label = _("New password again")
         self.fields["new_password2"].help_text = ""
+
+
+class TokenForm(forms.Form):
+    """A new API token: what for, how much it may do, how long."""
+
+    name = forms.CharField(label=_("Name"), max_length=60, help_text=_("What uses it: “nightly report”."))
+    scope = forms.ChoiceField(label=_("It may"), choices=Scope.choices, initial=Scope.READ)
+    days = forms.TypedChoiceField(
+        label=_("It ends after"),
+        coerce=int,
+        choices=[(7, _("7 days")), (30, _("30 days")), (90, _("90 days")), (365, _("365 days"))],
+        initial=USUAL_DAYS,
+    )
+
+    def add_errors(self, error: ValidationError) -> None:
+        """A service's faults at the fields of the form."""
+        for field, messages in error.message_dict.items():
+            self.add_error(field if field in self.fields else None, messages)

@@ -6,10 +6,11 @@ from typing import Any
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from console.accounts.models import Role, User
-from console.accounts.signals import account_saved
+from console.accounts.signals import account_saved, sessions_ended
 
 RESERVED = frozenset({"giveway"})
 """Names that no account may have: `giveway` is the actor of what the system does by itself."""
@@ -90,9 +91,21 @@ def change_account(
         after["password"] = "changed"  # noqa: S105 - that it was changed, never what it is
     if after == before:
         return user
-    user.save(update_fields=["role", "email", "cluster_user", "is_active", "password"])
+    if before["active"] and not after["active"]:
+        user.session_generation += 1  # or the old sessions would be back when the account is
+    user.save(update_fields=["role", "email", "cluster_user", "is_active", "password", "session_generation"])
     _tell(actor=actor, user=user, before=before, after=after, reason=reason, request_id=request_id)
     return user
+
+
+@transaction.atomic
+def end_sessions(*, actor: str, user: User, reason: str = "", request_id: str = "") -> None:
+    """Sign the account out everywhere. Its API tokens stay."""
+    user = User.objects.select_for_update().get(pk=user.pk)
+    user.session_generation += 1
+    user.save(update_fields=["session_generation"])
+    if not sessions_ended.send(sender=User, actor=actor, user=user, reason=reason, request_id=request_id):
+        raise RuntimeError("Nobody listens to sessions_ended: it would not be in the audit log.")
 
 
 def _apply(user: User, data: AccountData) -> None:
@@ -113,6 +126,12 @@ def _check(user: User) -> None:
     user.full_clean(exclude=["password"])
     if user.username.casefold() in RESERVED:
         raise ValidationError({"username": _("This name stands for the system itself in the audit log.")})
+    same = User.objects.exclude(pk=user.pk).filter(
+        Q(cluster_user=user.slurm_user) | Q(cluster_user="", username=user.slurm_user)
+    )
+    if (other := same.first()) is not None:
+        sentence = _("%(name)s is already the account of %(user)s on the cluster.")
+        raise ValidationError({"cluster_user": sentence % {"name": other.username, "user": user.slurm_user}})
 
 
 def _document(user: User) -> dict[str, Any]:

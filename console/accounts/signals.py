@@ -4,11 +4,15 @@
 `before` and `after` (dicts, `before` None when new), `reason` and `request_id`. The audit log listens (it
 may import accounts, not the other way round); without a listener the services refuse to change anything.
 
-`token_changed` is sent inside the transaction that made (`made`) or revoked an account's token, with `actor`, `user`
-and `request_id`.
+`token_changed` is sent inside the transaction that made (`made`) or revoked one of an account's tokens, with `actor`,
+`user`, `token` (its name, scope and end, never the token itself) and `request_id`.
+
+`sessions_ended` is sent inside the transaction that ended all sessions of an account, with `actor`, `user`,
+`reason` and `request_id`.
 """
 
 from django.dispatch import Signal
 
 account_saved = Signal()
 token_changed = Signal()
+sessions_ended = Signal()

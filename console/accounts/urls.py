@@ -2,14 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from console.accounts import views
+from console.accounts.views import account, signing
 
 urlpatterns: list[URLPattern] = [
-    path("sign-in/", views.sign_in, name="login"),
-    path("sign-out/", views.sign_out, name="logout"),
-    path("theme/", views.theme, name="theme"),
-    path("account/", views.account, name="account"),
-    path("account/token/", views.new_token, name="account-token"),
-    path("account/token/revoke/", views.end_token, name="account-token-revoke"),
-    path("account/password/", views.change_password, name="account-password"),
+    path("sign-in/", signing.sign_in, name="login"),
+    path("sign-out/", signing.sign_out, name="logout"),
+    path("theme/", signing.theme, name="theme"),
+    path("account/", account.account, name="account"),
+    path("account/token/", account.new_token, name="account-token"),
+    path("account/token/<int:pk>/revoke/", account.end_token, name="account-token-revoke"),
+    path("account/password/", account.change_password, name="account-password"),
+    path("account/sessions/end/", account.sign_out_everywhere, name="account-sessions-end"),
 ]

@@ -1,23 +1,17 @@
-"""One's own account: who I am here and what I may do; and the token that scripts sign in with."""
+"""One's own account: who I am here and what I may do; ending one's sessions."""
 
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
-from rest_framework.authtoken.models import Token
-from rest_framework.parsers import FormParser, MultiPartParser
-from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 
 from console.accounts.models import User
 from console.accounts.permissions import Permission
-from console.accounts.tokens import revoke_token
+from console.accounts.services import end_sessions
 from console.api.base import ApiDetail, ApiView
-from console.api.parsers import BoundedJSONParser
-from console.api.tokens import obtain_token
 from console.partitions.models import PartitionAdmin
 from console.projects.models import MemberRole, Membership
 
@@ -73,61 +67,14 @@ class AccountView(ApiDetail):
         return self.person
 
 
-class CredentialsSerializer(serializers.Serializer):
-    """Name and password, as on the login page."""
+class SessionsView(ApiView):
+    """The account's sessions in browsers."""
 
-    username = serializers.CharField(max_length=150)
-    password = serializers.CharField(max_length=4096, trim_whitespace=False, write_only=True)
-
-
-class TokenSerializer(serializers.ModelSerializer):
-    """Send it as `Authorization: Token <token>`."""
-
-    token = serializers.CharField(source="key", read_only=True)
-
-    class Meta:
-        model = Token
-        fields: ClassVar = ["token", "created"]
-        read_only_fields = fields
-
-
-class TokenView(ApiView):
-    """The account's token. There is at most one; asking again returns it, revoking ends it at once."""
-
-    queryset = Token.objects.all()
-    serializer_class = TokenSerializer
-    parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
-    throttle_scope = "token"
-    open_methods: ClassVar = frozenset({"POST"})
-    further_errors: ClassVar = {"POST": {429}}
-
-    def _is_open(self) -> bool:
-        """Asking for a token is how scripts sign in. Without a request the OpenAPI document is being made."""
-        asked: Any = self.request
-        return asked is not None and asked.method in self.open_methods
-
-    def get_permissions(self) -> Any:
-        """Anybody may try a password."""
-        return [AllowAny()] if self._is_open() else super().get_permissions()
-
-    def get_authenticators(self) -> list[Any]:
-        """Who asks for a token is known by the password alone, whatever session a browser may send along."""
-        return [] if self._is_open() else super().get_authenticators()
-
-    def get_throttles(self) -> list[Any]:
-        """Guessing is slow: besides the lockout per name and address, so many tries per address."""
-        return [ScopedRateThrottle()] if self._is_open() else []
-
-    @extend_schema(request=CredentialsSerializer, responses={200: TokenSerializer}, auth=[])
-    def post(self, request: Request) -> Response:
-        """Name and password in, token out. A wrong pair is 400, too many are 429."""
-        sent = CredentialsSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
-        token = obtain_token(request._request, **sent.validated_data)  # noqa: SLF001 - axes marks Django's own request
-        return Response(self.get_serializer(token).data)
+    queryset = User.objects.all()
+    serializer_class = AccountSerializer
 
     @extend_schema(request=None, responses={204: None})
     def delete(self, request: Request) -> Response:
-        """Revoke the token; nothing that carries it is let in any more."""
-        revoke_token(self.person, actor=self.person.username, request_id=self.request_id)
+        """Sign the account out of every browser. Its API tokens stay."""
+        end_sessions(actor=self.person.username, user=self.person, request_id=self.request_id)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -6,11 +6,11 @@ from django.dispatch import receiver
 
 from console.accounts.models import User
 from console.accounts.signals import account_saved
-from console.accounts.tokens import revoke_token
+from console.accounts.tokens import revoke_all_tokens
 
 
 @receiver(account_saved, dispatch_uid="api.account_saved")
-def end_token(*, actor: str, user: User, after: dict[str, Any], request_id: str, **_: Any) -> None:
+def end_tokens(*, actor: str, user: User, after: dict[str, Any], request_id: str, **_: Any) -> None:
     """In the transaction of the change."""
     if "password" in after or not user.is_active:
-        revoke_token(user, actor=actor, request_id=request_id)
+        revoke_all_tokens(user, actor=actor, request_id=request_id)

@@ -6,18 +6,19 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
 from django.http import HttpRequest
-from rest_framework.authtoken.models import Token
 from rest_framework.exceptions import ValidationError
 
-from console.accounts.models import User
-from console.accounts.tokens import renew_token
+from console.accounts.models import ApiToken
+from console.accounts.tokens import TokenData, make_token
 from console.api.errors import LockedOutError
 
 WRONG = "No active account has this name and password."
 
 
-def obtain_token(request: HttpRequest, *, username: str, password: str) -> Token:
-    """The token of the account with this name and password; made when there is none.
+def obtain_token(
+    request: HttpRequest, *, username: str, password: str, data: TokenData
+) -> tuple[ApiToken, str]:
+    """A new token of the account with this name and password.
 
     Raises `ValidationError` for a wrong pair and `LockedOutError` after too many of them.
     """
@@ -29,10 +30,12 @@ def obtain_token(request: HttpRequest, *, username: str, password: str) -> Token
     if user is None:
         raise ValidationError(WRONG)
     with transaction.atomic():
-        # Who asks twice at once waits here, and gets the token that the first one made.
-        User.objects.select_for_update().get(pk=user.pk)
         # Tells axes to forget the failures, Django to note the time and the audit log to say who came in.
         user_logged_in.send(sender=type(user), request=request, user=user)
-        if not Token.objects.filter(user=user).exists():
-            renew_token(user, actor=user.username, request_id=getattr(request, "request_id", ""))
-        return Token.objects.get(user=user)
+        return make_token(
+            user,
+            data,
+            actor=user.username,
+            by_password=True,
+            request_id=getattr(request, "request_id", ""),
+        )

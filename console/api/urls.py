@@ -11,6 +11,7 @@ from console.api import (
     decisions,
     jobs,
     nodes,
+    own_tokens,
     partitions,
     pauses,
     plans,
@@ -27,7 +28,10 @@ register()
 
 urlpatterns: list[URLPattern] = [
     path("account/", account.AccountView.as_view(), name="api-account"),
-    path("token/", account.TokenView.as_view(), name="api-token"),
+    path("account/sessions/", account.SessionsView.as_view(), name="api-sessions"),
+    path("token/", own_tokens.TokenView.as_view(), name="api-token"),
+    path("tokens/", own_tokens.TokenList.as_view(), name="api-tokens"),
+    path("tokens/<int:pk>/", own_tokens.TokenDetail.as_view(), name="api-token-detail"),
     path("cluster/", cluster.ClusterView.as_view(), name="api-cluster"),
     path("nodes/", nodes.NodeList.as_view(), name="api-nodes"),
     path("nodes/<name:name>/", nodes.NodeDetail.as_view(), name="api-node"),

@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from console.accounts.models import User
-from console.accounts.signals import account_saved, token_changed
+from console.accounts.signals import account_saved, sessions_ended, token_changed
 from console.audit.models import AuditEntry
 from console.audit.services import Context, Subject, record
 from console.core import clock
@@ -41,12 +41,28 @@ def record_account(
 
 
 @receiver(token_changed, dispatch_uid="audit.token_changed")
-def record_token(*, actor: str, user: User, made: bool, request_id: str, **_: Any) -> None:
+def record_token(
+    *, actor: str, user: User, made: bool, token: dict[str, Any], request_id: str, **_: Any
+) -> None:
     """In the transaction of the change; never the token itself."""
     record(
         actor=actor,
         action="account.token_made" if made else "account.token_revoked",
         subject=_subject(user.username),
+        before=None if made else token,
+        after=token if made else None,
+        context=Context(request_id=request_id),
+    )
+
+
+@receiver(sessions_ended, dispatch_uid="audit.sessions_ended")
+def record_end_of_sessions(*, actor: str, user: User, reason: str, request_id: str, **_: Any) -> None:
+    """In the transaction of the change."""
+    record(
+        actor=actor,
+        action="account.sessions_ended",
+        subject=_subject(user.username),
+        reason=reason,
         context=Context(request_id=request_id),
     )
 

@@ -15,7 +15,6 @@ import pytest
 from django.core.cache import cache
 from django.db import transaction
 from django.urls import URLPattern
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from console.accounts.models import User
@@ -188,12 +187,14 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
 @pytest.fixture
 def as_person(house: House) -> Callable[[str], APIClient]:
     """A client with somebody's token; `anonymous` has none."""
+    secrets: dict[str, str] = {}
 
     def make(name: str) -> APIClient:
         client = APIClient()
         if name != "anonymous":
-            token, _ = Token.objects.get_or_create(user=house.people[name])
-            client.credentials(HTTP_AUTHORIZATION=f"Token {token.key}")
+            if name not in secrets:
+                secrets[name] = factories.make_token(house.people[name])
+            client.credentials(HTTP_AUTHORIZATION=f"Token {secrets[name]}")
         return client
 
     return make

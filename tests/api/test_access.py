@@ -33,6 +33,13 @@ TABLE: list[Row] = [
     ("api-account", {}, "get", EVERYBODY),
     ("api-token", {}, "post", (400, 400, 400, 400, 400, 400)),
     ("api-token", {}, "delete", (401, 204, 204, 204, 204, 204)),
+    ("api-sessions", {}, "delete", (401, 204, 204, 204, 204, 204)),
+    ("api-tokens", {}, "get", EVERYBODY),
+    # Made with a session only; these come with a token.
+    ("api-tokens", {}, "post", (401, 403, 403, 403, 403, 403)),
+    # Only one's own are there.
+    ("api-token-detail", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-token-detail", {"pk": 999999}, "delete", (401, 404, 404, 404, 404, 404)),
     ("api-cluster", {}, "get", EVERYBODY),
     ("api-nodes", {}, "get", EVERYBODY),
     ("api-node", {"name": "n1"}, "get", EVERYBODY),
@@ -105,7 +112,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
 def address(house: House, name: str, arguments: dict[str, Any], method: str) -> str:
     """The path, with the row of the house where an argument only hints at it."""
     found = dict(arguments)
-    if "pk" in found:
+    if found.get("pk") == "plan":
         found["pk"] = house.plan.pk
     if "sequence" in found:
         found["sequence"] = house.entries[found["sequence"]].sequence

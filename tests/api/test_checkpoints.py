@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.core import signing
-from rest_framework.authtoken.models import Token
 from rest_framework.test import APIClient
 
 from console.api.checkpoints import PerJobThrottle
@@ -41,7 +40,7 @@ def bob(house: House) -> APIClient:
     """The victim's user, whose account here has another name."""
     person = factories.make_user("robert", cluster_user="bob")
     client = APIClient()
-    client.credentials(HTTP_AUTHORIZATION=f"Token {Token.objects.create(user=person).key}")
+    client.credentials(HTTP_AUTHORIZATION=f"Token {factories.make_token(person)}")
     return client
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rest_framework.authtoken.models import Token
 
+from tests import factories
 from tests.api import conftest as api
 from tests.api.conftest import House
 
@@ -50,10 +50,12 @@ def shell(tmp_path: Path, live_server: Any) -> Shell:
 @pytest.fixture
 def as_user(house: House, shell: Shell) -> Callable[[str], Shell]:
     """With somebody's token in the environment."""
+    made: list[str] = []
 
     def enter(name: str) -> Shell:
-        token, _ = Token.objects.get_or_create(user=house.people[name])
-        shell.variables = {"GIVEWAY_URL": shell.url, "GIVEWAY_TOKEN": token.key}
+        secret = factories.make_token(house.people[name], f"token {len(made)}")
+        made.append(secret)
+        shell.variables = {"GIVEWAY_URL": shell.url, "GIVEWAY_TOKEN": secret}
         return shell
 
     return enter

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import pytest
-from rest_framework.authtoken.models import Token
 
+from console.accounts.models import ApiToken
 from console.cluster.models import Job
 from console.core import clock
 from console.steering.models import Checkpoint, Plan, PlannedAction
@@ -198,7 +198,7 @@ def test_not_logged_in(shell: Shell) -> None:
 
 def test_a_token_that_has_been_revoked(house: House, as_user: AsUser) -> None:
     shell = as_user("vera")
-    Token.objects.all().delete()
+    ApiToken.objects.all().delete()
     assert refused(shell.run("why", "88")) == "the token is not valid (any more); do: giveway login"
 
 

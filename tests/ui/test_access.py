@@ -42,8 +42,10 @@ CASES = (
     Case("login", "get", (200, 302, 302, 302, 302, 302)),
     Case("theme", "post", (302, 302, 302, 302, 302, 302)),
     Case("account", "get", EVERYBODY),
-    Case("account-token", "post", (SIGN_IN, 302, 302, 302, 302, 302)),
-    Case("account-token-revoke", "post", (SIGN_IN, 302, 302, 302, 302, 302)),
+    Case("account-token", "post", EVERYBODY),
+    # Only one's own are there.
+    Case("account-token-revoke", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
+    Case("account-sessions-end", "post", (SIGN_IN, 302, 302, 302, 302, 302)),
     Case("account-password", "post", EVERYBODY),
     Case("logout", "post", (302, 302, 302, 302, 302, 302)),
     Case("overview", "get", EVERYBODY),

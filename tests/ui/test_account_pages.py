@@ -4,10 +4,12 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
-from rest_framework.authtoken.models import Token
 
+from console.accounts.models import ApiToken
 from console.audit.models import AuditEntry
+from tests import factories
 from tests.factories import PASSWORD
 from tests.ui.conftest import House, SignedIn
 
@@ -62,31 +64,50 @@ def test_the_own_account_says_what_one_may_do(
 
 
 def test_a_token_is_shown_once(house: House, ada: Client) -> None:
-    page = ada.post("/account/token/", follow=True).content.decode()
-    key = Token.objects.get(user=house.people["ada"]).key
-    assert key in page
-    assert key not in ada.get("/account/").content.decode()
+    answer = ada.post("/account/token/", {"name": "report", "scope": "read", "days": "30"})
+    found = re.search(r'id="new-token">(gwt_[0-9a-f]{40})<', answer.content.decode())
+    assert found and "no-store" in answer.headers["Cache-Control"]
+    later = ada.get("/account/").content.decode()
+    assert found[1] not in later and "report" in later
     assert AuditEntry.objects.filter(action="account.token_made", actor="ada").count() == 1
+    assert found[1][4:] not in str(list(Session.objects.values())), "nothing keeps it on the way to the page"
+    api = Client(headers={"Authorization": f"Token {found[1]}"})
+    assert api.get("/api/v1/partitions/").status_code == 200
 
 
-def test_a_new_token_ends_the_old_one(house: House, ada: Client) -> None:
-    ada.post("/account/token/")
-    old = Token.objects.get(user=house.people["ada"]).key
-    ada.post("/account/token/")
-    api = Client(headers={"Authorization": f"Token {old}"})
-    assert api.get("/api/v1/partitions/").status_code == 401
-    new = Token.objects.get(user=house.people["ada"]).key
-    assert Client(headers={"Authorization": f"Token {new}"}).get("/api/v1/partitions/").status_code == 200
+def test_sending_the_form_twice_makes_one_token(house: House, ada: Client) -> None:
+    sent = {"name": "report", "scope": "read", "days": "30"}
+    ada.post("/account/token/", sent)
+    again = ada.post("/account/token/", sent).content.decode()
+    assert "You have a token of this name" in again and 'id="new-token"' not in again
+    assert ApiToken.objects.count() == 1
 
 
 def test_a_token_is_taken_back(house: House, ada: Client) -> None:
-    ada.post("/account/token/")
-    page = ada.post("/account/token/revoke/", follow=True).content.decode()
-    assert "The API token no longer works." in page
-    assert not Token.objects.exists()
+    secret = factories.make_token(house.people["ada"], "report")
+    token = ApiToken.objects.get()
+    page = ada.post(f"/account/token/{token.pk}/revoke/", follow=True).content.decode()
+    assert "no longer works" in page and not ApiToken.objects.exists()
+    api = Client(headers={"Authorization": f"Token {secret}"})
+    assert api.get("/api/v1/partitions/").status_code == 401
     assert AuditEntry.objects.filter(action="account.token_revoked").count() == 1
-    ada.post("/account/token/revoke/")
-    assert AuditEntry.objects.filter(action="account.token_revoked").count() == 1, "there was none"
+    assert ada.post(f"/account/token/{token.pk}/revoke/").status_code == 404
+
+
+def test_nobody_takes_back_anothers_token(house: House, signed_in: SignedIn) -> None:
+    factories.make_token(house.people["vera"])
+    token = ApiToken.objects.get()
+    assert signed_in("ada").post(f"/account/token/{token.pk}/revoke/").status_code == 404
+    assert ApiToken.objects.exists()
+
+
+def test_signing_out_everywhere(house: House, ada: Client, signed_in: SignedIn) -> None:
+    other = signed_in("ada")
+    assert ada.post("/account/sessions/end/").headers["Location"] == "/sign-in/"
+    assert {browser.get("/").status_code for browser in (ada, other)} == {302}
+    assert signed_in("otto").get("/").status_code == 200
+    row = AuditEntry.objects.get(action="account.sessions_ended")
+    assert (row.actor, row.object_id) == ("ada", "ada")
 
 
 def test_changing_the_password_ends_other_sessions(house: House, ada: Client, signed_in: SignedIn) -> None:

@@ -1,0 +1,1 @@
+"""Signing in and out, one's own account, its tokens."""
