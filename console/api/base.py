@@ -1,6 +1,7 @@
 """What all resources share: who may read, which query parameters exist, where a change comes from."""
 
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from django.http import Http404
@@ -17,6 +18,8 @@ from rest_framework.views import APIView
 from console.accounts.access import require_read
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.api.etags import READING, Validated, is_one_of
+from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 
@@ -31,7 +34,7 @@ class MayRead(BasePermission):
         return True
 
 
-class ApiView(generics.GenericAPIView):
+class ApiView(Validated, generics.GenericAPIView):
     """A resource of the configured cluster, for signed-in people.
 
     `parameters` are the query parameters it knows besides its filters and pages: others are refused, because a
@@ -46,6 +49,10 @@ class ApiView(generics.GenericAPIView):
     def cluster(self) -> Cluster:
         """The cluster that this console is attached to."""
         return shown_cluster()
+
+    def version_tag(self) -> str:
+        """For `weak_tag`: what a view shows of the mirror alone stays the same until the cluster's version grows."""
+        return f'W/"{self.cluster.pk}.{self.cluster.version}"'
 
     @property
     def person(self) -> User:
@@ -73,6 +80,34 @@ class ApiView(generics.GenericAPIView):
                 faults[name] = "Holds a NUL; remove it."
         if faults:
             raise ValidationError({name: [fault] for name, fault in faults.items()})
+        name = (request.method or "").lower()
+        if name in self.http_method_names and hasattr(self, name):
+            # The framework takes the handler from here: it is called with what all resources have in common.
+            answer = self._read if request.method in READING else self._write
+            setattr(self, name, partial(answer, getattr(self, name)))
+
+    def _read(
+        self, handler: Callable[..., Response], request: Request, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Without the handler when the asker has what it would answer."""
+        tag = self.weak_tag()
+        if tag and is_one_of(tag, request.headers.get("If-None-Match", "")):
+            return Response(status=304, headers={"ETag": tag})
+        return handler(request, *args, **kwargs)
+
+    def _write(
+        self, handler: Callable[..., Response], request: Request, *args: Any, **kwargs: Any
+    ) -> Response:
+        """Once for each idempotency key, and only to what the asker has read."""
+        person = request.user
+        if not isinstance(
+            person, User
+        ):  # signing in, and a job with its own token: the same again changes nothing
+            return handler(request, *args, **kwargs)
+        if (answer := first_answer(request, person)) is not None:
+            return answer
+        self.check_preconditions(request)
+        return once(request, person, partial(handler, request, *args, **kwargs))
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """All query parameters that mean something to this request."""

@@ -32,6 +32,35 @@ class ConflictError(exceptions.APIException):
     default_detail = "It has changed since you read it. Read it again and repeat your change."
 
 
+class PreconditionError(exceptions.APIException):
+    """What is there is not what `If-Match` names, or is what `If-None-Match` names. `tag`: of what is there."""
+
+    status_code = 412
+    default_code = "precondition_failed"
+
+    def __init__(self, detail: str, tag: str) -> None:
+        super().__init__(detail)
+        self.tag = tag
+
+
+class KeyReusedError(exceptions.APIException):
+    """The idempotency key stands for another request."""
+
+    status_code = 422
+    default_code = "idempotency_key_reused"
+    default_detail = (
+        "You have sent another request under this idempotency key. Take a new key for a new request."
+    )
+
+
+class AnswerNotKeptError(exceptions.APIException):
+    """The request was carried out before; its answer is gone."""
+
+    status_code = 409
+    default_code = "answer_not_kept"
+    default_detail = "This was done when you first sent it; its answer held a secret, so it was not kept."
+
+
 class TooLargeError(exceptions.APIException):
     """The body is larger than any sensible one."""
 

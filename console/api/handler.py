@@ -32,6 +32,8 @@ def exception_handler(exc: Exception, context: dict[str, Any]) -> Response:
     if known is None or response is None:
         return _unforeseen(exc, context)
     response.data = _body(known)
+    if tag := getattr(known, "tag", ""):
+        response["ETag"] = tag
     return response
 
 

@@ -137,6 +137,11 @@ class Jobs:
     permission = Permission.JOB_VIEW
     queryset = Job.objects.all()
     serializer_class = JobSerializer
+    version_tag: Any
+
+    def weak_tag(self) -> str | None:
+        """The mirror's version: a poll that finds nothing new asks for no job."""
+        return str(self.version_tag())
 
 
 class JobList(Jobs, ApiList):

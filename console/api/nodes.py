@@ -1,6 +1,6 @@
 """Nodes as last observed."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import django_filters
 from django.db.models import QuerySet
@@ -46,6 +46,11 @@ class Nodes:
     queryset = Node.objects.all()
     serializer_class = NodeSerializer
     lookup_field = "name"
+    version_tag: Any
+
+    def weak_tag(self) -> str | None:
+        """The mirror's version."""
+        return str(self.version_tag())
 
 
 class NodeList(Nodes, ApiList):

@@ -4,10 +4,24 @@ import inspect
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
 
 from console.api.errors import ErrorSerializer
+from console.api.etags import Validated
 
 WRITING = frozenset({"POST", "PUT", "PATCH"})
+
+
+def _header(name: str, description: str) -> OpenApiParameter:
+    return OpenApiParameter(name, str, OpenApiParameter.HEADER, description=description)
+
+
+IF_NONE_MATCH = _header("If-None-Match", "The `ETag` of an answer that you have: it is not sent again (304).")
+IF_MATCH = _header("If-Match", "The `ETag` of what you have read: anything newer is left alone (412).")
+IDEMPOTENCY_KEY = _header(
+    "Idempotency-Key",
+    "Any text of yours, new for each change: sent again with the same request it gets the first answer, for a day.",
+)
 
 
 class ApiSchema(AutoSchema):
@@ -26,7 +40,19 @@ class ApiSchema(AutoSchema):
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         for status in sorted(self._errors()):
             bodies.setdefault(str(status), self._get_response_for_code(ErrorSerializer, str(status)))
+        if self._is_validated() and self.method == "GET":
+            bodies["304"] = {"description": "You have it already."}
         return bodies
+
+    def get_override_parameters(self) -> list[Any]:
+        """The headers that all resources know."""
+        if not self._is_validated():
+            return []
+        return [IF_NONE_MATCH] if self.method == "GET" else [IDEMPOTENCY_KEY, IF_MATCH]
+
+    def _is_validated(self) -> bool:
+        """A resource of ours, for people who are signed in."""
+        return isinstance(self.view, Validated) and self.method not in getattr(self.view, "open_methods", ())
 
     def _errors(self) -> set[int]:
         """400 everywhere: an unknown query parameter is refused. The rest follows from what the view says."""
@@ -37,4 +63,6 @@ class ApiSchema(AutoSchema):
             errors.add(404)
         if self.method in WRITING:
             errors |= {413, 415}
+        if self.method != "GET" and self._is_validated():
+            errors |= {409, 412, 422}
         return errors

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.changed import policy_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.partitions.models import Partition, PolicyRevision
@@ -159,6 +160,11 @@ class PolicyView(OfPartition):
 
     serializer_class = PolicySerializer
     further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}}
+    version_key = "revision"
+
+    def changes_since(self, version: int) -> list[str]:
+        """What differs between that revision and the one in force."""
+        return policy_changes(self.partition, version)
 
     @extend_schema(operation_id="partitions_policy_retrieve")
     def get(self, request: Request, name: str) -> Response:

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
+from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.projects.models import MemberRole, Project
 from console.projects.selectors import people, visible_projects
@@ -189,6 +190,11 @@ class ProjectDetail(Projects, ApiDetail):
     """One project."""
 
     further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}, "DELETE": {409}}
+    version_key = "version"
+
+    def changes_since(self, version: int) -> list[str]:
+        """What the audit log has of the changes after this version."""
+        return project_changes(self.get_object(), version)
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """A deletion says its version and reason in the address."""

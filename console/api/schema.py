@@ -8,8 +8,10 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiJsonRenderer2,
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.permissions import IsAuthenticated
 
+from console.api.etags import Validated
 
-class SchemaView(SpectacularAPIView):
+
+class SchemaView(Validated, SpectacularAPIView):
     """The OpenAPI document, for signed-in people: JSON, or YAML by `?format=yaml`."""
 
     renderer_classes: ClassVar[Any] = [OpenApiJsonRenderer2, OpenApiJsonRenderer, OpenApiYamlRenderer2]
