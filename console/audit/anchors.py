@@ -64,6 +64,11 @@ def write_anchor() -> Anchor | None:
     return anchor
 
 
+def never_anchored() -> bool:
+    """Whether there are rows, and nothing was ever written down about them."""
+    return AuditHead.objects.filter(sequence__gt=0, anchored=0).exists() and not anchor_file().exists()
+
+
 def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
     """The anchors in the first `size` bytes of the file; `BrokenAnchorError` at a line that is none."""
     with path.open("rb") as file:

@@ -1,13 +1,17 @@
-"""The filters of the audit log, from the address."""
+"""The filters of the audit log, from the address; and the name of a search that is kept."""
 
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.models import AuditEntry
+from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
+from console.audit.search import Search
+
+OBJECT_TYPES = ("partition", "project", "plan", "job", "cluster", "config", "account", "log")
+"""Proposed while one types; others may be typed."""
 
 
 def _moment() -> forms.DateTimeInput:
@@ -21,10 +25,22 @@ class LogFilter(forms.Form):
     until = forms.DateTimeField(label=_("Until"), required=False, widget=_moment())
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
     action = forms.ChoiceField(label=_("What"), required=False)
-    text = forms.CharField(label=_("Object"), required=False, max_length=200)
+    text = forms.CharField(label=_("Words anywhere"), required=False, max_length=200)
     partition = forms.CharField(label=_("Partition"), required=False, max_length=64)
     project = forms.CharField(label=_("Project"), required=False, max_length=64)
     job = forms.CharField(label=_("Job"), required=False, max_length=40)
+    object_type = forms.CharField(
+        label=_("Kind of object"),
+        required=False,
+        max_length=40,
+        widget=forms.TextInput(attrs={"list": "object-types"}),
+    )
+    object_id = forms.CharField(label=_("Object's id"), required=False, max_length=100)
+    plan = forms.IntegerField(label=_("Plan"), required=False, min_value=1, max_value=2**53)
+    request = forms.CharField(label=_("Request"), required=False, max_length=32)
+
+    MORE = ("object_type", "object_id", "plan", "request")
+    """Shown when one asks for more filters, or uses one of them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -32,24 +48,41 @@ class LogFilter(forms.Form):
         assert isinstance(action, forms.ChoiceField)  # noqa: S101 - for the type checker
         action.choices = [("", _("Anything")), *((name, each.label) for name, each in ACTIONS.items())]
 
-    def apply(self, rows: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
-        """The rows that are wanted; none when the filter is wrong."""
-        if not self.is_valid():
-            return rows.none()
-        wanted = self.cleaned_data
-        conditions = {
-            "at__gte": wanted["since"],
-            "at__lte": wanted["until"],
-            "actor": wanted["actor"],
-            "action": wanted["action"],
-            "partition": wanted["partition"],
-            "project": wanted["project"],
-            "job_id": wanted["job"],
-        }
-        rows = rows.filter(**{key: value for key, value in conditions.items() if value})
-        if wanted["text"]:
-            text = wanted["text"]
-            rows = rows.filter(
-                Q(object_label__icontains=text) | Q(object_id=text) | Q(reason__icontains=text)
-            )
-        return rows
+    @property
+    def search(self) -> Search | None:
+        """What is asked; None when the filter is wrong."""
+        return Search(**self.cleaned_data) if self.is_valid() else None
+
+    @property
+    def usual(self) -> list[forms.BoundField]:
+        """The fields that are always shown."""
+        return [self[name] for name in self.fields if name not in self.MORE]
+
+    @property
+    def more(self) -> list[forms.BoundField]:
+        """The others."""
+        return [self[name] for name in self.MORE]
+
+    @property
+    def uses_more(self) -> bool:
+        """Whether one of the others is filled in."""
+        return any(self.data.get(name) for name in self.MORE)
+
+    @property
+    def query(self) -> str:
+        """The filter as it stands in an address: known names in a fixed order, nothing that is empty."""
+        kept = QueryDict(mutable=True)
+        for name in self.fields:
+            if value := self.data.get(name, ""):
+                kept[name] = value
+        return kept.urlencode()
+
+
+class SearchName(forms.ModelForm):
+    """Under which name a search is kept. The same name again replaces what was kept under it."""
+
+    name = forms.CharField(label=_("Name of the search"), max_length=60)
+
+    class Meta:
+        model = SavedSearch
+        fields = ["name"]

@@ -4,7 +4,9 @@ Besides the code, database triggers refuse UPDATE and DELETE (`console.audit.tri
 as text so that a row stays readable when what it speaks of is gone. There are no foreign keys on purpose.
 """
 
+from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 from console.audit.registry import ACTIONS
 
@@ -40,12 +42,15 @@ class AuditEntry(models.Model):
     class Meta:
         ordering = ["-sequence"]
         indexes = [
-            models.Index(fields=["at"]),
+            models.Index(fields=["at", "sequence"]),
             models.Index(fields=["actor", "sequence"]),
             models.Index(fields=["action", "sequence"]),
             models.Index(fields=["partition", "sequence"]),
             models.Index(fields=["project", "sequence"]),
             models.Index(fields=["job_id", "sequence"]),
+            models.Index(fields=["object_type", "object_id", "sequence"]),
+            models.Index(fields=["plan", "sequence"]),
+            models.Index(fields=["request_id", "sequence"]),
         ]
 
     def __str__(self) -> str:
@@ -78,3 +83,54 @@ class AuditHead(models.Model):
 
     def __str__(self) -> str:
         return f"head {self.sequence}"
+
+
+class CheckKind(models.TextChoices):
+    """How far back a check of the chain begins."""
+
+    FULL = "full", _("the whole log")
+    NEW = "new", _("the rows added since")
+
+
+class ChainCheck(models.Model):
+    """One look at the chain: up to which row, by whom, what was wrong.
+
+    A full one of the system's goes on in portions and is `finished_at` None meanwhile; one of new rows is carried on
+    for a day. What is kept here proves nothing to who mistrusts the database's owner: `manage.py audit verify` does.
+    """
+
+    kind = models.CharField(max_length=4, choices=CheckKind.choices)
+    by = models.CharField(max_length=150)
+    begun_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    last = models.PositiveBigIntegerField(default=0)
+    """Rows are good up to this one, whose hash is `last_hash`."""
+    last_hash = models.CharField(max_length=64)
+    anchored = models.PositiveBigIntegerField(default=0)
+    faults = models.JSONField(default=list)
+    notes = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["-finished_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} check up to row {self.last}"
+
+
+class SavedSearch(models.Model):
+    """A filter of the log that somebody keeps under a name. Its address can be sent to a colleague."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_searches"
+    )
+    name = models.CharField(max_length=60)
+    query = models.CharField(max_length=1000, blank=True)
+    """The filter as it stands in the page's address, without the place in the log."""
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "name"], name="audit_one_search_per_name")]
+
+    def __str__(self) -> str:
+        return self.name

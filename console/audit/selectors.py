@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, reads_everything
+from console.audit.canonical import GENESIS, row_hash
 from console.audit.models import AuditEntry
 from console.audit.visibility import own_rows
 from console.core.diff import Change, Difference, differences
@@ -32,3 +33,18 @@ def entry_differences(entry: AuditEntry) -> list[Difference]:
 
 def _items(document: Any) -> list[tuple[str, Any]]:
     return list(document.items()) if isinstance(document, dict) else [("", document)]
+
+
+def hash_fits(entry: AuditEntry) -> bool:
+    """Whether a row is what it was when it was written, and follows the row before it."""
+    before = AuditEntry.objects.filter(sequence=entry.sequence - 1).values_list("hash", flat=True).first()
+    previous = GENESIS if entry.sequence == 1 else before
+    return entry.previous_hash == previous and row_hash(vars(entry)) == entry.hash
+
+
+def neighbours(user: Any, entry: AuditEntry) -> tuple[int | None, int | None]:
+    """The numbers of the rows before and after this one, of those that the account may read."""
+    numbers = visible_entries(user).values_list("sequence", flat=True)
+    older = numbers.filter(sequence__lt=entry.sequence).order_by("-sequence").first()
+    newer = numbers.filter(sequence__gt=entry.sequence).order_by("sequence").first()
+    return older, newer

@@ -21,15 +21,36 @@ UNANCHORED_AT_MOST = timedelta(hours=2)
 _COLUMNS = ("id", "hash", *FIELDS)
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A row that was verified before: its number and hash. The beginning of the log by default."""
+
+    sequence: int = 0
+    hash: str = GENESIS
+
+
+BEGINNING = Place()
+
+
 @dataclass(slots=True)
 class Verification:
-    """What was found: `rows` are good, up to row `last`; `faults` name the first broken row first."""
+    """What was found: `rows` are good, up to row `last`; `faults` name the first broken row first.
+
+    Not `complete`: it stopped before the log's end because it was told to, and goes on from `place`.
+    """
 
     rows: int = 0
     last: int = 0
+    hash: str = GENESIS
     anchored: int = 0
+    complete: bool = True
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def place(self) -> Place:
+        """The last good row."""
+        return Place(self.last, self.hash)
 
 
 class _BrokenRowError(Exception):
@@ -45,6 +66,8 @@ class _Anchors:
         self.path = anchor_file()
         self.source = iter(()) if size is None else read_anchors(self.path, size)
         self.next = self._read()
+        while self.next and self.next.sequence <= found.last:  # compared when those rows were
+            self.next = self._read()
 
     def _read(self) -> Anchor | None:
         try:
@@ -84,56 +107,71 @@ class _Anchors:
             )
 
 
-def verify_chain() -> Verification:
-    """Read the whole log, 1,000 rows at a time, and say what is wrong with it.
+def verify_chain(after: Place = BEGINNING, most: int | None = None) -> Verification:
+    """Read the log after row `after`, 1,000 rows at a time, and say what is wrong with it; `most` rows at most.
 
     The anchor file's length is taken first, then the largest row number, then the head: whatever is
     appended meanwhile only makes the later ones larger, so that a busy log is never called broken.
     """
-    found = Verification()
+    found = Verification(last=after.sequence, hash=after.hash)
     path = anchor_file()
     size = path.stat().st_size if path.exists() else None
     largest = AuditEntry.objects.aggregate(largest=Max("sequence"))["largest"] or 0
     head = AuditHead.objects.first()
     anchors = _Anchors(found, head, size)
     until = max(largest, head.sequence if head else 0)
+    if most is not None and until > after.sequence + most:
+        until, found.complete = after.sequence + most, False
     try:
-        last_hash = _verify_rows(found, anchors, until)
+        _verify_place(after)
+        _verify_rows(found, anchors, until)
     except _BrokenRowError as broken:
         found.faults.insert(0, str(broken))
+        found.complete = True
     else:
-        anchors.finish(found.last)
-        _compare_head(found, head, last_hash)
-    if size is None:
-        _judge_missing_file(found, head)
-    found.faults += [
-        f"The trigger {name} that guards the log is not there or switched off."
-        for name in triggers.missing(connection)
-    ]
+        if found.complete:
+            anchors.finish(found.last)
+            _compare_head(found, head)
+    if found.complete:
+        if size is None:
+            _judge_missing_file(found, head)
+        found.faults += [
+            f"The trigger {name} that guards the log is not there or switched off."
+            for name in triggers.missing(connection)
+        ]
     return found
 
 
-def _verify_rows(found: Verification, anchors: _Anchors, until: int) -> str:
-    previous = GENESIS
-    rows = _stream(until)
+def _verify_place(place: Place) -> None:
+    if place.sequence == 0:
+        return
+    there = AuditEntry.objects.filter(sequence=place.sequence).values_list("hash", flat=True).first()
+    if there != place.hash:
+        raise _BrokenRowError(f"Row {place.sequence} is not the one that was verified before, or is gone.")
+
+
+def _verify_rows(found: Verification, anchors: _Anchors, until: int) -> None:
+    rows = _stream(found.last, until)
     while True:
         expected = found.last + 1
         try:
             row = next(rows, None)
+            if row is None and not found.complete and found.last < until:
+                raise _BrokenRowError(f"Row {expected} is missing: there are later ones.")
             if row is None:
-                return previous
-            _verify_row(row, expected, previous)
+                return
+            _verify_row(row, expected, found.hash)
         except (ValueError, TypeError, AttributeError, OverflowError) as error:
             # What stands in the database is not even a time, a number or JSON.
             raise _BrokenRowError(f"Row {expected} was changed: it cannot be read ({error}).") from None
         anchors.compare(expected, row["hash"])
-        previous = row["hash"]
+        found.hash = row["hash"]
         found.rows, found.last = found.rows + 1, expected
 
 
-def _stream(until: int) -> Iterator[dict[str, Any]]:
-    rows = AuditEntry.objects.filter(sequence__lte=until).order_by("sequence").values(*_COLUMNS)
-    return iter(rows.iterator(chunk_size=CHUNK))
+def _stream(after: int, until: int) -> Iterator[dict[str, Any]]:
+    rows = AuditEntry.objects.filter(sequence__gt=after, sequence__lte=until).order_by("sequence")
+    return iter(rows.values(*_COLUMNS).iterator(chunk_size=CHUNK))
 
 
 def _verify_row(row: dict[str, Any], expected: int, previous: str) -> None:
@@ -150,7 +188,7 @@ def _verify_row(row: dict[str, Any], expected: int, previous: str) -> None:
         )
 
 
-def _compare_head(found: Verification, head: AuditHead | None, last_hash: str) -> None:
+def _compare_head(found: Verification, head: AuditHead | None) -> None:
     if head is None:
         if found.last:
             found.faults.append("The head of the log is gone from the database.")
@@ -163,7 +201,7 @@ def _compare_head(found: Verification, head: AuditHead | None, last_hash: str) -
         found.faults.append(
             f"Row {head.sequence + 1} was not added by Giveway: the head is row {head.sequence}."
         )
-    elif head.hash != last_hash:
+    elif head.hash != found.hash:
         found.faults.append(f"The head's hash is not that of row {found.last}.")
 
 

@@ -2,23 +2,28 @@
 
 from dataclasses import dataclass
 
-from django.forms import model_to_dict
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils.functional import Promise
+from django.contrib import messages
+from django.core.exceptions import BadRequest, ValidationError
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from console.accounts.access import require_read
+from console.accounts.access import person, request_id, require_read
 from console.accounts.permissions import Permission
-from console.audit.forms import LogFilter
-from console.audit.models import AuditEntry, AuditHead
-from console.audit.registry import ACTIONS
-from console.audit.selectors import entry_differences, visible_entries
-from console.audit.services import verify_chain
+from console.audit.checks import chain_state, check_all
+from console.audit.exporting import FORMATS, export
+from console.audit.forms import OBJECT_TYPES, LogFilter, SearchName
+from console.audit.models import AuditEntry, SavedSearch
+from console.audit.saved import forget_search, keep_search
+from console.audit.search import Page, Search, place_in_log, read_page
+from console.audit.selectors import entry_differences, hash_fits, neighbours, visible_entries
+from console.audit.sidebyside import side_by_side
 from console.core.diff import Difference
 from console.core.htmx import render_page
 
-PAGE_SIZE = 50
+NOTHING = Page([], None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,42 +31,103 @@ class Line:
     """A row as it is shown."""
 
     entry: AuditEntry
-    label: str | Promise
-    sentence: str
     differences: list[Difference]
-
-
-def _line(entry: AuditEntry) -> Line:
-    action = ACTIONS.get(entry.action)
-    # The words are ours, the facts are put in as they are: format() reads no braces inside them.
-    sentence = str(action.sentence).format(**model_to_dict(entry)) if action else entry.action
-    return Line(entry, action.label if action else entry.action, sentence, entry_differences(entry))
 
 
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
-    """The rows one may see, the newest first; `?before=<number>` pages on from there."""
+    """The rows one may see, the newest first; `?before=<number>` pages on from there, `?open=1` shows all of each."""
     require_read(request, Permission.AUDIT_VIEW)
-    wanted = LogFilter(request.GET)
-    rows = wanted.apply(visible_entries(request.user))
-    before = request.GET.get("before", "")
-    if before.isdecimal() and len(before) < 19:
-        rows = rows.filter(sequence__lt=int(before))
-    shown = list(rows[: PAGE_SIZE + 1])
-    sees_all = request.user.has_perm(Permission.AUDIT_VIEW_ALL)
+    wanted, before = LogFilter(request.GET), request.GET.get("before", "")
+    search = wanted.search
+    page = read_page(visible_entries(request.user), search, place_in_log(before)) if search else NOTHING
+    saved = SavedSearch.objects.filter(owner=person(request))
     context = {
         "filter": wanted,
-        "lines": [_line(entry) for entry in shown[:PAGE_SIZE]],
-        "next_before": shown[PAGE_SIZE - 1].sequence if len(shown) > PAGE_SIZE else None,
+        "page": page,
+        "lines": [Line(entry, entry_differences(entry)) for entry in page.entries],
         "paged": before,
-        "sees_all": sees_all,
-        "head": AuditHead.objects.first() if sees_all else None,
+        "open_all": request.GET.get("open") == "1",
+        "chain": chain_state(),
+        "sees_all": request.user.has_perm(Permission.AUDIT_VIEW_ALL),
+        "saved": list(saved),
+        "query": wanted.query,
+        "formats": FORMATS,
+        "object_types": OBJECT_TYPES,
     }
     return render_page(request, "audit/log.html", context)
+
+
+@require_safe
+def entry(request: HttpRequest, sequence: int) -> HttpResponse:
+    """One row with everything that is in it."""
+    require_read(request, Permission.AUDIT_VIEW)
+    row = visible_entries(request.user).filter(sequence=sequence).first()
+    if row is None:
+        raise Http404(_("There is no such page, or it is not yours to see."))
+    older, newer = neighbours(request.user, row)
+    context = {
+        "entry": row,
+        "differences": entry_differences(row),
+        "sides": side_by_side(row.before, row.after),
+        "fits": hash_fits(row),
+        "older": older,
+        "newer": newer,
+    }
+    return render(request, "audit/entry.html", context)
 
 
 @require_POST
 def verify(request: HttpRequest) -> HttpResponse:
     """Check the whole chain, row by row, against its head and the anchors outside the database."""
     require_read(request, Permission.AUDIT_VIEW_ALL)
-    return render(request, "audit/verified.html", {"found": verify_chain()})
+    return render(request, "audit/verified.html", {"found": check_all(person(request).username)})
+
+
+@require_POST
+def export_log(request: HttpRequest) -> StreamingHttpResponse:
+    """The rows that the filter finds as a file. A post, because the export is recorded in the person's name."""
+    require_read(request, Permission.AUDIT_VIEW)
+    search = _search(request)
+    kind = request.POST.get("format", "")
+    if kind not in FORMATS:
+        raise BadRequest(_("There is no such format."))
+    rows = search.rows(visible_entries(request.user))
+    who = person(request).username
+    return export(rows, search.as_json, kind, actor=who, request_id=request_id(request))
+
+
+@require_POST
+def save_search(request: HttpRequest) -> HttpResponse:
+    """Keep the filter under a name, and come back to it."""
+    require_read(request, Permission.AUDIT_VIEW)
+    _search(request)
+    query, typed = LogFilter(QueryDict(request.POST.get("query", ""))).query, SearchName(request.POST)
+    if typed.is_valid():
+        try:
+            keep_search(person(request), name=typed.cleaned_data["name"], query=query)
+        except ValidationError as error:
+            messages.error(request, " ".join(error.messages))
+        else:
+            messages.success(request, _("The search is kept as “%s”.") % typed.cleaned_data["name"])
+    else:
+        messages.error(request, _("A search needs a name of at most 60 characters."))
+    return redirect(f"{reverse('audit')}?{query}")
+
+
+@require_POST
+def delete_search(request: HttpRequest, pk: int) -> HttpResponse:
+    """Forget one's own search."""
+    require_read(request, Permission.AUDIT_VIEW)
+    if not forget_search(person(request), pk):
+        raise Http404(_("There is no such page, or it is not yours to see."))
+    messages.success(request, _("The search is removed."))
+    return redirect("audit")
+
+
+def _search(request: HttpRequest) -> Search:
+    """The filter that a form carries along as `query`; 400 when it is wrong."""
+    search = LogFilter(QueryDict(request.POST.get("query", ""))).search
+    if search is None:
+        raise BadRequest(_("The filter makes no sense."))
+    return search

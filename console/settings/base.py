@@ -245,6 +245,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     },
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
     "anchor": {"task": "console.audit.tasks.anchor", "schedule": 3600.0},
+    "verify": {"task": "console.audit.tasks.verify", "schedule": 60.0, "options": {"expires": 60.0}},
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,
 }

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.steering.views import approvals, pauses, plans, shadow
+from console.steering.views import approvals, history, pauses, plans, shadow
 
 urlpatterns: list[URLPattern] = [
     path("plans/", plans.plans, name="plans"),
@@ -13,6 +13,8 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/shadow/", shadow.shadow, name="partition-shadow"),
     path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
     path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
+    path("history/jobs/<str:job_id>/", history.job, name="job-history"),
+    path("history/projects/<str:code>/", history.project, name="project-history"),
     path("pause/", pauses.pause, name="pause-all"),
     path("resume/", pauses.resume, name="resume-all"),
 ]

@@ -1,0 +1,59 @@
+"""What was there before and after, line by line beside each other, as a review of a change shows it."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import Any
+
+CONTEXT = 3
+"""Lines that are shown around a change."""
+MOST_LINES = 3_000
+"""Longer documents are not compared on a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideLine:
+    """One line of both documents; `skipped` lines that are the same are left out instead of it."""
+
+    before: str | None
+    after: str | None
+    changed: bool = False
+    skipped: int = 0
+
+
+def side_by_side(before: Any, after: Any) -> list[SideLine] | None:
+    """Both documents; empty when there are none, None when they are too long."""
+    old, new = _lines(before), _lines(after)
+    if max(len(old), len(new)) > MOST_LINES:
+        return None
+    lines: list[SideLine] = []
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            first, last = old_from == 0, old_to == len(old)
+            lines += _same(old[old_from:old_to], first=first, last=last)
+        else:
+            pairs = zip_longest(old[old_from:old_to], new[new_from:new_to])
+            lines += [SideLine(left, right, changed=True) for left, right in pairs]
+    return lines
+
+
+def _lines(document: Any) -> list[str]:
+    if document is None:
+        return []
+    return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True).splitlines()
+
+
+def _same(lines: list[str], *, first: bool, last: bool) -> Iterator[SideLine]:
+    """Unchanged lines: the ones near a change, and how many there are between them."""
+    head = 0 if first else CONTEXT
+    tail = 0 if last else CONTEXT
+    hidden = len(lines) - head - tail
+    if hidden <= 1:
+        yield from (SideLine(line, line) for line in lines)
+        return
+    yield from (SideLine(line, line) for line in lines[:head])
+    yield SideLine(None, None, skipped=hidden)
+    yield from (SideLine(line, line) for line in lines[len(lines) - tail :])

@@ -1,0 +1,153 @@
+"""A job's or a project's whole history in one order of time: rows of the audit log, plans and checkpoints."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+
+from console.audit.models import AuditEntry
+from console.audit.selectors import entry_differences, visible_entries
+from console.cluster.models import Cluster, Job
+from console.core.diff import Difference
+from console.steering.models import Checkpoint, Plan, PlannedAction
+from scheduler.model.words import names
+
+EACH = 100
+"""Things of each kind that a page reads at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One thing that happened. `row` is its number in the audit log, if it stands there."""
+
+    at: datetime
+    kind: str
+    icon: str
+    text: str
+    detail: str = ""
+    who: str = ""
+    row: int | None = None
+    plan: int | None = None
+    job_id: str = ""
+    differences: list[Difference] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A page of it, the newest first. `older`: the time up to which the next page goes; None: this is all."""
+
+    moments: list[Moment]
+    older: datetime | None
+
+
+def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None) -> History:
+    """What is kept of one job, as far as it is the account's to read."""
+    rows = visible_entries(user).filter(cluster=cluster.name, job_id=job_id)
+    stopped = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).values("plan")
+    plans = Plan.objects.filter(Q(job_id=job_id) | Q(pk__in=stopped), cluster=cluster)
+    return _merged(rows, plans, Checkpoint.objects.filter(cluster=cluster, job_id=job_id), until)
+
+
+def project_history(user: Any, cluster: Cluster, code: str, until: datetime | None) -> History:
+    """What is kept of one project: changes of it, and what became of the jobs of its that the mirror knows."""
+    jobs = Job.objects.filter(cluster=cluster, project=code).values("job_id")
+    rows = visible_entries(user).filter(Q(project=code) | Q(job_id__in=jobs), cluster=cluster.name)
+    stopped = PlannedAction.objects.filter(cluster=cluster, job_id__in=jobs).values("plan")
+    plans = Plan.objects.filter(Q(job_id__in=jobs) | Q(pk__in=stopped), cluster=cluster)
+    return _merged(rows, plans, Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs), until)
+
+
+def _merged(
+    rows: QuerySet[AuditEntry],
+    plans: QuerySet[Plan],
+    checkpoints: QuerySet[Checkpoint],
+    until: datetime | None,
+) -> History:
+    """All kinds together. A kind of which there is more than `EACH` ends the page where its last one read stands:
+    what happened before that is on the next page, of every kind."""
+    ends: list[datetime] = []
+    found = [
+        *_newest(rows, "at", until, ends, _of_row),
+        *_newest(plans, "created_at", until, ends, _of_plan),
+        *_newest(checkpoints, "asked_at", until, ends, _asked),
+        *_newest(checkpoints, "acknowledged_at", until, ends, _acknowledged),
+        *_newest(checkpoints, "resumed_at", until, ends, _resumed),
+    ]
+    end = max(ends, default=None)
+    if end is None:
+        return History(_ordered(found), None)
+    newer = [moment for moment in found if moment.at > end]
+    if newer:
+        return History(_ordered(newer), end)
+    # More at one moment than a page reads: it is shown by itself, and the next page begins before it.
+    return History(_ordered(moment for moment in found if moment.at == end), end - timedelta(microseconds=1))
+
+
+def _newest(
+    things: QuerySet[Any],
+    column: str,
+    until: datetime | None,
+    ends: list[datetime],
+    told: Callable[[Any], Moment],
+) -> list[Moment]:
+    wanted = things.filter(**{f"{column}__isnull": False} | ({f"{column}__lte": until} if until else {}))
+    found = list(wanted.order_by(f"-{column}", "-pk")[: EACH + 1])
+    if len(found) > EACH:
+        ends.append(getattr(found[EACH], column))
+    return [told(each) for each in found]
+
+
+def _ordered(moments: Iterable[Moment]) -> list[Moment]:
+    """The newest first; of what happened at once, the log's later row first."""
+    return sorted(moments, key=lambda moment: (moment.at, moment.row or 0), reverse=True)
+
+
+def _of_row(row: AuditEntry) -> Moment:
+    return Moment(
+        at=row.at,
+        kind="audit",
+        icon="clipboard-list",
+        text=row.sentence,
+        detail=row.reason if row.reason not in row.sentence else "",
+        who=row.actor,
+        row=row.sequence,
+        plan=row.plan,
+        job_id=row.job_id,
+        differences=entry_differences(row) if row.before is not None else [],
+    )
+
+
+def _of_plan(plan: Plan) -> Moment:
+    facts = {"n": plan.pk, "job": plan.job_id, "user": plan.user, "state": plan.get_state_display()}
+    text = _("Plan %(n)d for %(job)s (%(user)s): %(state)s") % facts
+    victims = names(sorted(str(victim["job"]) for victim in plan.victims))
+    stops = _(" It stops %s.") % victims if victims else ""
+    shadow = _(" In shadow: nothing was touched.") if plan.enforcement == "shadow" else ""
+    detail = f"{plan.explain}{stops}{shadow}"
+    return Moment(plan.created_at, "plan", "arrows-exchange", text, detail, plan=plan.pk, job_id=plan.job_id)
+
+
+def _checkpoint(asked: Checkpoint, at: datetime, text: str, detail: str = "") -> Moment:
+    return Moment(
+        at, "checkpoint", "device-floppy", text, detail, asked.user, plan=asked.plan_id, job_id=asked.job_id
+    )
+
+
+def _asked(asked: Checkpoint) -> Moment:
+    return _checkpoint(asked, asked.asked_at, _("%s was asked to save its state") % asked.job_id)
+
+
+def _acknowledged(asked: Checkpoint) -> Moment:
+    text = _("%(job)s said that its state is saved (%(via)s)")
+    facts = {"job": asked.job_id, "via": asked.get_via_display()}
+    return _checkpoint(asked, asked.acknowledged_at or asked.asked_at, text % facts, asked.saved)
+
+
+def _resumed(asked: Checkpoint) -> Moment:
+    detail = _("from %s") % asked.saved if asked.saved else ""
+    return _checkpoint(
+        asked, asked.resumed_at or asked.asked_at, _("%s went on where it was") % asked.job_id, detail
+    )
