@@ -143,7 +143,7 @@ class PolicyPatchSerializer(BasedOnSerializer):
 class OfPartition(ApiView):
     """What hangs on a partition's policy: 404 for who may not see that."""
 
-    queryset = PolicyRevision.objects.all()
+    queryset: QuerySet[Any] = PolicyRevision.objects.all()
 
     @property
     def partition(self) -> Partition:

@@ -45,7 +45,7 @@ def checked_policy(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Partit
 
 def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     values = form.cleaned_data
-    skipped = {"bands", "admins", "based_on", "reason"}
+    skipped = {"bands", "admins", "based_on", "draft_name", "reason"}
     document = {key: value for key, value in values.items() if key not in skipped}
     draft = Draft({"name": name, **document})
     levels = rows[LEVELS].filled
@@ -54,6 +54,9 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     draft.document["quotas"] = {row["name"]: row["quota"] for _i, row in levels if row["quota"] is not None}
     for key, (prefix, subject) in _OVERRIDES.items():
         draft.document[key] = _overrides(rows[prefix], subject, draft)
+        draft.document[f"{key}_until"] = {
+            row[subject]: row["until"].isoformat() for _i, row in rows[prefix].filled if row["until"]
+        }
     draft.document["bands"] = _bands(values["bands"], [row["name"] for _i, row in levels], form, draft)
     return draft
 
@@ -110,6 +113,9 @@ def _place(error: InputError, draft: Draft, form: PolicyForm, rows: dict[str, Ro
         case [("user_overrides" | "task_overrides") as key, subject, *_rest]:
             prefix, column = _OVERRIDES[key]
             _at_row(rows[prefix], column, subject, "level", message, form)
+        case [("user_overrides_until" | "task_overrides_until") as key, subject, *_rest]:
+            prefix, column = _OVERRIDES[key.removesuffix("_until")]
+            _at_row(rows[prefix], column, subject, "until", message, form)
         case [name, *_rest] if name in form.fields:
             form.add_error(name, message)
         case _:

@@ -1,10 +1,12 @@
 """The form of a partition's policy: rows for levels (with their quotas) and for overrides."""
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
 from console.partitions.patterns import PatternsField
@@ -46,6 +48,7 @@ VICTIM_ORDERS = (
 )
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
+MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
 class PolicyForm(forms.Form):
@@ -133,7 +136,29 @@ class PolicyForm(forms.Form):
         label=_("Administrators of this partition"),
         help_text=_("Account names here, one per line. They may change this policy."),
     )
+    draft_name = forms.CharField(
+        label=_("Name of the draft"),
+        required=False,
+        max_length=80,
+        help_text=_("A draft is kept beside the policy in force and changes nothing."),
+    )
     based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
+    reason = ReasonField()
+
+
+class ActivateForm(forms.Form):
+    """Putting a draft or an earlier revision in force, as it was compared with revision `based_on`."""
+
+    to = forms.CharField(widget=forms.HiddenInput, max_length=20)
+    based_on = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**31 - 1)
+    version = forms.IntegerField(widget=forms.HiddenInput, required=False, min_value=1, max_value=2**31 - 1)
+    reason = ReasonField()
+
+
+class DeleteDraftForm(forms.Form):
+    """Throwing a draft away, as it was read."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, min_value=1, max_value=2**31 - 1)
     reason = ReasonField()
 
 
@@ -147,11 +172,25 @@ class LevelForm(forms.Form):
     quota = WholeField(label=_("Quota"), required=False)
 
 
+class MomentField(forms.DateTimeField):
+    """A moment, or none, in the time zone of this installation, as the browser's own field has it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        attributes = {"type": "datetime-local", "step": "1"}
+        super().__init__(
+            required=False,
+            widget=forms.DateTimeInput(attributes, format=MOMENT),
+            input_formats=[MOMENT, "%Y-%m-%dT%H:%M"],
+            **kwargs,
+        )
+
+
 class UserOverrideForm(forms.Form):
     """A user's level by hand."""
 
     user = forms.CharField(label=_("User"), max_length=200)
     level = forms.CharField(label=_("Level"), max_length=40)
+    until = MomentField(label=_("Until"))
 
 
 class TaskOverrideForm(forms.Form):
@@ -159,6 +198,7 @@ class TaskOverrideForm(forms.Form):
 
     pattern = forms.CharField(label=_("Job names"), max_length=200)
     level = forms.CharField(label=_("Level"), max_length=40)
+    until = MomentField(label=_("Until"))
 
 
 ROW_FORMS: dict[str, type[forms.Form]] = {
@@ -201,7 +241,17 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             }
             for rule in policy.levels
         ],
-        USERS: [{"user": user, "level": level} for user, level in policy.user_overrides.items()],
-        TASKS: [{"pattern": pattern, "level": level} for pattern, level in policy.task_overrides.items()],
+        USERS: [
+            {"user": user, "level": level, "until": _moment(policy.user_overrides_until.get(user))}
+            for user, level in policy.user_overrides.items()
+        ],
+        TASKS: [
+            {"pattern": pattern, "level": level, "until": _moment(policy.task_overrides_until.get(pattern))}
+            for pattern, level in policy.task_overrides.items()
+        ],
     }
     return values, rows
+
+
+def _moment(seconds: int | None) -> datetime | None:
+    return None if seconds is None else clock.from_epoch(seconds)

@@ -53,6 +53,8 @@ class PolicyRevision(models.Model):
     enforcement = models.CharField(max_length=10, choices=[(e.value, e.value) for e in Enforcement])
     author = models.CharField(max_length=150)
     reason = models.TextField(blank=True)
+    source = models.CharField(max_length=120, blank=True)
+    """What it was made from, in words, when not from the form: a draft or an earlier revision."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -63,3 +65,33 @@ class PolicyRevision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.partition} revision {self.number}"
+
+
+class PolicyDraft(models.Model):
+    """A policy that is not in force. Whoever may change the partition's policy may change its drafts, too.
+
+    `based_on` is the revision that was in force when it was begun; `version` grows with every change.
+    """
+
+    partition = models.ForeignKey(Partition, on_delete=models.CASCADE, related_name="drafts")
+    name = models.CharField(_("name"), max_length=80)
+    document = models.JSONField()
+    based_on = models.PositiveIntegerField()
+    version = models.PositiveIntegerField(default=1)
+    authors = models.JSONField(default=list)
+    """Who has saved it, in the order in which they first did."""
+    reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["partition", "name"], name="partitions_draft_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> str:
+        """How the address of a comparison names it."""
+        return f"draft-{self.pk}"

@@ -42,7 +42,7 @@ def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
             record(
                 actor=SYSTEM,
                 action="partition.created",
-                subject=_subject(partition),
+                subject=subject_of(partition),
                 after=revision.document,
                 context=Context(policy_revision=revision.number),
             )
@@ -56,7 +56,7 @@ def make_partition(cluster: Cluster, name: str) -> None:
     Partition.objects.get_or_create(cluster=cluster, name=name)
 
 
-def activate_policy(
+def activate_policy(  # noqa: PLR0913 - a change has this many facts, and each is named at the call
     *,
     actor: str,
     partition: Partition,
@@ -64,15 +64,17 @@ def activate_policy(
     reason: str,
     based_on: int | None,
     request_id: str = "",
+    source: str = "",
 ) -> PolicyRevision:
     """Put a policy in force as the partition's next revision; the same policy again makes none.
 
     `document` is the partition's entry of the priority file without `admins`. `based_on` is the revision that the
-    caller had read; `ChangedSinceError` when another one is in force by now, None does not ask. Raises
+    caller had read; `ChangedSinceError` when another one is in force by now, None does not ask. `source` says in words
+    which draft or revision it was made from. Raises
     `ValidationError` by key of the document, `reason` among them.
     """
     reason = reason_of(actor, reason)
-    policy = _policy(document, partition)
+    policy = checked(document, partition)
     with transaction.atomic():
         partition = _locked(partition.cluster, partition.name)
         current = policy_in_force(partition)
@@ -81,11 +83,11 @@ def activate_policy(
             raise ChangedSinceError(what, seen=based_on, current=current.number)
         if encode_policy(policy) == encode_policy(decode_policy(current.document)):
             return current
-        revision = _put_in_force(partition, policy, current.number + 1, actor, reason)
+        revision = _put_in_force(partition, policy, current.number + 1, actor, reason, source)
         record(
             actor=actor,
             action="policy.activated",
-            subject=_subject(partition),
+            subject=subject_of(partition, source),
             before=current.document,
             after=revision.document,
             reason=reason,
@@ -114,7 +116,7 @@ def set_admins(
         record(
             actor=actor,
             action="partition.admins_changed",
-            subject=_subject(partition),
+            subject=subject_of(partition),
             before={"admins": present},
             after={"admins": wanted},
             reason=reason,
@@ -123,8 +125,8 @@ def set_admins(
     return partition
 
 
-def _policy(document: dict[str, Any] | PartitionPolicy, partition: Partition) -> PartitionPolicy:
-    """The policy, checked as the priority file's entries are."""
+def checked(document: dict[str, Any] | PartitionPolicy, partition: Partition) -> PartitionPolicy:
+    """The policy, checked as the priority file's entries are. Raises `ValidationError` by key of the document."""
     if isinstance(document, PartitionPolicy):
         document = encode_policy(document)
     try:
@@ -193,7 +195,7 @@ def _locked(cluster: Cluster, name: str) -> Partition:
 
 
 def _put_in_force(
-    partition: Partition, policy: PartitionPolicy, number: int, author: str, reason: str
+    partition: Partition, policy: PartitionPolicy, number: int, author: str, reason: str, source: str = ""
 ) -> PolicyRevision:
     partition.revision = PolicyRevision.objects.create(
         partition=partition,
@@ -202,16 +204,18 @@ def _put_in_force(
         enforcement=policy.enforcement,
         author=author,
         reason=reason,
+        source=source,
     )
     partition.save(update_fields=["revision"])
     return partition.revision
 
 
-def _subject(partition: Partition) -> Subject:
+def subject_of(partition: Partition, about: str = "") -> Subject:
+    """A partition as the audit log names it; `about` says more precisely what was changed."""
     return Subject(
         type="partition",
         id=partition.name,
-        label=partition.name,
+        label=f"{partition.name}: {about}" if about else partition.name,
         cluster=partition.cluster.name,
         partition=partition.name,
     )

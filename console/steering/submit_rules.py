@@ -45,7 +45,7 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
     try:
         body = [f"cluster {_word(cluster.name)}"]
         for verdict in verdicts:
-            body.extend(partition_lines(verdict.facts.policy, verdict.jobs.values()))
+            body.extend(partition_lines(verdict.facts.policy.at(verdict.snapshot.now), verdict.jobs.values()))
         _bring_up_to_date(path, body, now)
     except (OSError, ValueError) as error:
         # Not the whole error: it names the temporary file, another one each time.

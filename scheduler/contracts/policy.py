@@ -1,6 +1,7 @@
 """A partition's policy as the priority file writes it (contract B, without `admins`), in and out."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from scheduler.contracts.errors import InputError, join, quoted
@@ -35,9 +36,11 @@ POLICY_KEYS = (
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
     "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
-    "keyword_denied",
+    "keyword_denied", "user_overrides_until", "task_overrides_until",
 )  # fmt: skip
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST = int(datetime(9998, 12, 31, tzinfo=UTC).timestamp())
 _SIGNALS = ("", "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT", "URG", "WINCH", "XCPU")
 
 
@@ -58,6 +61,8 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         over_quota=fields.get("over_quota", choice(OverQuota), default.over_quota),
         user_overrides=fields.get("user_overrides", _level_names, {}),
         task_overrides=fields.get("task_overrides", _level_names, {}),
+        user_overrides_until=fields.get("user_overrides_until", _moments, {}),
+        task_overrides_until=fields.get("task_overrides_until", _moments, {}),
         bands=fields.get("bands", maybe(bands), None),
         victim_order=fields.get("victim_order", choice(VictimOrder), default.victim_order),
         exempt_s=fields.get("exempt_s", whole, default.exempt_s),
@@ -79,6 +84,8 @@ def read_policy(fields: Fields) -> PartitionPolicy:
     _check_levels(policy, fields.at("levels"))
     for key in ("quotas", "user_overrides", "task_overrides"):
         _check_references(policy, getattr(policy, key), fields.at(key))
+    for key in ("user_overrides", "task_overrides"):
+        _check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
     _check_bands(policy, fields.at("bands"))
     return policy
 
@@ -94,6 +101,8 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "over_quota": policy.over_quota.value,
         "user_overrides": dict(policy.user_overrides),
         "task_overrides": dict(policy.task_overrides),
+        "user_overrides_until": _encode_moments(policy.user_overrides_until),
+        "task_overrides_until": _encode_moments(policy.task_overrides_until),
         "bands": None if policy.bands is None else [list(band) for band in policy.bands],
         "victim_order": policy.victim_order.value,
         "exempt_s": policy.exempt_s,
@@ -149,6 +158,35 @@ def _signal(value: object, path: str) -> str:
 
 
 _level_names: Reader[dict[str, str]] = mapping(name)
+
+
+def _moment(value: object, path: str) -> int:
+    """`2026-12-01T18:00:00Z` as epoch seconds; a part of a second is dropped."""
+    word = text(value, path)
+    try:
+        read = datetime.fromisoformat(word)
+    except ValueError:
+        raise InputError(path, f"{quoted(word)} is no moment; write 2026-12-01T18:00:00Z") from None
+    if read.tzinfo is None:
+        raise InputError(path, f"{quoted(word)} has no time zone; write 2026-12-01T18:00:00Z")
+    seconds = (read - _EPOCH) // timedelta(seconds=1)
+    if not 0 <= seconds <= _LAST:
+        raise InputError(path, f"{quoted(word)} is not between 1970 and 9998")
+    return seconds
+
+
+_moments: Reader[dict[str, int]] = mapping(_moment)
+
+
+def _encode_moments(moments: Mapping[str, int]) -> dict[str, str]:
+    return {key: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" for key, at in moments.items()}
+
+
+def _check_ends(overrides: Mapping[str, str], until: Mapping[str, int], path: str) -> None:
+    """An end belongs to an override."""
+    for key in until:
+        if key not in overrides:
+            raise InputError(join(path, key), f"there is no override of {quoted(key)} that could end")
 
 
 def _check_levels(policy: PartitionPolicy, path: str) -> None:

@@ -1,7 +1,7 @@
 """A partition's rules and the projects that priorities come from (spec 1.2 to 1.4, contract B)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -91,6 +91,8 @@ class PartitionPolicy:
     others are stopped for it. `cool_down_s`: how long after it was stopped nobody is stopped for a job.
     `max_stops_per_hour`, `max_stops_per_user_hour`: stops within an hour, in all and of one user's jobs (None: any
     number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
+
+    `…_overrides_until`: for some of the overrides, the second from which on they count no more.
     """
 
     name: str
@@ -101,6 +103,8 @@ class PartitionPolicy:
     over_quota: OverQuota = OverQuota.LOWEST
     user_overrides: Mapping[str, str] = field(default_factory=dict)
     task_overrides: Mapping[str, str] = field(default_factory=dict)
+    user_overrides_until: Mapping[str, int] = field(default_factory=dict)
+    task_overrides_until: Mapping[str, int] = field(default_factory=dict)
     bands: tuple[tuple[int | None, ...], ...] | None = None
     victim_order: VictimOrder = VictimOrder.SHORTEST_RUNTIME
     exempt_s: int = 0
@@ -119,6 +123,14 @@ class PartitionPolicy:
     protected_qos: tuple[str, ...] = ()
     keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
 
+    def at(self, now: int) -> "PartitionPolicy":
+        """The policy without the overrides that have ended by `now`."""
+        return replace(
+            self,
+            user_overrides=_still(self.user_overrides, self.user_overrides_until, now),
+            task_overrides=_still(self.task_overrides, self.task_overrides_until, now),
+        )
+
     def level_index(self, name: str) -> int | None:
         """The rank of the level called `name`, or None when there is no such level."""
         return next((i for i, level in enumerate(self.levels) if level.name == name), None)
@@ -128,3 +140,7 @@ class PartitionPolicy:
         if level is None:
             return "unconfigured"
         return self.levels[level].name if level < len(self.levels) else f"level {level}"
+
+
+def _still(overrides: Mapping[str, str], until: Mapping[str, int], now: int) -> Mapping[str, str]:
+    return {name: level for name, level in overrides.items() if name not in until or now < until[name]}

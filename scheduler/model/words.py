@@ -1,6 +1,7 @@
 """Amounts and durations as people read them, the same everywhere: explanations, pages, audit rows."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from scheduler.model.resources import Amounts
 
@@ -33,6 +34,11 @@ def duration(seconds: float) -> str:
             rest = whole % length // part
             return f"{whole // length} {unit} {rest} {smaller}" if rest else f"{whole // length} {unit}"
     return f"{whole // 60} min" if whole >= 60 else f"{whole} s"
+
+
+def moment(seconds: int) -> str:
+    """Epoch seconds as `2026-12-01 18:00 UTC`."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def names(items: Iterable[str], limit: int = 6) -> str:

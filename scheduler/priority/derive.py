@@ -3,10 +3,10 @@
 1. The project a job belongs to, among those that have its user as a member: the one of its Slurm account;
    else the one that its wckey or comment names (the code itself, or a token `project=<code>`); else the one
    whose code and an underscore begin its name (the longest code); else the user's only or best project.
-2. The user's level: an override of the partition, else the project's score through the thresholds.
-3. The task's level: an override, else a level's keyword that begins the job's name and is its user's to use,
-   else a pattern of the project (its own level, or an importance that multiplies the score), else the score
-   with importance 1.
+2. The user's level: an override of the partition that has not ended, else the project's score through the thresholds.
+3. The task's level: an override that has not ended, else a level's keyword that begins the job's name and is its
+   user's to use, else a pattern of the project (its own level, or an importance that multiplies the score), else
+   the score with importance 1.
 4. Nothing of that: unconfigured, below every level (¶70).
 
 Where several patterns fit, the longest wins, then the alphabetically first.
@@ -20,6 +20,7 @@ from re import Pattern
 
 from scheduler.model.jobs import Level, ObservedJob
 from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+from scheduler.model.words import moment
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import task_score, user_score
 
@@ -49,6 +50,15 @@ class _Glob:
 
 
 @dataclass(frozen=True, slots=True)
+class _Override:
+    """A level by hand; `until`: the second from which on it counts no more."""
+
+    glob: _Glob
+    level: str
+    until: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Known:
     """A project with what is computed once from it."""
 
@@ -72,13 +82,17 @@ class _Keyword:
 
 @dataclass(slots=True)
 class Deriver:
-    """Derives the levels of many jobs of one partition: compiles once, answers equal questions once."""
+    """Derives the levels of many jobs of one partition at one moment: compiles once, answers equal questions once.
+
+    `now` is the moment of the observation; overrides that have ended by then count no more.
+    """
 
     policy: PartitionPolicy
     projects: Sequence[Project]
+    now: int = 0
     _by_user: dict[str, list[_Known]] = field(init=False)
-    _user_overrides: list[tuple[_Glob, str]] = field(init=False)
-    _task_overrides: list[tuple[_Glob, str]] = field(init=False)
+    _user_overrides: list[_Override] = field(init=False)
+    _task_overrides: list[_Override] = field(init=False)
     _keywords: list[_Keyword] = field(init=False)
     _answers: dict[tuple[str, str, str, str, str], Standing] = field(init=False, default_factory=dict)
 
@@ -90,8 +104,9 @@ class Deriver:
                 self._by_user.setdefault(user, []).append(known)
         for theirs in self._by_user.values():
             theirs.sort(key=lambda known: (-known.score, known.project.code))
-        self._user_overrides = _globs(self.policy.user_overrides)
-        self._task_overrides = _globs(self.policy.task_overrides)
+        policy = self.policy
+        self._user_overrides = _overrides(policy.user_overrides, policy.user_overrides_until)
+        self._task_overrides = _overrides(policy.task_overrides, policy.task_overrides_until)
         keywords = (
             _Keyword(rule.keyword, rank, _compiled(rule.keyword_users))
             for rank, rule in enumerate(self.policy.levels)
@@ -118,10 +133,11 @@ class Deriver:
         return Standing(project.code, known.score, score, user_level, level, user_origin, origin)
 
     def _user(self, user: str, known: _Known | None) -> tuple[Level, str]:
-        override = self._override(self._user_overrides, user)
+        override, origin = self._override(self._user_overrides, user)
         if override is not None:
-            return override, "override by the partition"
-        return (None, _NOTHING) if known is None else self._by_score(known, None)
+            return override, origin
+        level, derived = (None, _NOTHING) if known is None else self._by_score(known, None)
+        return level, derived + origin
 
     def _task(self, name: str, user: str, known: _Known | None) -> tuple[Level, str, float]:
         """Level, origin and the importance that counts for the score."""
@@ -129,18 +145,18 @@ class Deriver:
             next((task for glob, task in known.tasks if glob.regex.match(name)), None) if known else None
         )
         importance = pattern.importance if pattern else 1.0
-        override = self._override(self._task_overrides, name)
+        override, by_hand = self._override(self._task_overrides, name)
         if override is not None:
-            return override, "override by the partition", importance
+            return override, by_hand, importance
         denied = ""
         for keyword in self._keywords:
             if not begins_with_keyword(name, keyword.word):
                 continue
             if keyword.is_for(user):
-                return keyword.rank, f"{denied}keyword {keyword.word}", importance
+                return keyword.rank, f"{denied}keyword {keyword.word}{by_hand}", importance
             denied += f"keyword {keyword.word} is not {user}'s to use; "
         level, origin = self._without_keyword(known, pattern)
-        return level, denied + origin, importance
+        return level, denied + origin + by_hand, importance
 
     def _without_keyword(self, known: _Known | None, pattern: TaskPattern | None) -> tuple[Level, str]:
         """What is left when neither an override nor a keyword says the task's level."""
@@ -152,11 +168,20 @@ class Deriver:
                 return level, f"pattern {pattern.pattern} of {known.project.code}"
         return self._by_score(known, pattern)
 
-    def _override(self, overrides: Iterable[tuple[_Glob, str]], name: str) -> Level:
-        for glob, level in overrides:
-            if glob.regex.match(name):
-                return self.policy.level_index(level)
-        return None
+    def _override(self, overrides: Iterable[_Override], name: str) -> tuple[Level, str]:
+        """Level and origin; without a level, what to add to the origin of the one that counts instead."""
+        ended = ""
+        for each in overrides:
+            if not each.glob.regex.match(name):
+                continue
+            if each.until is None:
+                return self.policy.level_index(each.level), "override by the partition"
+            if self.now < each.until:
+                return self.policy.level_index(
+                    each.level
+                ), f"override by the partition until {moment(each.until)}"
+            ended = ended or f"; the override to {each.level} ended {moment(each.until)}"
+        return None, ended
 
     def _by_score(self, known: _Known, pattern: TaskPattern | None) -> tuple[Level, str]:
         project = known.project
@@ -171,9 +196,9 @@ class Deriver:
         return level, f"{project.code}: {factors} = {score:.6g} {result}{end}"
 
 
-def derive(job: ObservedJob, policy: PartitionPolicy, projects: Sequence[Project]) -> Standing:
+def derive(job: ObservedJob, policy: PartitionPolicy, projects: Sequence[Project], now: int = 0) -> Standing:
     """The standing of one job in one partition; for many jobs keep a `Deriver`."""
-    return Deriver(policy, projects).derive(job)
+    return Deriver(policy, projects, now).derive(job)
 
 
 def begins_with_keyword(name: str, keyword: str) -> bool:
@@ -192,8 +217,9 @@ def _compiled(patterns: Iterable[str]) -> tuple[_Glob, ...]:
     return tuple(_Glob(text, re.compile(translate(text))) for text in patterns)
 
 
-def _globs(overrides: Mapping[str, str]) -> list[tuple[_Glob, str]]:
-    return [(glob, overrides[glob.text]) for glob in _compiled(specific_first(overrides))]
+def _overrides(levels: Mapping[str, str], until: Mapping[str, int]) -> list[_Override]:
+    globs = _compiled(specific_first(levels))
+    return [_Override(glob, levels[glob.text], until.get(glob.text)) for glob in globs]
 
 
 def specific_first(patterns: Iterable[str]) -> list[str]:

@@ -42,7 +42,7 @@ def snapshot_for(
     partition = _partition(observation, policy.name)
     names = frozenset(partition.nodes)
     nodes = [node for node in observation.nodes if node.name in names]
-    deriver = Deriver(policy, projects)
+    deriver = Deriver(policy, projects, observation.taken_at)
     jobs: list[Job] = []
     standings: dict[str, Standing] = {}
     elsewhere: dict[str, dict[str, int]] = {}

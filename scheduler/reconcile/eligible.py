@@ -46,7 +46,7 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
         protected = why_protected(job, policy, preemptions.get(job.id, 0))
         if protected:
             return f"{job.id} may no longer be stopped: {protected}."
-    return _Ranks(observation.jobs, policy, projects, served).why_not_below(waiting, running)
+    return _Ranks(observation, policy, projects, served).why_not_below(waiting, running)
 
 
 class _Ranks:
@@ -54,18 +54,22 @@ class _Ranks:
 
     def __init__(
         self,
-        jobs: Iterable[ObservedJob],
+        observation: Observation,
         policy: PartitionPolicy,
         projects: Sequence[Project],
         served: frozenset[tuple[str, int]],
     ) -> None:
         self._served = served
         self._rules = rules_of(policy)
-        self._deriver = Deriver(policy, projects)
+        self._deriver = Deriver(policy, projects, observation.taken_at)
         self._ranking = Ranking.of(self._rules)
         # Levels of all running jobs are wanted only where quotas make them matter.
         counted = (
-            [self._placed(job) for job in jobs if _is_running(job) and policy.name in job.partitions]
+            [
+                self._placed(job)
+                for job in observation.jobs
+                if _is_running(job) and policy.name in job.partitions
+            ]
             if self._rules.quotas
             else []
         )

@@ -28,6 +28,7 @@ WHOLE: dict[str, Any] = {
     "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
     "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
     "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
+    "users-0-until": "", "tasks-0-until": "",
     "tasks-TOTAL_FORMS": "1", "tasks-INITIAL_FORMS": "1", "tasks-0-pattern": "release_*", "tasks-0-level": "P0",
 }  # fmt: skip
 AT = "/partitions/x/policy/"
@@ -165,7 +166,9 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
 
 def sent_back(page: str) -> dict[str, str]:
     """What a browser would send of a form as it is shown."""
-    boxes = re.findall(r'<input type="(?:text|number|hidden)" name="([^"]+)"(?: value="([^"]*)")?', page)
+    boxes = re.findall(
+        r'<input type="(?:text|number|hidden|datetime-local)" name="([^"]+)"(?: value="([^"]*)")?', page
+    )
     texts = re.findall(r'<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', page, re.DOTALL)
     chosen = re.findall(
         r'<input type="(?:radio|checkbox)" name="([^"]+)"(?: value="([^"]*)")?[^>]* checked', page

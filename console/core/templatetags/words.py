@@ -18,6 +18,8 @@ KEYS: dict[str, Any] = {
     "over_quota": gettext_lazy("a job beyond its user's quota"),
     "user_overrides": gettext_lazy("user override"),
     "task_overrides": gettext_lazy("task override"),
+    "user_overrides_until": gettext_lazy("end of the user override"),
+    "task_overrides_until": gettext_lazy("end of the task override"),
     "victim_order": gettext_lazy("first to go within a level"),
     "exempt_s": gettext_lazy("left alone at first, seconds"),
     "grace_s": gettext_lazy("grace, seconds"),
@@ -45,7 +47,8 @@ KEYS: dict[str, Any] = {
 
 
 _HOLDERS = frozenset(
-    {"levels", "quotas", "user_overrides", "task_overrides", "projects", "partitions", "tasks"}
+    {"levels", "quotas", "user_overrides_until", "task_overrides_until"}
+    | {"user_overrides", "task_overrides", "projects", "partitions", "tasks"}
 )
 """Keys that hold named things: what follows them is a name, and stands as it is."""
 

@@ -75,6 +75,8 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
     assert again["projects"] == CONFIG["projects"]
     assert again["partitions"][0] == PARTITION | {
         "start_deadline_s": 120,
+        "user_overrides_until": {},
+        "task_overrides_until": {},
         "min_wait_s": 0,
         "cool_down_s": 300,
         "max_stops_per_hour": None,

@@ -108,6 +108,40 @@ class TestTheUsersLevel:
         assert standing(observed(), ALPHA, rules=other).user_level == 1
 
 
+class TestAnOverrideWithAnEnd:
+    END = 1796148000
+    RULES = policy(
+        user_overrides={"ann": "P2"},
+        user_overrides_until={"ann": END},
+        task_overrides={"release_*": "P0", "release_a*": "P1"},
+        task_overrides_until={"release_a*": END},
+    )
+
+    def test_it_counts_until_then_and_says_so(self) -> None:
+        found = derive(observed(name="release_a1"), self.RULES, [ALPHA], self.END - 1)
+        assert (found.user_level, found.task_level) == (2, 1)
+        assert found.user_origin == "override by the partition until 2026-12-01 18:00 UTC"
+        assert found.task_origin == found.user_origin
+
+    def test_from_that_second_on_it_counts_no_more_and_the_next_best_does(self) -> None:
+        found = derive(observed(name="release_a1"), self.RULES, [ALPHA], self.END)
+        assert (found.user_level, found.task_level) == (0, 0)
+        assert found.user_origin.endswith("→ P0; the override to P2 ended 2026-12-01 18:00 UTC")
+        assert found.task_origin == "override by the partition", "the wider pattern has no end"
+
+    def test_a_keyword_counts_again_once_the_override_has_ended(self) -> None:
+        rules = policy(task_overrides={"p0_*": "P2"}, task_overrides_until={"p0_*": self.END})
+        before = derive(observed(name="p0_x"), rules, [], self.END - 1)
+        after = derive(observed(name="p0_x"), rules, [], self.END)
+        assert (before.task_level, after.task_level) == (2, 0)
+        assert after.task_origin == "keyword p0; the override to P2 ended 2026-12-01 18:00 UTC"
+
+    def test_the_policy_at_a_moment_has_only_what_counts_then(self) -> None:
+        assert self.RULES.at(self.END - 1) == self.RULES
+        then = self.RULES.at(self.END)
+        assert (then.user_overrides, then.task_overrides) == ({}, {"release_*": "P0"})
+
+
 class TestTheTasksLevel:
     def test_without_more_it_is_the_projects_score(self) -> None:
         found = standing(observed(name="train"), BETA)

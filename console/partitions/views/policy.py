@@ -1,4 +1,4 @@
-"""A partition's policy: its form, the step to enforcement, and its revisions."""
+"""A partition's policy: its form, the step to enforcement, and its revisions and drafts."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.db import transaction
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -22,6 +23,7 @@ from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import Rows, rearranged, typed_form, typed_rows
 from console.partitions.documents import checked_policy
+from console.partitions.drafts import Content, create_draft
 from console.partitions.forms import ROW_FORMS, PolicyForm, make_rows, policy_initial
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_in_force, policy_of, visible_partitions, written_out
@@ -31,10 +33,12 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 PAGE = "partitions/policy.html"
 CONFIRMED = "confirmed"
 BACK = "back"
+AS_DRAFT = "save_draft"
 REVISIONS_PER_PAGE = 25
 
 
-def _partition(request: HttpRequest, name: str) -> Partition:
+def readable_partition(request: HttpRequest, name: str) -> Partition:
+    """The partition, if this person may read its policy."""
     partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
     require_read(request, Permission.POLICY_VIEW, partition)
     return partition
@@ -43,7 +47,7 @@ def _partition(request: HttpRequest, name: str) -> Partition:
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy(request: HttpRequest, name: str) -> HttpResponse:
     """The policy's form; without buttons for those who may only read it."""
-    partition = _partition(request, name)
+    partition = readable_partition(request, name)
     if request.method == "POST":
         require_write(request, Permission.POLICY_CHANGE, partition)
         return _take(request, partition)
@@ -73,16 +77,25 @@ def _take(request: HttpRequest, partition: Partition) -> HttpResponse:
     wanted = None
     if all([form.is_valid(), *(each.is_valid() for each in bound.values())]):
         wanted = checked_policy(partition.name, form, bound)
-    if wanted and _needs_confirmation(request, partition, wanted):
+    if wanted and AS_DRAFT in request.POST:
+        to = _save_draft(request, partition, form, wanted)
+        if to:
+            return moved(request, to)
+        return _show(request, partition, form, bound, invalid=True)
+    if wanted and needs_confirmation(request, partition, wanted):
         return _confirm(request, partition, wanted)
     if wanted and _save(request, partition, form, wanted):
         messages.success(request, _("The policy of %(name)s is in force.") % {"name": partition.name})
-        to = reverse("partition-policy", args=[partition.name])
-        return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
+        return moved(request, reverse("partition-policy", args=[partition.name]))
     return _show(request, partition, form, bound, invalid=True)
 
 
-def _needs_confirmation(request: HttpRequest, partition: Partition, wanted: PartitionPolicy) -> bool:
+def moved(request: HttpRequest, to: str) -> HttpResponse:
+    """To another page, with htmx or without."""
+    return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
+
+
+def needs_confirmation(request: HttpRequest, partition: Partition, wanted: PartitionPolicy) -> bool:
     """Going to enforcement is a step of its own: from then on running jobs are stopped."""
     goes = wanted.enforcement is Enforcement.ENFORCE
     already = policy_of(partition).enforcement is Enforcement.ENFORCE
@@ -97,17 +110,34 @@ def _confirm(request: HttpRequest, partition: Partition, wanted: PartitionPolicy
         if key not in {"csrfmiddlewaretoken", CONFIRMED}
         for value in values
     ]
-    context = _head(request, partition) | {"confirm": wanted, "kept": kept, "reason": request.POST["reason"]}
+    context = head(request, partition) | {"confirm": wanted, "kept": kept, "reason": request.POST["reason"]}
     return render_page(request, PAGE, context)
 
 
-def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: PartitionPolicy) -> bool:
-    """Whether it was put in force; if not, the service's reasons are in the form by then."""
-    by = {
+def told(request: HttpRequest, form: Form) -> dict[str, str]:
+    """Who does it, why, and in which request: what every service wants to know."""
+    return {
         "actor": person(request).username,
         "reason": form.cleaned_data["reason"],
         "request_id": request_id(request),
     }
+
+
+def _save_draft(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: PartitionPolicy) -> str:
+    """Where the new draft is to be seen; empty when there is none, the reason being in the form by then."""
+    content = Content(form.cleaned_data["draft_name"], wanted)
+    try:
+        draft = create_draft(partition=partition, content=content, **told(request, form))
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+        return ""
+    messages.success(request, _("The draft “%(name)s” is saved; nothing is in force.") % {"name": draft.name})
+    return reverse("partition-draft", args=[partition.name, draft.pk])
+
+
+def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: PartitionPolicy) -> bool:
+    """Whether it was put in force; if not, the service's reasons are in the form by then."""
+    by = told(request, form)
     try:
         with transaction.atomic():
             based_on = form.cleaned_data["based_on"] or 0
@@ -123,7 +153,8 @@ def _save(request: HttpRequest, partition: Partition, form: PolicyForm, wanted: 
     return False
 
 
-def _head(request: HttpRequest, partition: Partition) -> dict[str, Any]:
+def head(request: HttpRequest, partition: Partition) -> dict[str, Any]:
+    """What the top of every page about a policy shows."""
     return {
         "partition": partition,
         "policy": policy_of(partition),
@@ -141,7 +172,7 @@ def _show(
     *,
     invalid: bool = False,
 ) -> HttpResponse:
-    context = _head(request, partition) | {
+    context = head(request, partition) | {
         "tab": "policy",
         "form": form,
         "rows": rows,
@@ -153,7 +184,7 @@ def _show(
 @require_safe
 def revisions(request: HttpRequest, name: str) -> HttpResponse:
     """All revisions of the policy, the newest first, each with what it changed."""
-    partition = _partition(request, name)
+    partition = readable_partition(request, name)
     page = Paginator(partition.revisions.all(), REVISIONS_PER_PAGE).get_page(request.GET.get("page"))
     shown = list(page)
     before = partition.revisions.filter(number__lt=shown[-1].number).first()
@@ -162,5 +193,6 @@ def revisions(request: HttpRequest, name: str) -> HttpResponse:
         (row, differences(written_out(previous.document), written_out(row.document)) if previous else None)
         for row, previous in zip(shown, older, strict=True)
     ]
-    context = _head(request, partition) | {"tab": "revisions", "page": page, "steps": steps, "target": ""}
+    context = head(request, partition) | {"tab": "revisions", "page": page, "steps": steps, "target": ""}
+    context["drafts"] = partition.drafts.all()
     return render(request, "partitions/revisions.html", context)
