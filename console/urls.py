@@ -7,6 +7,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.accounts.urls")),
     path("", include("console.overview.urls")),
     path("", include("console.steering.urls")),
+    path("", include("console.history.urls")),
     path("", include("console.partitions.urls")),
     path("", include("console.projects.urls")),
     path("", include("console.audit.urls")),

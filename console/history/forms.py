@@ -1,0 +1,76 @@
+"""From the forms of other pages to what is asked, with the faults as lines."""
+
+from collections.abc import Iterable, Mapping
+
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.forms import Form
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Cluster
+from console.core.rows import Rows
+from console.history.changes import Change, policy_change, project_change
+from console.partitions.documents import checked_policy
+from console.partitions.forms import PolicyForm, make_rows
+from console.partitions.models import Partition
+from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
+
+
+class FormFaultsError(Exception):
+    """What was typed makes no sense yet; `lines` say where."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        super().__init__()
+        self.lines = list(lines)
+
+
+def typed_policy(partition: Partition, data: QueryDict) -> Change:
+    """The policy that the partition's form says. Raises `FormFaultsError`."""
+    form, rows = PolicyForm(data=_with_reason(data)), make_rows(data=data)
+    del form.fields["admins"]
+    policy = None
+    if all([form.is_valid(), *(each.is_valid() for each in rows.values())]):
+        policy = checked_policy(partition.name, form, rows)
+    if policy is None:
+        raise FormFaultsError(_faults(form, rows.values()))
+    try:
+        return policy_change(partition, policy)
+    except ValidationError as error:
+        raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> Change:
+    """The project that the form says; `code` of the one that it is about. Raises `FormFaultsError`."""
+    values = _with_reason(data)
+    if code is not None:
+        values["code"] = code
+    form, tasks = ProjectForm(values), TaskRows(values, prefix=TASKS)
+    if not all([form.is_valid(), tasks.is_valid()]):
+        raise FormFaultsError(_faults(form, [tasks]))
+    try:
+        return project_change(cluster, project_data(form, tasks, code))
+    except ValidationError as error:
+        raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def _with_reason(data: QueryDict) -> QueryDict:
+    """Nothing is saved, so nobody has to say why yet."""
+    values = data.copy()
+    values["reason"] = "-"
+    return values
+
+
+def _faults(form: Form, rows: Iterable[Rows]) -> Iterable[str]:
+    yield from _told(form, form.errors)
+    for each in rows:
+        yield from (f"{fault}" for fault in each.non_form_errors())
+        for number, row in enumerate(each.forms, start=1):
+            for line in _told(row, row.errors):
+                yield _("Row %(n)d: %(fault)s") % {"n": number, "fault": line}
+
+
+def _told(form: Form, errors: Mapping[str, Iterable[object]]) -> Iterable[str]:
+    for name, faults in errors.items():
+        label = form.fields[name].label if name in form.fields else ""
+        for fault in faults:
+            yield f"{fault}" if name == NON_FIELD_ERRORS or not label else f"{label}: {fault}"

@@ -1,0 +1,12 @@
+"""What if, asked from the forms of other pages."""
+
+from django.urls import URLPattern, path
+
+from console.history import views
+
+urlpatterns: list[URLPattern] = [
+    path("partitions/<str:name>/what-if/", views.policy, name="policy-what-if"),
+    path("projects/<str:code>/what-if/", views.project, name="project-what-if"),
+    path("new-project/what-if/", views.new_project, name="new-project-what-if"),
+    path("priority-file/what-if/", views.priority_file, name="priority-file-what-if"),
+]

@@ -1,0 +1,103 @@
+"""The panel "what would change" of the forms: a part for htmx, a page of its own without script. Nothing is saved."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from console.accounts.access import person, require_read, require_write
+from console.accounts.permissions import Permission
+from console.cluster.models import Cluster
+from console.cluster.selectors import shown_cluster
+from console.core.htmx import wants_part
+from console.history.changes import Change, file_change
+from console.history.forms import FormFaultsError, typed_policy, typed_project
+from console.history.what_if import NotNowError, what_if
+from console.history.wording import sentences
+from console.partitions.selectors import visible_partitions
+from console.projects.selectors import visible_projects
+from scheduler.contracts.errors import InputError
+from scheduler.contracts.jsontext import parse
+
+MOST_ROWS = 25
+NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days"})
+
+Read = Callable[[], Change]
+
+
+@require_POST
+def policy(request: HttpRequest, name: str) -> HttpResponse:
+    """What the policy in the form would change."""
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    require_write(request, Permission.POLICY_CHANGE, partition)
+    back = reverse("partition-policy", args=[name])
+    return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
+
+
+@require_POST
+def project(request: HttpRequest, code: str) -> HttpResponse:
+    """What the project in the form would change."""
+    found = get_object_or_404(visible_projects(person(request)), code=code)
+    require_read(request, Permission.PROJECT_VIEW, found)
+    require_write(request, Permission.PROJECT_CHANGE, found)
+    back = reverse("project", args=[code])
+    return _answer(
+        request, found.cluster, lambda: typed_project(found.cluster, request.POST, code), back, "tasks"
+    )
+
+
+@require_POST
+def new_project(request: HttpRequest) -> HttpResponse:
+    """What a project that is not there yet would change."""
+    require_write(request, Permission.PROJECT_CREATE)
+    cluster = shown_cluster()
+    back = reverse("new-project")
+    return _answer(request, cluster, lambda: typed_project(cluster, request.POST, None), back, "tasks")
+
+
+@require_POST
+def priority_file(request: HttpRequest) -> HttpResponse:
+    """What importing the proposed file would change."""
+    require_write(request, Permission.CONFIG_IMPORT)
+    cluster = shown_cluster()
+    return _answer(request, cluster, lambda: _typed_file(cluster, request), reverse("priority-file"), "")
+
+
+def _typed_file(cluster: Cluster, request: HttpRequest) -> Change:
+    try:
+        document: Any = parse(request.POST.get("document", "").encode())
+        return file_change(cluster, document)
+    except InputError as error:
+        raise FormFaultsError([str(error)]) from None
+    except ValidationError as error:
+        raise FormFaultsError(error.messages) from None
+
+
+def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows: str) -> HttpResponse:
+    """The answer, or why there is none. `back`: the form's page; `rows`: a kind of rows that it has."""
+    context: dict[str, Any] = {"to": request.path, "most": MOST_ROWS, "back": ""}
+    try:
+        answer = what_if(cluster, read())
+        context |= {
+            "answer": answer,
+            "told": [(each, sentences(each)) for each in answer.touched],
+            "untouched": [each.partition for each in answer.partitions if each.nothing],
+        }
+    except FormFaultsError as error:
+        context["faults"] = error.lines
+    except NotNowError as error:
+        context["not_now"] = str(error)
+    if wants_part(request):
+        return render(request, "history/_answer.html", context)
+    kept = [
+        (key, value) for key, values in request.POST.lists() for value in values if key not in NOT_CARRIED
+    ]
+    context |= {"back": back, "kept": kept if rows else [], "keep_rows": f"{rows}:keep"}
+    context["title"] = _("What would change")
+    return render(request, "history/what_if.html", context)

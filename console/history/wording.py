@@ -1,0 +1,88 @@
+"""What a change would do, in sentences; the tables beside them have it job by job."""
+
+from collections.abc import Iterable, Sequence
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from console.steering.work import Work, add_work, work_of, work_words
+from scheduler.model.words import names
+from scheduler.reconcile.compare import Comparison, Start, Stop
+
+
+def lost_by(stops: Iterable[Stop]) -> Work:
+    """The work that stops would destroy, had nothing been saved."""
+    lost: Work = {}
+    for stop in stops:
+        add_work(lost, work_of({"amounts": stop.amounts, "ran_s": stop.ran_s}))
+    return lost
+
+
+def sentences(found: Comparison) -> list[str]:
+    """What changes in a partition, the gravest first."""
+    if found.nothing:
+        return [_("Nothing changes for the jobs that are there now.")]
+    told = [*_stops(found), *_starts(found), *_moves(found)]
+    if found.only_planned:
+        told.append(_("The partition is in shadow: these are plans, and nothing is touched."))
+    elif found.after.policy.enforcement == "approve" and found.stopped:
+        told.append(_("Nobody is stopped before an administrator has approved the plan."))
+    return told
+
+
+def _stops(found: Comparison) -> Iterable[str]:
+    if found.stopped:
+        yield ngettext(
+            "Stops %(n)d more job (of %(users)s), %(work)s lost where nothing was saved.",
+            "Stops %(n)d more jobs (of %(users)s), %(work)s lost where nothing was saved.",
+            len(found.stopped),
+        ) % {
+            "n": len(found.stopped),
+            "users": _of(stop.victim.user for stop in found.stopped),
+            "work": work_words(lost_by(found.stopped)),
+        }
+    if found.spared:
+        yield ngettext(
+            "Spares %(n)d job (of %(users)s) that is stopped without the change.",
+            "Spares %(n)d jobs (of %(users)s) that are stopped without the change.",
+            len(found.spared),
+        ) % {"n": len(found.spared), "users": _of(stop.victim.user for stop in found.spared)}
+
+
+def _starts(found: Comparison) -> Iterable[str]:
+    if found.started:
+        yield ngettext(
+            "Starts %(n)d more waiting job (of %(users)s).",
+            "Starts %(n)d more waiting jobs (of %(users)s).",
+            len(found.started),
+        ) % _counted(found.started)
+    if found.kept_waiting:
+        yield ngettext(
+            "Keeps %(n)d job (of %(users)s) waiting that starts without the change.",
+            "Keeps %(n)d jobs (of %(users)s) waiting that start without the change.",
+            len(found.kept_waiting),
+        ) % _counted(found.kept_waiting)
+
+
+def _moves(found: Comparison) -> Iterable[str]:
+    users = len({move.who for move in found.users})
+    if users:
+        yield ngettext("Moves %(n)d user to another level.", "Moves %(n)d users to another level.", users) % {
+            "n": users
+        }
+    tasks = len({move.who for move in found.tasks})
+    if tasks:
+        yield ngettext(
+            "Moves the jobs of %(n)d name to another task level.",
+            "Moves the jobs of %(n)d names to another task level.",
+            tasks,
+        ) % {"n": tasks}
+
+
+def _counted(starts: Sequence[Start]) -> dict[str, object]:
+    return {"n": len(starts), "users": _of(start.job.user for start in starts)}
+
+
+def _of(users: Iterable[str]) -> str:
+    """`ann, bob and cy`, each once."""
+    return names(dict.fromkeys(users))

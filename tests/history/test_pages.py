@@ -1,0 +1,219 @@
+"""The panel "what would change" on the forms, for real cycles: a part, a page without script, who may, faults."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from console.accounts.models import User
+from console.core.templatetags import ui
+from console.partitions.models import Partition, PolicyRevision
+from console.projects.models import Project
+from console.projects.services import ProjectData, create_project
+from tests import factories
+from tests.steering.conftest import Sim
+
+LEVELS = [{"name": "P0", "min_score": 50}, {"name": "P1", "min_score": 1}]
+ASKED = {"HX-Request": "true", "HX-Target": "what-if"}
+
+
+@pytest.fixture
+def people(sim: Sim) -> Sim:
+    """Alpha's job waits, beta's runs, both at P1; pam manages alpha, dave administers x, ada everything."""
+    sim.policy(levels=LEVELS, user_overrides={})
+    for code in ("alpha", "beta"):
+        data = ProjectData(
+            code, code, 10, 1, 1, members=(code,), managers=("pam",) if code == "alpha" else ()
+        )
+        create_project(actor="ada", cluster=sim.cluster, data=data, reason="Test.")
+    factories.make_partition_admin(Partition.objects.get(name="x"), "dave")
+    for name in ("pam", "dave", "vera"):
+        factories.make_viewer(name)
+    factories.make_administrator("ada")
+    sim.running("beta", 8, name="<b>bold</b>")
+    sim.submit("alpha", 6)
+    sim.cycle()
+    return sim
+
+
+def browser(name: str) -> Client:
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    return client
+
+
+def typed_project(**keys: Any) -> dict[str, Any]:
+    values = {"name": "alpha", "size": "10", "grade": "1", "urgency": "9", "members": "alpha", "version": "1"}
+    return {**values, "urgency_by": "hand", "tasks-TOTAL_FORMS": "0", "tasks-INITIAL_FORMS": "0", **keys}
+
+
+def typed_policy(client: Client, **keys: Any) -> dict[str, Any]:
+    """The policy's form as it is shown, with some fields typed over."""
+    page = client.get("/partitions/x/policy/")
+    form = page.context["form"]
+    shown = {name: form[name].value() for name in form.fields}
+    values = {name: value for name, value in shown.items() if value is not None and value is not False}
+    for prefix, rows in page.context["rows"].items():
+        values |= {f"{prefix}-TOTAL_FORMS": len(rows.forms), f"{prefix}-INITIAL_FORMS": 0}
+        for row in rows.forms:
+            values |= {row.add_prefix(n): row[n].value() for n in row.fields if row[n].value() is not None}
+    return {**values, "reason": "", **keys}
+
+
+def test_a_manager_sees_beside_the_form_what_an_urgency_would_do(people: Sim) -> None:
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(), headers=ASKED)
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "<html" not in text
+    assert "Stops 1 more job (of beta)" in text
+    assert "Starts 1 more waiting job (of alpha)." in text
+    assert "Moves 1 user to another level." in text
+    assert "Compared with no change." in text
+    assert ui.ago(people.cluster.observed_at).split(">")[0] in text
+    assert "&lt;b&gt;bold&lt;/b&gt;" in text
+    assert "<b>bold" not in text
+    assert Project.objects.get(code="alpha").urgency == 1
+
+
+def test_without_script_it_is_a_page_from_which_the_form_comes_back_as_it_was_typed(people: Sim) -> None:
+    pam = browser("pam")
+    typed = typed_project(members="alpha\nbob", reason="Because of Friday.")
+    page = pam.post("/projects/alpha/what-if/", typed)
+    text = page.content.decode()
+    assert "Nothing was saved." in text
+    assert "Stops 1 more job (of beta)" in text
+    kept = dict(page.context["kept"])
+    assert kept == typed
+    shown = re.findall(r'<textarea name="([^"]+)" hidden[^>]*>\n(.*?)</textarea>', text, re.DOTALL)
+    assert {name: html.unescape(value) for name, value in shown} == typed
+
+    back = pam.post(page.context["back"], {**kept, "row": page.context["keep_rows"]})
+    form = back.context["form"]
+    assert form["urgency"].value() == "9"
+    assert form["reason"].value() == "Because of Friday."
+    assert Project.objects.get(code="alpha").urgency == 1
+
+
+def test_a_partitions_administrator_sees_what_a_policy_would_do(people: Sim) -> None:
+    dave = browser("dave")
+    typed = typed_policy(dave, **{"users-TOTAL_FORMS": "1", "users-0-user": "alpha", "users-0-level": "P0"})
+    answer = dave.post("/partitions/x/what-if/", typed, headers=ASKED)
+    assert "Stops 1 more job (of beta)" in answer.content.decode()
+    assert PolicyRevision.objects.filter(partition__name="x").count() == 2
+    same = dave.post("/partitions/x/what-if/", typed_policy(dave), headers=ASKED)
+    assert "Nothing changes for the jobs that are there now." in same.content.decode()
+
+    page = dave.post("/partitions/x/what-if/", typed)
+    back = dave.post(page.context["back"], {**dict(page.context["kept"]), "row": page.context["keep_rows"]})
+    assert back.context["rows"]["users"].forms[0]["user"].value() == "alpha"
+
+
+def test_a_new_project_and_a_priority_file_can_be_tried(people: Sim) -> None:
+    people.submit("newcomer", 6)
+    people.port.advance(61)
+    people.cycle()
+    ada = browser("ada")
+    typed = typed_project(code="gamma", name="gamma", members="newcomer")
+    assert "Stops 1 more job" in ada.post("/new-project/what-if/", typed, headers=ASKED).content.decode()
+    assert not Project.objects.filter(code="gamma").exists()
+
+    document = ada.get("/priority-file/export.json").content.decode()
+    changed = document.replace('"urgency": 1', '"urgency": 9', 1)
+    answer = ada.post("/priority-file/what-if/", {"document": changed}, headers=ASKED)
+    assert "Stops 1 more job (of beta)" in answer.content.decode()
+    broken = ada.post("/priority-file/what-if/", {"document": "{"}, headers=ASKED)
+    assert "is not JSON" in broken.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("address", "statuses"),
+    [
+        ("/partitions/x/what-if/", {"vera": 404, "pam": 404, "dave": 200, "ada": 200}),
+        ("/partitions/q/what-if/", {"dave": 404, "ada": 200}),
+        ("/partitions/nowhere/what-if/", {"ada": 404}),
+        ("/projects/alpha/what-if/", {"vera": 404, "pam": 200, "dave": 403, "ada": 200}),
+        ("/projects/beta/what-if/", {"pam": 404, "ada": 200}),
+        ("/new-project/what-if/", {"pam": 403, "dave": 403, "ada": 200}),
+        ("/priority-file/what-if/", {"pam": 403, "dave": 403, "ada": 200}),
+    ],
+)
+def test_who_may_change_it_may_ask(people: Sim, address: str, statuses: dict[str, int]) -> None:
+    assert {name: browser(name).post(address, {}, headers=ASKED).status_code for name in statuses} == statuses
+    assert Client().post(address, {}).status_code == 302
+    assert browser("ada").get(address).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ({"urgency": "0"}, "Urgency: Must be above zero."),
+        ({"urgency": ""}, "Urgency: This field is required."),
+        ({"urgency": "nan"}, "Urgency: "),
+        ({"members": "ann,ann\x07"}, "Members: "),
+        (
+            {"tasks-TOTAL_FORMS": "1", "tasks-0-pattern": "", "tasks-0-importance": "2"},
+            "Row 1: Job names: This field is required.",
+        ),
+    ],
+)
+def test_what_makes_no_sense_yet_is_said_line_by_line(people: Sim, keys: dict[str, str], line: str) -> None:
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(**keys), headers=ASKED)
+    assert answer.status_code == 200
+    assert line in html.unescape(answer.content.decode())
+
+
+def test_a_policy_that_could_not_be_saved_says_why(people: Sim) -> None:
+    dave = browser("dave")
+    answer = dave.post("/partitions/x/what-if/", typed_policy(dave, bands="P9"), headers=ASKED)
+    assert "Bands: “P9” is no level above." in html.unescape(answer.content.decode())
+
+
+def test_before_the_first_look_it_says_so(sim: Sim) -> None:
+    sim.policy()
+    factories.make_administrator("ada")
+    answer = browser("ada").post("/projects/alpha/what-if/", typed_project(), headers=ASKED)
+    assert answer.status_code == 404
+    answer = browser("ada").post("/new-project/what-if/", typed_project(code="alpha"), headers=ASKED)
+    assert "The cluster has not been seen yet." in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "page", "address"),
+    [
+        ("pam", "/projects/alpha/", "/projects/alpha/what-if/"),
+        ("ada", "/new-project/", "/new-project/what-if/"),
+        ("dave", "/partitions/x/policy/", "/partitions/x/what-if/"),
+    ],
+)
+def test_the_forms_have_the_button(people: Sim, name: str, page: str, address: str) -> None:
+    text = browser(name).get(page).content.decode()
+    assert f'formaction="{address}" formnovalidate hx-post="{address}"' in text
+    assert text.count('id="what-if"') == 1
+
+
+def test_who_may_only_look_has_no_button(people: Sim) -> None:
+    assert "what-if" not in browser("dave").get("/projects/alpha/").content.decode()
+
+
+def test_a_proposed_file_has_the_button(people: Sim) -> None:
+    ada = browser("ada")
+    document = (
+        ada.get("/priority-file/export.json").content.decode().replace('"urgency": 1', '"urgency": 9', 1)
+    )
+
+    upload = SimpleUploadedFile("file.json", document.encode(), content_type="application/json")
+    text = ada.post("/priority-file/propose/", {"file": upload}).content.decode()
+    assert 'hx-post="/priority-file/what-if/"' in text
+
+
+def test_a_long_list_is_cut_and_says_so(people: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.history.views.MOST_ROWS", 1)
+    for n in range(3):
+        people.submit("alpha", 1, name=f"more{n}")
+    people.port.advance(61)
+    people.cycle()
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(), headers=ASKED)
+    assert "and 3 more" in answer.content.decode()
