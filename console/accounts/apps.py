@@ -8,3 +8,7 @@ class AccountsConfig(AppConfig):
 
     name = "console.accounts"
     label = "accounts"
+
+    def ready(self) -> None:
+        """Start to note when sessions begin."""
+        from console.accounts import sessions  # noqa: F401 - its receiver connects itself

@@ -10,6 +10,7 @@ from console.settings.history import HISTORY_SCHEDULE
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
+from console.settings.sign_in import *  # noqa: F403
 
 HOME = home()
 PROJECT_DIR = BASE_DIR
@@ -56,6 +57,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "console.accounts.sessions.SessionLimitsMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -128,15 +130,6 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
-# Behind a proxy everybody shares one address: lock the pair of name and address, never the address alone.
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = 0.25
-AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-AXES_VERBOSE = False
-SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_SAMESITE = "Lax"
 
 # --- Language and time --------------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"

@@ -1,0 +1,59 @@
+"""Sessions that end by themselves: after a time without a person at the page, and in any case after the longest time.
+
+A page that polls is no person: somebody who has left a live page open is signed out all the same.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY, logout
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+
+from console.core import clock
+
+BEGAN, SEEN = "began_at", "seen_at"
+"""Keys of the session, in epoch seconds."""
+SEEN_APART_S = 60
+"""When a person was last seen is written down once a minute: reading must not become writing."""
+
+
+class SessionLimitsMiddleware:
+    """Between Django's authentication and the demand to be signed in."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        # Without a session in the request nobody is looked up: health checks and scripts ask no database for it.
+        if request.COOKIES.get(settings.SESSION_COOKIE_NAME) and request.user.is_authenticated:
+            _look_at(request)
+        return self.get_response(request)
+
+
+@receiver(user_logged_in, dispatch_uid="accounts.session_began")
+def begin(*, request: HttpRequest | None, **_: Any) -> None:
+    """A session begins; a token that is got for a password is none."""
+    session = getattr(request, "session", None)
+    if session is not None and SESSION_KEY in session:
+        session[BEGAN] = session[SEEN] = int(clock.now().timestamp())
+
+
+def _look_at(request: HttpRequest) -> None:
+    session, now = request.session, int(clock.now().timestamp())
+    began, seen = session.get(BEGAN), session.get(SEEN)
+    if began is None or seen is None:  # a session from before there were limits
+        session[BEGAN] = session[SEEN] = now
+        return
+    too_long = now - began >= settings.GIVEWAY_SESSION_LONGEST_S
+    idle = now - seen >= settings.GIVEWAY_SESSION_IDLE_S
+    if too_long or idle:
+        logout(request)  # also out of the database: its cookie is worth nothing from now on
+    elif now - seen >= SEEN_APART_S and not _is_poll(request):
+        session[SEEN] = now
+
+
+def _is_poll(request: HttpRequest) -> bool:
+    return "HX-Request" in request.headers and "since" in request.GET
