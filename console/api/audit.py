@@ -11,6 +11,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.fields import AnyJsonField
 from console.audit.models import AuditEntry
+from console.audit.search import containing
 from console.audit.selectors import visible_entries
 
 
@@ -63,6 +64,11 @@ class AuditFilter(FilterSet):
     request_id = django_filters.CharFilter()
     since = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="lt")
+    text = django_filters.CharFilter(method="with_words", label="Words anywhere in the row.")
+
+    def with_words(self, rows: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+        """As the page looks for them."""
+        return rows.filter(containing(value))
 
 
 class AuditList(ApiList):

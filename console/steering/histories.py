@@ -8,10 +8,13 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
+from console.accounts.permissions import Permission
 from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
 from console.core.diff import Difference
+from console.partitions.selectors import visible_partitions
+from console.projects.selectors import visible_projects
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from scheduler.model.words import names
 
@@ -43,21 +46,43 @@ class History:
     older: datetime | None
 
 
-def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None) -> History:
-    """What is kept of one job, as far as it is the account's to read."""
+def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None) -> History | None:
+    """What is kept of one job, as far as it is the account's to read; None when nothing is, or it is not.
+
+    Also of a job that Slurm and the mirror have forgotten.
+    """
+    seen = set(Job.objects.filter(cluster=cluster, job_id=job_id).values_list("partition", flat=True))
+    if not user.has_perm(Permission.JOB_VIEW) or (seen and not seen & _partitions(user)):
+        return None
     rows = visible_entries(user).filter(cluster=cluster.name, job_id=job_id)
     stopped = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).values("plan")
     plans = Plan.objects.filter(Q(job_id=job_id) | Q(pk__in=stopped), cluster=cluster)
-    return _merged(rows, plans, Checkpoint.objects.filter(cluster=cluster, job_id=job_id), until)
+    checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id=job_id)
+    if not seen and not (rows.exists() or plans.exists()):
+        return None
+    return _merged(rows, plans, checkpoints, until)
 
 
-def project_history(user: Any, cluster: Cluster, code: str, until: datetime | None) -> History:
-    """What is kept of one project: changes of it, and what became of the jobs of its that the mirror knows."""
+def project_history(user: Any, cluster: Cluster, code: str, until: datetime | None) -> History | None:
+    """What is kept of one project: changes of it, and what became of the jobs of its that the mirror knows.
+
+    None when there is no such project for the account. Those who read the whole log read of deleted ones too.
+    """
+    project = visible_projects(user).filter(cluster=cluster, code=code).first()
+    needed = Permission.PROJECT_VIEW if project else Permission.AUDIT_VIEW_ALL
+    if not user.has_perm(needed, project):
+        return None
     jobs = Job.objects.filter(cluster=cluster, project=code).values("job_id")
     rows = visible_entries(user).filter(Q(project=code) | Q(job_id__in=jobs), cluster=cluster.name)
+    if project is None and not rows.exists():
+        return None
     stopped = PlannedAction.objects.filter(cluster=cluster, job_id__in=jobs).values("plan")
     plans = Plan.objects.filter(Q(job_id__in=jobs) | Q(pk__in=stopped), cluster=cluster)
     return _merged(rows, plans, Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs), until)
+
+
+def _partitions(user: Any) -> set[str]:
+    return set(visible_partitions(user).values_list("name", flat=True))
 
 
 def _merged(

@@ -13,8 +13,8 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/shadow/", shadow.shadow, name="partition-shadow"),
     path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
     path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
-    path("history/jobs/<str:job_id>/", history.job, name="job-history"),
-    path("history/projects/<str:code>/", history.project, name="project-history"),
+    path("history/jobs/<str:job_id>/", history.job, name="job-whole-history"),
+    path("history/projects/<str:code>/", history.project, name="project-whole-history"),
     path("pause/", pauses.pause, name="pause-all"),
     path("resume/", pauses.resume, name="resume-all"),
 ]

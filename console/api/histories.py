@@ -1,0 +1,83 @@
+"""A job's and a project's whole history: rows of the audit log, plans and checkpoints in one order."""
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404
+from django.utils.dateparse import parse_datetime
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.permissions import Permission
+from console.api.base import ApiView
+from console.audit.models import AuditEntry
+from console.steering.histories import History, job_history, project_history
+
+UNTIL = OpenApiParameter("until", OpenApiTypes.DATETIME, description="As `older` of the page before.")
+KINDS = [(kind, kind) for kind in ("audit", "plan", "checkpoint")]
+
+
+class MomentSerializer(serializers.Serializer):
+    """One thing that happened, in words. `row` is its number in the audit log."""
+
+    at = serializers.DateTimeField()
+    kind = serializers.ChoiceField(choices=KINDS)
+    text = serializers.CharField()
+    detail = serializers.CharField(allow_blank=True)
+    who = serializers.CharField(allow_blank=True)
+    row = serializers.IntegerField(allow_null=True)
+    plan = serializers.IntegerField(allow_null=True)
+    job_id = serializers.CharField(allow_blank=True)
+    differences = serializers.ListField(child=serializers.CharField())
+
+
+class HistorySerializer(serializers.Serializer):
+    """The newest first. `older`: `until` of the next page; null: this is all."""
+
+    moments = MomentSerializer(many=True)
+    older = serializers.DateTimeField(allow_null=True)
+
+
+class _HistoryView(ApiView):
+    permission = Permission.JOB_VIEW
+    queryset = AuditEntry.objects.all()
+    parameters = frozenset({"until"})
+
+    def until(self) -> datetime | None:
+        """The time up to which the page goes."""
+        text = self.request.query_params.get("until", "")
+        try:
+            until = parse_datetime(text)
+        except ValueError:
+            until = None
+        if text and (until is None or until.tzinfo is None):
+            raise ValidationError({"until": ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
+        return until
+
+    def answer(self, history: History | None) -> Response:
+        """The page, or 404 when there is none for this account."""
+        if history is None:
+            raise Http404
+        return Response(HistorySerializer(history).data)
+
+
+class JobHistory(_HistoryView):
+    """What is kept of a job, also when Slurm has forgotten it."""
+
+    @extend_schema(parameters=[UNTIL], responses=HistorySerializer)
+    def get(self, request: Request, job_id: str, **kwargs: Any) -> Response:
+        """Rows of the audit log as far as they are this account's, plans and checkpoints."""
+        return self.answer(job_history(self.person, self.cluster, job_id, self.until()))
+
+
+class ProjectHistory(_HistoryView):
+    """Changes of a project, and what became of its jobs."""
+
+    @extend_schema(parameters=[UNTIL], responses=HistorySerializer)
+    def get(self, request: Request, code: str, **kwargs: Any) -> Response:
+        """Rows of the audit log as far as they are this account's, plans and checkpoints."""
+        return self.answer(project_history(self.person, self.cluster, code, self.until()))
