@@ -12,7 +12,7 @@ ARGS ?=
 WORKERS ?= 2
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor bench env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor bench client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -58,8 +58,11 @@ bench: env-dev ## measure planning, and as root observing a real Slurm
 	$(PY) -m bench.plan
 	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
 
+client: env ## build the giveway command for login nodes, one file: dist/giveway
+	@$(PY) deploy/client/build.py dist/giveway
+
 clean: ## remove the environment and what the tools left (not var/: the console's data)
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
+	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis staticfiles
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 env:

@@ -16,7 +16,8 @@ from tests.api.conftest import House
 
 house = api.house
 """The small house of the API's tests."""
-COMMAND = Path(__file__).parents[2] / "deploy" / "client" / "giveway"
+CLIENT = Path(__file__).parents[2] / "deploy" / "client"
+PACKAGE = CLIENT / "giveway_client"
 Done = subprocess.CompletedProcess[str]
 
 
@@ -26,6 +27,7 @@ class Shell:
 
     home: Path
     url: str
+    command: Path
     variables: dict[str, str] = field(default_factory=dict)
 
     def run(self, *arguments: str, given: str = "", **variables: str) -> Done:
@@ -36,15 +38,23 @@ class Shell:
         }  # fmt: skip
         return subprocess.run(
             # Isolated: it must need nothing of what is installed for the console.
-            [sys.executable, "-I", str(COMMAND), *arguments],
+            [sys.executable, "-I", str(self.command), *arguments],
             env=environment, input=given, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
 
 
+@pytest.fixture(scope="session")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The one file, as `make client` builds it."""
+    built = tmp_path_factory.mktemp("client") / "giveway"
+    subprocess.run([sys.executable, CLIENT / "build.py", built], check=True, timeout=60)
+    return built
+
+
 @pytest.fixture
-def shell(tmp_path: Path, live_server: Any) -> Shell:
+def shell(tmp_path: Path, live_server: Any, command: Path) -> Shell:
     """Nobody is logged in."""
-    return Shell(tmp_path, live_server.url)
+    return Shell(tmp_path, live_server.url, command)
 
 
 @pytest.fixture

@@ -1,13 +1,16 @@
 """`giveway`: what it says, what it refuses, and that nothing in it needs more than an old Python."""
 
+import argparse
 import ast
 import http.server
 import json
 import stat
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -15,18 +18,19 @@ from console.accounts.models import ApiToken
 from console.cluster.models import Job
 from console.core import clock
 from console.steering.models import Checkpoint, Plan, PlannedAction
+from giveway_client.command import parser
 from tests import factories
 from tests.api.conftest import House
-from tests.client.conftest import COMMAND, Done, Shell
+from tests.client.conftest import PACKAGE, Done, Shell
 from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AsUser = Callable[[str], Shell]
 
 
-def refused(done: Done) -> str:
-    """The one line with which it refuses."""
-    assert done.returncode == 2, done.stdout + done.stderr
+def refused(done: Done, status: int = 2) -> str:
+    """The one line with which it refuses. 1: the console says no; 2: wrong here; 3: there is no console."""
+    assert done.returncode == status, done.stdout + done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
     assert line.startswith("giveway: ")
@@ -61,12 +65,12 @@ def test_a_task_of_an_array(house: House, as_user: AsUser) -> None:
     for task in ("41_1", "41_2"):
         factories.make_job(house.cluster, task, user="ann")
     assert said(as_user("vera").run("why", "41_2")).startswith("41_2 p1_train (ann) in x: pending\n")
-    array = refused(as_user("vera").run("why", "41"))
+    array = refused(as_user("vera").run("why", "41"), 1)
     assert array == "41 is a job array; ask about one of its tasks: 41_1, 41_2."
 
 
 def test_no_such_job(as_user: AsUser) -> None:
-    assert refused(as_user("vera").run("why", "999")) == "Giveway knows no such job."
+    assert refused(as_user("vera").run("why", "999"), 1) == "Giveway knows no such job."
 
 
 @pytest.mark.parametrize("job", ["", " ", "../account", "4\x1b[2J", "a/b"])
@@ -136,9 +140,9 @@ def test_a_job_tells_that_its_state_is_saved(house: House, as_user: AsUser) -> N
 
 def test_what_a_job_may_not_tell(house: House, as_user: AsUser) -> None:
     shell = as_user("vera")
-    assert refused(shell.run("checkpoint-token", "88"))
+    assert refused(shell.run("checkpoint-token", "88"), 1)
     assert "GIVEWAY_JOB_TOKEN is not set" in refused(shell.run("saved", "epoch=10"))
-    assert "checkpoint token" in refused(shell.run("saved", "epoch=10", GIVEWAY_JOB_TOKEN="nonsense"))
+    assert "checkpoint token" in refused(shell.run("saved", "epoch=10", GIVEWAY_JOB_TOKEN="nonsense"), 1)
 
 
 # --- login --------------------------------------------------------------------------------------------------
@@ -162,7 +166,7 @@ def said_wide(done: Done) -> str:
 
 def test_a_wrong_password(house: House, shell: Shell) -> None:
     done = shell.run("login", "--url", shell.url, "--user", "vera", "--password-stdin", given="wrong\n")
-    assert refused(done) == "No active account has this name and password."
+    assert refused(done, 1) == "No active account has this name and password."
     assert not (shell.home / ".config" / "giveway" / "token").exists()
 
 
@@ -199,7 +203,7 @@ def test_not_logged_in(shell: Shell) -> None:
 def test_a_token_that_has_been_revoked(house: House, as_user: AsUser) -> None:
     shell = as_user("vera")
     ApiToken.objects.all().delete()
-    assert refused(shell.run("why", "88")) == "the token is not valid (any more); do: giveway login"
+    assert refused(shell.run("why", "88"), 1) == "the token is not valid (any more); do: giveway login"
 
 
 # --- When the other side is no console ------------------------------------------------------------------------
@@ -246,20 +250,20 @@ def elsewhere() -> Iterator[str]:
     ],
 )
 def test_an_address_that_is_something_else(shell: Shell, elsewhere: str, path: str, sentence: str) -> None:
-    line = refused(shell.run("why", "88", GIVEWAY_URL=elsewhere + path, GIVEWAY_TOKEN="t0ken"))
+    line = refused(shell.run("why", "88", GIVEWAY_URL=elsewhere + path, GIVEWAY_TOKEN="t0ken"), 3)
     assert sentence in line and line.isprintable()
 
 
 @pytest.mark.parametrize(
-    ("url", "sentence"),
+    ("url", "sentence", "status"),
     [
-        ("http://127.0.0.1:1", "cannot be reached"),
-        ("ftp://127.0.0.1", "is no address of a console"),
-        ("giveway.example", "is no address of a console"),
+        ("http://127.0.0.1:1", "cannot be reached", 3),
+        ("ftp://127.0.0.1", "is no address of a console", 2),
+        ("giveway.example", "is no address of a console", 2),
     ],
 )
-def test_an_address_that_is_none(shell: Shell, url: str, sentence: str) -> None:
-    assert sentence in refused(shell.run("why", "88", GIVEWAY_URL=url, GIVEWAY_TOKEN="t0ken"))
+def test_an_address_that_is_none(shell: Shell, url: str, sentence: str, status: int) -> None:
+    assert sentence in refused(shell.run("why", "88", GIVEWAY_URL=url, GIVEWAY_TOKEN="t0ken"), status)
 
 
 def test_a_token_that_is_none(shell: Shell) -> None:
@@ -276,28 +280,36 @@ def test_misuse_is_one_line(shell: Shell, arguments: tuple[str, ...]) -> None:
 
 
 def test_it_can_be_run_by_name(shell: Shell) -> None:
-    assert COMMAND.read_text().startswith("#!/usr/bin/env python3\n")
-    assert COMMAND.stat().st_mode & stat.S_IXOTH
+    assert shell.command.read_bytes().startswith(b"#!/usr/bin/env python3\n")
+    assert shell.command.stat().st_mode & stat.S_IXOTH
+    assert subprocess.run([shell.command, "--help"], capture_output=True, timeout=60).returncode == 0
 
 
-def test_it_needs_no_more_than_an_old_python() -> None:
-    tree = ast.parse(COMMAND.read_text(), feature_version=(3, 9))
+@pytest.mark.parametrize("module", sorted(PACKAGE.glob("*.py")), ids=lambda path: path.name)
+def test_it_needs_no_more_than_an_old_python(module: Path) -> None:
+    tree = ast.parse(module.read_text(), feature_version=(3, 9))
     modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name.partition(".")[0] for name in modules} <= sys.stdlib_module_names
+    assert {name.partition(".")[0] for name in modules} <= {*sys.stdlib_module_names, "giveway_client"}
     assert not [node for node in ast.walk(tree) if type(node).__name__ in {"Match", "TryStar"}]
-    annotations_are_text = "from __future__ import annotations" in COMMAND.read_text()
-    assert annotations_are_text, "`str | None` is not evaluated then"
+    if " | None" in module.read_text():
+        annotations_are_text = "from __future__ import annotations" in module.read_text()
+        assert annotations_are_text, "`str | None` is not evaluated then"
+
+
+def test_every_command_is_in_the_document() -> None:
+    text = (PACKAGE.parents[2] / "docs" / "giveway-command.md").read_text()
+    (commands,) = [each for each in parser()._actions if isinstance(each, argparse._SubParsersAction)]
+    for name in commands.choices:
+        assert f"`giveway {name} " in text or f"`giveway {name}`" in text or f"`{name}`" in text, name
 
 
 def test_whoever_reads_only_the_beginning_gets_no_traceback(house: House, as_user: AsUser) -> None:
-    import subprocess
-
     shell = as_user("vera")
     for number in range(300):
         factories.make_job(house.cluster, str(1000 + number), user="vera")
     piped = subprocess.run(
-        ["bash", "-c", f"{sys.executable} {COMMAND} jobs | head -1"],
+        ["bash", "-c", f"{sys.executable} {shell.command} jobs | head -1"],
         env={"PATH": "/usr/bin:/bin", "HOME": str(shell.home), "no_proxy": "*", **shell.variables},
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip

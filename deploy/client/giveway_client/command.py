@@ -1,0 +1,121 @@
+"""`giveway`: why is my job waiting, and what is to be done about it? docs/giveway-command.md says more."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, NoReturn
+
+from giveway_client import asking, completion, steering
+from giveway_client.errors import GivewayError
+from giveway_client.show import shown
+
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors are one line here too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"giveway: {shown(message)} (giveway --help tells more)\n")
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    top = Parser(prog="giveway", description="Ask Giveway about the jobs on this cluster, and steer it.")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    _ask(commands)
+    _steer(commands)
+    _shell(commands)
+    return top
+
+
+def _add(commands: Any, name: str, run: Any, *, with_json: bool = True) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+    command.set_defaults(run=run)
+    if with_json:
+        command.add_argument("--json", action="store_true", help="the answer as JSON, for scripts")
+    return command
+
+
+def _ask(commands: Any) -> None:
+    why = _add(commands, "why", asking.why)
+    why.add_argument("job", metavar="JOBID", help="for example 4711, or 41_2 of an array")
+    mine = _add(commands, "jobs", asking.jobs)
+    mine.add_argument("--user", help="of somebody else")
+    mine.add_argument("--partition", metavar="PARTITION", help="in this partition only")
+    mine.add_argument("--all", action="store_true", help="also those that ended within the last days")
+    enter = _add(commands, "login", asking.login, with_json=False)
+    enter.add_argument("--url", help="the console's address (or GIVEWAY_URL)")
+    enter.add_argument("--user", help="your user name there")
+    enter.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
+    enter.add_argument("--plain-http", action="store_true", help="send the password without encryption")
+    _add(commands, "checkpoint-token", asking.checkpoint_token).add_argument("job", metavar="JOBID")
+    saved = _add(commands, "saved", asking.saved)
+    saved.add_argument("text", metavar="TEXT", help="what was saved: epoch=10")
+
+
+def _steer(commands: Any) -> None:
+    listed = _add(commands, "plans", steering.plans)
+    listed.add_argument("--waiting", action="store_true", help="those that wait for somebody's decision")
+    listed.add_argument("--partition", metavar="PARTITION", help="of this partition")
+    listed.add_argument("--state", help="proposed, executing, verified, undone, …")
+    listed.add_argument("--limit", type=int, default=20, metavar="N", help="how many at most (20)")
+    _add(commands, "plan", steering.plan).add_argument("plan", type=int, metavar="PLAN")
+    for name, run in (("approve", steering.approve), ("reject", steering.reject)):
+        decide = _add(commands, name, run)
+        decide.add_argument("plan", type=int, metavar="PLAN")
+        decide.add_argument("--reason", required=True, help="why; it stands in the audit log")
+        decide.add_argument("--seen", metavar="MARK", help="only if it is still what `giveway plan` showed")
+        decide.add_argument("--yes", action="store_true", help="do not ask")
+    listed = _add(commands, "projects", steering.projects)
+    inner = listed.add_subparsers(title="commands", metavar="set", parser_class=Parser)
+    change = _add(inner, "set", steering.set_project)
+    change.add_argument("project", metavar="PROJECT")
+    change.add_argument("settings", nargs="+", metavar="KEY=VALUE")
+    change.add_argument("--reason", required=True, help="why; it stands in the audit log")
+    for name, run in (("pause", steering.pause), ("resume", steering.resume)):
+        switch = _add(commands, name, run)
+        switch.add_argument("partition", nargs="?", metavar="PARTITION")
+        switch.add_argument("--all", action="store_true", help="everything")
+        if run is steering.pause:
+            switch.add_argument("--reason", default="", help="why, if you like to say")
+
+
+def _shell(commands: Any) -> None:
+    scripts = _add(commands, "completion", print_script, with_json=False)
+    scripts.add_argument("shell", choices=sorted(completion.SCRIPTS))
+
+
+def print_script(options: argparse.Namespace) -> None:
+    """Completion for a shell: source <(giveway completion bash)."""
+    print(completion.SCRIPTS[options.shell], end="")
+
+
+def main() -> int:
+    """0: done. 1: the console refuses. 2: wrong on this side. 3: no console. Else one line says what is wrong."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal in an old locale
+    if sys.argv[1:3] == ["complete-words", "--"]:  # for the scripts; the words are somebody's, begun or wrong
+        print("\n".join(completion.candidates(parser(), sys.argv[3:])))
+        return 0
+    options = parser().parse_args()
+    try:
+        options.run(options)
+        sys.stdout.flush()
+    except GivewayError as error:
+        print(f"giveway: {shown(' '.join(str(error).split()))}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:  # giveway jobs | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, EOFError):
+        print(file=sys.stderr)
+        return INTERRUPTED
+    return 0
+
+
+def run() -> NoReturn:
+    """Where the one file begins."""
+    sys.exit(main())
