@@ -1,0 +1,184 @@
+"""What would a change have done over the last days? The recorded looks, decided as things are and as they would be.
+
+The record is what really happened, and decisions do not change it. Only so much is carried from look to look: a run
+that was stopped stays stopped and its room belongs to the job that it was given to, until the record says that the job
+runs or has gone. So each run counts once, and each job gets room once.
+
+There may be more looks than there is time for: then evenly spaced ones are taken, and the answer says how many.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.history.changes import Change
+from console.history.models import PartitionMinute, RecordedObservation
+from console.history.recording import unpacked
+from console.history.replay import Look, Replay, Scope, acting
+from console.history.what_if import NotNowError, alone, latest_look, neighbourhoods, touched
+from console.steering.facts import Facts, gather, partition_policies
+from console.steering.work import Work, add_work, work_words
+from scheduler.model.observation import Observation
+from scheduler.reconcile.compare import NamedLevel
+
+BUDGET_S = 6.0
+"""How long the looks may take together, judged by the first; after twice that the answer ends early and says so."""
+GAP = 3
+"""A look stands for the time to the next one, but not for a longer time than so many usual ones: nobody looked then."""
+
+
+@dataclass(slots=True)
+class Sum:
+    """Runs stopped, the work these had done, jobs that got their room, and seconds that jobs waited, by level."""
+
+    stops: int = 0
+    work: Work = field(default_factory=dict)
+    jobs: int = 0
+    waited: dict[NamedLevel, float] = field(default_factory=dict)
+
+    def add(self, look: Look, seconds: float) -> None:
+        """A look that stands for so many seconds."""
+        self.stops += look.stops
+        self.jobs += look.jobs
+        add_work(self.work, look.work)
+        for level, waiting in look.waiting.items():
+            self.waited[level] = self.waited.get(level, 0.0) + waiting * seconds
+
+    @property
+    def words(self) -> str:
+        """The work, for people."""
+        return work_words(self.work)
+
+    @property
+    def job_hours(self) -> float:
+        """Waiting of all jobs together."""
+        return sum(self.waited.values()) / 3600
+
+
+@dataclass(slots=True)
+class Day:
+    """One day, or all: what really was stopped, what would have been as things are now, and with the change."""
+
+    done: Sum = field(default_factory=Sum)
+    present: Sum = field(default_factory=Sum)
+    changed: Sum = field(default_factory=Sum)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The answer. `used` of `looks` recorded looks were decided; `cut`: time was over before the last of them."""
+
+    partitions: tuple[str, ...]
+    since: datetime
+    until: datetime
+    used: int
+    looks: int
+    days: list[tuple[date, Day]]
+    total: Day
+    cut: bool = False
+
+    @property
+    def levels(self) -> list[NamedLevel]:
+        """All levels somebody waited at, the highest first."""
+        found = {*self.total.present.waited, *self.total.changed.waited}
+        return sorted(found, key=lambda level: (level.rank is None, level.rank or 0, level.name))
+
+
+Chosen = Sequence[tuple[int, datetime]]
+
+
+def over_days(cluster: Cluster, change: Change, days: int) -> Past:
+    """What the change would have done in the last days. Raises `NotNowError`."""
+    with alone():
+        rows = RecordedObservation.objects.filter(
+            cluster=cluster, at__gte=clock.now() - timedelta(days=days)
+        ).order_by("at")
+        looks = list(rows.values_list("pk", "at"))
+        if len(looks) < 2:
+            raise NotNowError(
+                _("Too little is recorded yet. A look at the cluster is kept every few minutes.")
+            )
+        facts = gather(cluster, [], partition_policies(cluster))
+        newest = unpacked(bytes(latest_look(cluster).body))
+        names, group = _where(newest, facts, change)
+        return _replayed(cluster, looks, _sides(facts, change, names, group), names)
+
+
+def _where(newest: Observation, facts: Facts, change: Change) -> tuple[frozenset[str], frozenset[str]]:
+    """The partitions that are told of, and those that have to be decided for it."""
+    differing = touched(newest, facts, change)
+    names = frozenset(facts.partitions) if change.projects and differing else differing
+    group: frozenset[str] = frozenset().union(*neighbourhoods(newest, names))
+    return names, group
+
+
+def _sides(
+    facts: Facts, change: Change, names: frozenset[str], group: frozenset[str]
+) -> tuple[Replay, Replay]:
+    """As things are, and with the change. Where neither acts, the plans of both count, as in `compare`."""
+    present, changed = acting(facts, Change(), names), acting(facts, change, names)
+    neither = names - present - changed
+    return (
+        Replay(facts, Change(), Scope(names, group, present | neither)),
+        Replay(facts, change, Scope(names, group, changed | neither)),
+    )
+
+
+def _replayed(cluster: Cluster, looks: Chosen, sides: tuple[Replay, Replay], names: frozenset[str]) -> Past:
+    days: dict[date, Day] = {}
+    total = Day()
+    begun = time.monotonic()
+    used, until = 0, looks[0][1]
+    for pk, at, seconds in _chosen(looks, begun):
+        if used and time.monotonic() - begun > 2 * BUDGET_S:
+            break
+        observation = unpacked(bytes(RecordedObservation.objects.values_list("body", flat=True).get(pk=pk)))
+        day = days.setdefault(timezone.localdate(at), Day())
+        for side, sums in zip(sides, ("present", "changed"), strict=True):
+            look = side.decide(observation)
+            for each in (day, total):
+                getattr(each, sums).add(look, seconds)
+        used, until = used + 1, at + timedelta(seconds=seconds)
+    _add_done(cluster, names, looks[0][1], until, days, total)
+    cut = until < looks[-1][1]
+    return Past(tuple(sorted(names)), looks[0][1], until, used, len(looks), sorted(days.items()), total, cut)
+
+
+def _chosen(looks: Chosen, begun: float) -> Iterator[tuple[int, datetime, float]]:
+    """Looks with the seconds that each stands for: all, or as many as there is time for, judged by the first."""
+    usual = settings.GIVEWAY_HISTORY_EVERY_S
+    yield (*looks[0], min((looks[1][1] - looks[0][1]).total_seconds(), GAP * usual))
+    cost = max(time.monotonic() - begun, 0.0001)
+    count = min(len(looks) - 1, max(2, int(BUDGET_S / cost)))
+    step = (len(looks) - 1) / count
+    indexes = [1 + int(number * step) for number in range(count)]
+    for number, index in enumerate(indexes):
+        after = looks[indexes[number + 1]][1] if number + 1 < count else looks[-1][1]
+        longest = GAP * usual * max(1.0, step)
+        yield (*looks[index], min((after - looks[index][1]).total_seconds(), longest))
+
+
+def _add_done(
+    cluster: Cluster,
+    names: Iterable[str],
+    since: datetime,
+    until: datetime,
+    days: dict[date, Day],
+    total: Day,
+) -> None:
+    """What Giveway really stopped, from the record of the minutes."""
+    rows = PartitionMinute.objects.filter(
+        cluster=cluster, partition__in=list(names), at__gte=since, at__lte=until, stops__gt=0
+    )
+    row: tuple[datetime, int, Mapping[str, float]]
+    for row in rows.values_list("at", "stops", "work_lost"):
+        for each in (days.setdefault(timezone.localdate(row[0]), Day()), total):
+            each.done.stops += row[1]
+            add_work(each.done.work, row[2])
