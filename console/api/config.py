@@ -19,6 +19,7 @@ from console.core.diff import Change
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.priority_file import export_config, import_config
+from scheduler.contracts.config import BY_DEADLINE, BY_HAND
 
 
 class FileTaskSerializer(serializers.Serializer):
@@ -37,6 +38,8 @@ class FileProjectSerializer(serializers.Serializer):
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=[BY_HAND, BY_DEADLINE], required=False)
+    deadline = serializers.DateField(required=False, allow_null=True)
     slurm_account = serializers.CharField(required=False, allow_blank=True)
     managers = serializers.ListField(child=serializers.CharField(), required=False)
     members = serializers.ListField(child=serializers.CharField(), required=False)

@@ -16,13 +16,13 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
-from console.projects.models import MemberRole, Project
-from console.projects.selectors import people, visible_projects
+from console.projects.changing import change_as
+from console.projects.models import MemberRole, Project, UrgencyBy
+from console.projects.selectors import people, visible_projects, with_rules
 from console.projects.services import (
     SETTABLE,
     ProjectData,
     TaskData,
-    change_project,
     create_project,
     delete_project,
     project_data,
@@ -42,14 +42,41 @@ class TaskSerializer(serializers.Serializer):
         return shown | {"level": shown["level"] or None}
 
 
+class TurnSerializer(serializers.Serializer):
+    """From this day on the urgency is this."""
+
+    day = serializers.DateField()
+    urgency = serializers.FloatField()
+
+
+class AskedSerializer(serializers.Serializer):
+    """An urgency that waits for an administrator's approval (see `project-requests/`)."""
+
+    id = serializers.IntegerField()
+    urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    deadline = serializers.DateField(allow_null=True)
+    asked_by = serializers.CharField()
+    asked_at = serializers.DateTimeField()
+    reason = serializers.CharField()
+
+
 class ProjectSerializer(serializers.Serializer):
-    """A project. `score` is what size / grade * urgency come to."""
+    """A project. `score` is what size / grade * urgency come to, with the urgency that counts today.
+
+    `urgency` is what is set: by hand it counts, by deadline the urgency rises from it and falls back to it.
+    """
 
     code = serializers.CharField()
     name = serializers.CharField()
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
+    deadline = serializers.DateField(allow_null=True)
+    urgency_now = serializers.FloatField(help_text="What counts today.")
+    next_turn = TurnSerializer(allow_null=True, help_text="When the deadline changes it next.")
+    waiting_request = AskedSerializer(allow_null=True)
     score = serializers.FloatField()
     slurm_account = serializers.CharField(allow_blank=True)
     members = serializers.SerializerMethodField()
@@ -81,6 +108,8 @@ class ProjectFieldsSerializer(serializers.Serializer):
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
+    deadline = serializers.DateField(allow_null=True, default=None)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
     members = NameListField(default=list)
     managers = NameListField(default=list)
@@ -108,6 +137,8 @@ class ProjectPatchSerializer(serializers.Serializer):
     size = serializers.FloatField(required=False)
     grade = serializers.FloatField(required=False)
     urgency = serializers.FloatField(required=False)
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
+    deadline = serializers.DateField(allow_null=True, required=False)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
     members = NameListField(required=False)
     managers = NameListField(required=False)
@@ -160,6 +191,11 @@ class Projects:
         """The projects that this account may see."""
         mine = visible_projects(self.person).filter(cluster=self.cluster)
         return mine.order_by("code")
+
+    def paginate_queryset(self, queryset: Any) -> list[Project]:
+        """A page whose projects share the rules: they are read once."""
+        page: Any = super().paginate_queryset(queryset)
+        return with_rules(page)
 
 
 class ProjectList(Projects, ApiList):
@@ -230,18 +266,21 @@ class ProjectDetail(Projects, ApiDetail):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
     def _change(self, form: type[serializers.Serializer]) -> Response:
-        """Lay what was sent over what is there; a change in between shows in the version."""
+        """Lay what was sent over what is there; a change in between shows in the version.
+
+        An urgency above a manager's limit is not set: it comes back as `waiting_request`.
+        """
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_CHANGE, project)
         sent = form(data=self.request.data)
         sent.is_valid(raise_exception=True)
         with changing():
-            changed = change_project(
-                actor=self.person.username,
+            changed = change_as(
+                person=self.person,
                 project=project,
                 data=replace(project_data(project), **settings_from(sent.validated_data)),
                 reason=sent.validated_data["reason"],
                 version=sent.validated_data["version"],
                 request_id=self.request_id,
             )
-        return Response(self.get_serializer(changed).data)
+        return Response(self.get_serializer(changed.project).data)

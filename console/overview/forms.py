@@ -2,8 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from datetime import date
 
+from console.core import clock
 from console.overview.levels import Inputs, Task
+from console.projects.curve import Curve, curve_of
+from console.projects.models import UrgencyBy, rules_in_force
+from scheduler.contracts.config import DEADLINES
 
 LARGEST = 1e15
 MOST_ROWS = 200
@@ -18,11 +23,28 @@ def _positive(text: object) -> float | None:
 
 
 def read_inputs(typed: Mapping[str, object]) -> Inputs | None:
-    """The three numbers, once all of them are numbers above zero."""
+    """The three numbers, once all of them are numbers above zero; by deadline, the urgency that counts today."""
     size, grade, urgency = (_positive(typed.get(name)) for name in ("size", "grade", "urgency"))
     if size is None or grade is None or urgency is None:
         return None
-    return Inputs(size, grade, urgency)
+    curve = read_curve(typed)
+    return Inputs(size, grade, curve.now if curve else urgency)
+
+
+def read_curve(typed: Mapping[str, object]) -> Curve | None:
+    """The course of the urgency, when it is to follow a deadline that is a day."""
+    base, day = _positive(typed.get("urgency")), _day(typed.get("deadline"))
+    if typed.get("urgency_by") != UrgencyBy.DEADLINE or base is None or day is None:
+        return None
+    return curve_of(rules_in_force().schedule, base, day, clock.today())
+
+
+def _day(text: object) -> date | None:
+    try:
+        day = date.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return day if DEADLINES[0] <= day <= DEADLINES[1] else None
 
 
 def read_tasks(typed: Mapping[str, object]) -> list[Task]:

@@ -4,13 +4,20 @@ from dataclasses import asdict
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NamesField, NumberField, ReasonField
 from console.core.rows import Rows, rows_of
-from console.projects.models import Project
+from console.projects.models import Project, UrgencyBy
+from console.projects.rulebook import Limits, SizeGrade
 from console.projects.services import ProjectData, TaskData
 from console.projects.services import project_data as present_data
+
+URGENCY_BY = (
+    (UrgencyBy.HAND, _("By hand: the number above")),
+    (UrgencyBy.DEADLINE, _("By deadline: rises from the number above to the deadline, then falls back")),
+)
 
 
 def _help(name: str) -> Any:
@@ -26,6 +33,20 @@ class ProjectForm(forms.Form):
     size = NumberField(label=_("Size"), help_text=_help("size"))
     grade = NumberField(label=_("Grade"), help_text=_help("grade"))
     urgency = NumberField(label=_("Urgency"), help_text=_help("urgency"))
+    urgency_by = forms.ChoiceField(
+        label=_("The urgency that counts"),
+        choices=URGENCY_BY,
+        required=False,
+        initial=UrgencyBy.HAND,
+        widget=forms.RadioSelect,
+    )
+    deadline = forms.DateField(
+        label=_("Deadline"),
+        required=False,
+        help_text=_help("deadline"),
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+    )
     slurm_account = forms.CharField(
         label=_("Slurm account"), max_length=64, required=False, help_text=_help("slurm_account")
     )
@@ -35,6 +56,34 @@ class ProjectForm(forms.Form):
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     reason = ReasonField()
+
+    def mark_limits(self, limits: Limits) -> None:
+        """For a manager: what only administrators change is shown and not typed over; a limit says itself."""
+        closed = {
+            "managers": not limits.managers_set_managers,
+            "slurm_account": not limits.managers_set_account,
+            "size": limits.size_grade == SizeGrade.ADMINISTRATORS,
+            "grade": limits.size_grade == SizeGrade.ADMINISTRATORS,
+        }
+        for name, is_closed in closed.items():
+            if is_closed:
+                self.fields[name].widget.attrs["readonly"] = True
+                self.fields[name].help_text = _("Only administrators change it here.")
+        if limits.size_grade == SizeGrade.BOUNDS:
+            self.fields["size"].help_text = _between(limits.size_min, limits.size_max)
+            self.fields["grade"].help_text = _between(limits.grade_min, limits.grade_max)
+        if limits.urgency_limit is not None:
+            self.fields["urgency"].help_text = gettext(
+                "Above %(limit)g it waits for an administrator; so does a deadline whose schedule goes above it."
+            ) % {"limit": limits.urgency_limit}
+
+
+def _between(least: float | None, most: float | None) -> str:
+    if least is not None and most is not None:
+        return gettext("Managers may set %(least)g to %(most)g.") % {"least": least, "most": most}
+    if least is not None:
+        return gettext("Managers may set %(least)g or more.") % {"least": least}
+    return gettext("Managers may set up to %(most)g.") % {"most": most} if most is not None else ""
 
 
 class TaskForm(forms.Form):
@@ -67,4 +116,11 @@ def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> Pro
         )
         for _index, row in tasks.filled
     )
-    return ProjectData(**{**values, "code": code or values["code"]}, tasks=rows)
+    values |= {"code": code or values["code"], "urgency_by": values["urgency_by"] or UrgencyBy.HAND}
+    return ProjectData(**values, tasks=rows)
+
+
+class DecisionForm(forms.Form):
+    """Why a request is approved, rejected or withdrawn."""
+
+    reason = ReasonField()

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.projects.rulebook import Rules, decode_rules
 from scheduler.contracts.config import BY_DEADLINE, BY_HAND
-from scheduler.priority.deadline import urgency_on
+from scheduler.priority.deadline import Turn, turns, urgency_on
 from scheduler.priority.score import user_score
 
 SMALLEST = 0.000001
@@ -93,6 +93,23 @@ class Project(models.Model):
         if self.urgency_by == UrgencyBy.HAND or self.deadline is None:
             return self.urgency
         return urgency_on(self.rules.schedule, self.urgency, self.deadline, clock.today())
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Every change that the deadline brings, past and coming; none when the urgency is set by hand."""
+        if self.urgency_by == UrgencyBy.HAND or self.deadline is None:
+            return ()
+        return turns(self.rules.schedule, self.urgency, self.deadline)
+
+    @property
+    def next_turn(self) -> Turn | None:
+        """When the urgency changes next, and to what."""
+        return next((turn for turn in self.turns if turn.day > clock.today()), None)
+
+    @property
+    def waiting_request(self) -> "UrgencyRequest | None":
+        """What was asked for and is not decided; `visible_projects` has fetched it."""
+        return next((each for each in self.requests.all() if each.state == RequestState.WAITING), None)
 
     @property
     def score(self) -> float:

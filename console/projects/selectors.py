@@ -4,11 +4,19 @@ from collections.abc import Iterable
 from typing import Any
 
 import rules
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from console.accounts.rules import is_signed_in, once, reads_everything
 from console.cluster.models import Cluster
-from console.projects.models import MemberRole, Membership, Project, UrgencyBy, rules_in_force
+from console.projects.models import (
+    MemberRole,
+    Membership,
+    Project,
+    RequestState,
+    UrgencyBy,
+    UrgencyRequest,
+    rules_in_force,
+)
 from scheduler.contracts.config import ConfigProject, encode_project
 from scheduler.model.policy import Project as CoreProject
 from scheduler.model.policy import TaskPattern as CoreTaskPattern
@@ -31,11 +39,18 @@ def sees_all_projects(user: Any) -> bool:
 
 
 def visible_projects(user: Any) -> QuerySet[Project]:
-    """The projects that an account may read, by code, with their people and patterns."""
-    projects = Project.objects.select_related("cluster").prefetch_related("memberships", "tasks")
+    """The projects that an account may read, by code, with their people, patterns and waiting requests."""
+    waiting = Prefetch("requests", UrgencyRequest.objects.filter(state=RequestState.WAITING))
+    projects = Project.objects.select_related("cluster").prefetch_related("memberships", "tasks", waiting)
     if sees_all_projects(user):
         return projects
     return projects.filter(pk__in=managed_projects(user))
+
+
+def visible_requests(user: Any) -> QuerySet[UrgencyRequest]:
+    """What was asked for in the projects that an account may read, the newest first."""
+    requests = UrgencyRequest.objects.select_related("project__cluster")
+    return requests if sees_all_projects(user) else requests.filter(project_id__in=managed_projects(user))
 
 
 def with_rules(projects: Iterable[Project]) -> list[Project]:

@@ -2,11 +2,16 @@
 
 from django.urls import URLPattern, path
 
-from console.projects import views
+from console.projects.views import history, project, requests, rules
 
 urlpatterns: list[URLPattern] = [
-    path("projects/", views.projects, name="projects"),
-    path("new-project/", views.new_project, name="new-project"),
-    path("projects/<str:code>/", views.project, name="project"),
-    path("projects/<str:code>/delete/", views.delete, name="project-delete"),
+    path("projects/", project.projects, name="projects"),
+    path("new-project/", project.new_project, name="new-project"),
+    path("projects/<str:code>/", project.project, name="project"),
+    path("projects/<str:code>/delete/", project.delete, name="project-delete"),
+    path("projects/<str:code>/history/", history.project_history, name="project-history"),
+    path("project-rules/", rules.project_rules, name="project-rules"),
+    path("project-requests/", requests.inbox, name="project-requests"),
+    path("project-requests/<int:number>/", requests.decide, name="project-request"),
+    path("project-requests/<int:number>/withdraw/", requests.withdraw, name="project-request-withdraw"),
 ]

@@ -22,7 +22,14 @@ NEW_PROJECT = {
     "urgency": 1,
     "reason": "for the test",
 }
-ALPHA = {**NEW_PROJECT, "code": "alpha", "name": "Alpha", "managers": ["pam"], "version": 1}
+ALPHA = {
+    **NEW_PROJECT,
+    "code": "alpha",
+    "name": "Alpha",
+    "slurm_account": "alpha",
+    "managers": ["pam"],
+    "version": 1,
+}
 DECIDES = {"decision": "approve", "seen": "x", "reason": "for the test"}
 FILE = {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": []}
 IMPORTS = {"config": FILE, "dry_run": True, "reason": "for the test"}
@@ -96,6 +103,12 @@ TABLE: list[Row] = [
     ("api-project", {"code": "beta"}, "patch", (401, 404, 404, 403, 403, 200)),
     ("api-project", {"code": "alpha"}, "delete", (401, 404, 403, 403, 403, 204)),
     ("api-project", {"code": "beta"}, "delete", (401, 404, 404, 403, 403, 204)),
+    ("api-project-rules", {}, "get", (401, 404, 200, 200, 200, 200)),
+    ("api-project-rules", {}, "put", (401, 404, 403, 403, 403, 400)),
+    ("api-project-requests", {}, "get", (401, 404, 200, 200, 200, 200)),
+    # The house has no request; tests/api/test_project_rules.py has what happens to one.
+    ("api-project-request", {"pk": "plan"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-project-request-decision", {"pk": "plan"}, "post", (401, 404, 404, 404, 404, 404)),
     ("api-audit", {}, "get", (401, 404, 200, 200, 200, 200)),
     ("api-audit-export", {}, "get", (401, 404, 200, 200, 200, 200)),
     ("api-audit-chain", {}, "get", (401, 404, 200, 200, 200, 200)),

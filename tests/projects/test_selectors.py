@@ -38,8 +38,9 @@ def test_a_list_with_people_and_patterns_takes_the_same_queries_whatever_its_len
         project = factories.make_project(cluster, f"p{number}")
         factories.make_member(project)
         factories.make_task_pattern(project)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):
         for project in visible_projects(ada):
+            assert project.waiting_request is None
             assert len(project.memberships.all()) == len(project.tasks.all()) == 1
             assert project.cluster.name == "dev"
     with django_assert_num_queries(3):

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import template
+from django.forms import BaseForm
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -12,10 +13,11 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.templatetags.ui import state
-from console.overview.forms import read_inputs, read_tasks
+from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.levels import Inputs, Named, Preview, preview, score_level
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
+from console.projects.curve import Curve
 from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
@@ -50,7 +52,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
 def levels_of_form(context: dict[str, Any]) -> Preview:
     """What the project's form on this page comes to, as it stands now (typed, or as it is saved)."""
     form, tasks, project = context["form"], context["tasks"], context["project"]
-    typed = {name: form[name].value() for name in ("size", "grade", "urgency")}
+    typed = _typed(form)
     typed["tasks-TOTAL_FORMS"] = len(tasks.forms)
     for row in tasks.forms:
         typed |= {row.add_prefix(name): row[name].value() or "" for name in row.fields}
@@ -59,8 +61,18 @@ def levels_of_form(context: dict[str, Any]) -> Preview:
         read_inputs(typed),
         read_tasks(typed),
         code=project.code if project else "",
-        present=Inputs(project.size, project.grade, project.urgency) if project else None,
+        present=Inputs(project.size, project.grade, project.urgency_now) if project else None,
     )
+
+
+def _typed(form: BaseForm) -> dict[str, Any]:
+    return {name: form[name].value() for name in ("size", "grade", "urgency", "urgency_by", "deadline")}
+
+
+@register.simple_tag(takes_context=True)
+def curve_of_form(context: dict[str, Any]) -> Curve | None:
+    """The course of the urgency towards the deadline of the project's form on this page."""
+    return read_curve(_typed(context["form"]))
 
 
 @register.simple_tag
@@ -83,6 +95,19 @@ def _proposed(plan: Plan) -> SafeString:
     if plan.enforcement == Enforcement.APPROVE:
         return state("approve", _("waits for approval"))
     return state("shadow", _("room could be made"))
+
+
+@register.simple_tag(takes_context=True)
+def here(context: dict[str, Any], **changes: object) -> str:
+    """The present address with some parameters changed; an empty one is left out, and so is the poll's version."""
+    query = context["request"].GET.copy()
+    query.pop("since", None)
+    for name, value in changes.items():
+        if value == "":
+            query.pop(name, None)
+        else:
+            query[name] = str(value)
+    return f"?{query.urlencode()}"
 
 
 @register.simple_tag

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.overview.forms import read_inputs, read_tasks
+from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.levels import Inputs, preview
 from console.projects.selectors import visible_projects
 
@@ -18,11 +18,12 @@ def levels_preview(request: HttpRequest) -> HttpResponse:
     require_read(request, Permission.PROJECT_VIEW)
     code = request.POST.get("code", "")
     saved = visible_projects(person(request)).filter(code=code).first() if code else None
+    typed = request.POST.dict()
     found = preview(
         saved.cluster if saved else shown_cluster(),
-        read_inputs(request.POST.dict()),
-        read_tasks(request.POST.dict()),
+        read_inputs(typed),
+        read_tasks(typed),
         code=saved.code if saved else "",
-        present=Inputs(saved.size, saved.grade, saved.urgency) if saved else None,
+        present=Inputs(saved.size, saved.grade, saved.urgency_now) if saved else None,
     )
-    return render(request, "overview/_levels_preview.html", {"preview": found})
+    return render(request, "overview/_levels_preview.html", {"preview": found, "curve": read_curve(typed)})

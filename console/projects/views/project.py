@@ -18,10 +18,11 @@ from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import Rows, rearranged, typed_form
+from console.projects.changing import Outcome, change_as
 from console.projects.forms import TASKS, ProjectForm, TaskForm, TaskRows, project_data, project_initial
-from console.projects.models import Project
-from console.projects.selectors import visible_projects
-from console.projects.services import change_project, create_project, delete_project
+from console.projects.models import Project, RequestState, rules_in_force
+from console.projects.selectors import visible_projects, visible_requests, with_rules
+from console.projects.services import create_project, delete_project
 
 FORM = "projects/project_form.html"
 READ_OR_WRITE = ("GET", "HEAD", "POST")
@@ -32,8 +33,11 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects that one may see, the highest score first."""
     require_read(request, Permission.PROJECT_VIEW)
     text = request.GET.get("q", "").strip().lower()
-    rows = [p for p in visible_projects(person(request)) if text in p.code.lower() or text in p.name.lower()]
+    seen = with_rules(visible_projects(person(request)))
+    rows = [p for p in seen if text in p.code.lower() or text in p.name.lower()]
+    waiting = visible_requests(person(request)).filter(state=RequestState.WAITING)
     context = {
+        "waiting": waiting.count(),
         "projects": sorted(rows, key=lambda project: (-project.score, project.code)),
         "text": text,
         "may_create": request.user.has_perm(Permission.PROJECT_CREATE),
@@ -71,11 +75,23 @@ def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
     form = ProjectForm(_with_code(request, found))
     tasks = TaskRows(request.POST, prefix=TASKS)
     if all([form.is_valid(), tasks.is_valid()]):
-        saved = _save(request, form, tasks, found)
-        if saved:
-            messages.success(request, _("Project %(code)s has been saved.") % {"code": saved.code})
-            return _go(request, reverse("project", args=[saved.code]))
+        outcome = _save(request, form, tasks, found)
+        if outcome:
+            _told(request, outcome)
+            return _go(request, reverse("project", args=[outcome.project.code]))
     return _show(request, form, tasks, found, invalid=True)
+
+
+def _told(request: HttpRequest, outcome: Outcome) -> None:
+    code = {"code": outcome.project.code}
+    if outcome.request:
+        messages.warning(
+            request,
+            _("The urgency of %(code)s waits for an administrator's approval; the rest has been saved.")
+            % code,
+        )
+    else:
+        messages.success(request, _("Project %(code)s has been saved.") % code)
 
 
 def _with_code(request: HttpRequest, found: Project | None) -> Any:
@@ -86,20 +102,17 @@ def _with_code(request: HttpRequest, found: Project | None) -> Any:
     return data
 
 
-def _save(request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None) -> Project | None:
-    """The saved project; None when the service refused, its reasons being in the form by then."""
-    by = {
-        "actor": person(request).username,
-        "reason": form.cleaned_data["reason"],
-        "request_id": request_id(request),
-    }
+def _save(request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None) -> Outcome | None:
+    """What was saved; None when the service refused, its reasons being in the form by then."""
+    by = {"reason": form.cleaned_data["reason"], "request_id": request_id(request)}
+    who = person(request)
     try:
         if found is None:
-            return create_project(cluster=shown_cluster(), data=project_data(form, tasks), **by)
+            data = project_data(form, tasks)
+            return Outcome(create_project(actor=who.username, cluster=shown_cluster(), data=data, **by))
         version = form.cleaned_data["version"] or 0
-        return change_project(
-            project=found, data=project_data(form, tasks, found.code), version=version, **by
-        )
+        data = project_data(form, tasks, found.code)
+        return change_as(person=who, project=found, data=data, version=version, **by)
     except ChangedSinceError as error:
         form.add_error(None, str(error))
     except ValidationError as error:
@@ -115,11 +128,14 @@ def _show(
     request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None, *, invalid: bool = False
 ) -> HttpResponse:
     may_change = found is None or request.user.has_perm(Permission.PROJECT_CHANGE, found)
+    if may_change and not request.user.has_perm(Permission.PROJECT_RULES):
+        form.mark_limits(rules_in_force().limits)
     context = {
         "form": form,
         "tasks": tasks,
         "project": found,
         "may_change": may_change,
+        "may_decide": request.user.has_perm(Permission.REQUEST_DECIDE),
         "may_delete": found is not None and request.user.has_perm(Permission.PROJECT_DELETE, found),
         "numbers": [form["size"], form["grade"], form["urgency"]],
         "invalid": invalid,
