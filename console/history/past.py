@@ -94,6 +94,13 @@ class Past:
 Chosen = Sequence[tuple[int, datetime]]
 
 
+def days_asked(text: str) -> int:
+    """A number of days that are kept, or 0 for none and for what is no such number."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 4):
+        return 0
+    return min(int(text), max(1, int(settings.GIVEWAY_HISTORY_DAYS)))
+
+
 def over_days(cluster: Cluster, change: Change, days: int) -> Past:
     """What the change would have done in the last days. Raises `NotNowError`."""
     with alone():

@@ -17,8 +17,9 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
 from console.history.changes import Change, file_change
 from console.history.forms import FormFaultsError, typed_policy, typed_project
+from console.history.past import days_asked, over_days
 from console.history.what_if import NotNowError, what_if
-from console.history.wording import sentences
+from console.history.wording import sentences, stops_plot, waiting_plot
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from scheduler.contracts.errors import InputError
@@ -82,13 +83,9 @@ def _typed_file(cluster: Cluster, request: HttpRequest) -> Change:
 def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows: str) -> HttpResponse:
     """The answer, or why there is none. `back`: the form's page; `rows`: a kind of rows that it has."""
     context: dict[str, Any] = {"to": request.path, "most": MOST_ROWS, "back": ""}
+    days = days_asked(request.POST.get("days", ""))
     try:
-        answer = what_if(cluster, read())
-        context |= {
-            "answer": answer,
-            "told": [(each, sentences(each)) for each in answer.touched],
-            "untouched": [each.partition for each in answer.partitions if each.nothing],
-        }
+        context |= _past(cluster, read(), days) if days else _now(cluster, read())
     except FormFaultsError as error:
         context["faults"] = error.lines
     except NotNowError as error:
@@ -101,3 +98,17 @@ def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows:
     context |= {"back": back, "kept": kept if rows else [], "keep_rows": f"{rows}:keep"}
     context["title"] = _("What would change")
     return render(request, "history/what_if.html", context)
+
+
+def _now(cluster: Cluster, change: Change) -> dict[str, Any]:
+    answer = what_if(cluster, change)
+    return {
+        "answer": answer,
+        "told": [(each, sentences(each)) for each in answer.touched],
+        "untouched": [each.partition for each in answer.partitions if each.nothing],
+    }
+
+
+def _past(cluster: Cluster, change: Change, days: int) -> dict[str, Any]:
+    past = over_days(cluster, change, days)
+    return {"past": past, "plots": [stops_plot(past), waiting_plot(past)] if past.partitions else []}

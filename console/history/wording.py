@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.history.past import Past
+from console.history.plots import Plot, bars
 from console.steering.work import Work, add_work, work_of, work_words
 from scheduler.model.words import names
 from scheduler.reconcile.compare import Comparison, Start, Stop
@@ -86,3 +88,22 @@ def _counted(starts: Sequence[Start]) -> dict[str, object]:
 def _of(users: Iterable[str]) -> str:
     """`ann, bob and cy`, each once."""
     return names(dict.fromkeys(users))
+
+
+def stops_plot(past: Past) -> Plot:
+    """Runs stopped by day: really, as things are now, with the change."""
+    rows = [
+        (f"{day:%m-%d}", (sums.done.stops, sums.present.stops, sums.changed.stops)) for day, sums in past.days
+    ]
+    series = (_("Really stopped"), _("As things are now"), _("With the change"))
+    return bars(_("Jobs stopped by day"), series, rows)
+
+
+def waiting_plot(past: Past) -> Plot:
+    """Waiting of all jobs together by level; in the tones of the same two series of the other plot."""
+    present, changed = past.total.present.waited, past.total.changed.waited
+    rows = [
+        (level.name, (present.get(level, 0.0) / 3600, changed.get(level, 0.0) / 3600))
+        for level in past.levels
+    ]
+    return bars(_("Hours waited by level"), (_("As things are now"), _("With the change")), rows, first=1)

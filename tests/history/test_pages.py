@@ -217,3 +217,42 @@ def test_a_long_list_is_cut_and_says_so(people: Sim, monkeypatch: pytest.MonkeyP
     people.cycle()
     answer = browser("pam").post("/projects/alpha/what-if/", typed_project(), headers=ASKED)
     assert "and 3 more" in answer.content.decode()
+
+
+def test_the_last_days_are_told_with_plots_tables_and_what_is_not_known(people: Sim) -> None:
+    people.policy(levels=LEVELS, user_overrides={}, enforcement="shadow")
+    for _ in range(4):
+        people.port.advance(300)
+        people.cycle()
+    pam = browser("pam")
+    answer = pam.post("/projects/alpha/what-if/", typed_project(days="7"), headers=ASKED)
+    text = answer.content.decode()
+    past = answer.context["past"]
+    assert past.used == past.looks == 5
+    assert (past.total.present.stops, past.total.changed.stops) == (0, 1)
+    assert text.count("<svg width=") == 2 + 5
+    assert "5 of 5 recorded looks" in text
+    assert "What these numbers cannot know" in text
+    assert "style=" not in text
+    heights = [bar.height for plot in answer.context["plots"] for group in plot.groups for bar in group.bars]
+    assert max(heights) > 0
+    assert f'height="{max(heights)}"' in text
+    waited = past.total.present.job_hours
+    assert waited > past.total.changed.job_hours == 0
+    assert f">{waited:.3g}</td>" in text
+    assert Project.objects.get(code="alpha").urgency == 1
+
+    page = pam.post("/projects/alpha/what-if/", typed_project(days="7"))
+    assert "days" not in dict(page.context["kept"])
+    assert "Back to the form" in page.content.decode()
+
+
+def test_the_last_days_when_there_are_none(people: Sim) -> None:
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(days="7"), headers=ASKED)
+    assert "Too little is recorded yet." in answer.content.decode()
+
+
+@pytest.mark.parametrize("days", ["x", "-1", "0", "99999", "٣"])
+def test_what_is_no_number_of_days_is_the_question_about_now(people: Sim, days: str) -> None:
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(days=days), headers=ASKED)
+    assert "Compared with no change." in answer.content.decode()

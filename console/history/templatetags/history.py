@@ -2,11 +2,16 @@
 
 from django import template
 
+from console.history.past import Sum
+from console.history.plots import number
 from console.history.wording import lost_by
 from console.steering.work import work_short
-from scheduler.reconcile.compare import Stop
+from scheduler.reconcile.compare import NamedLevel, Stop
 
 register = template.Library()
+
+
+register.filter("work_short", work_short)
 
 
 @register.filter
@@ -19,3 +24,21 @@ def work_of_stop(stop: Stop) -> str:
 def beyond(count: int, most: int) -> int:
     """How many rows are not shown."""
     return max(0, count - most)
+
+
+@register.filter
+def series_class(number: int) -> str:
+    """The tone of a series: what was, what is, what would be."""
+    return ("state-calm", "", "state-strong")[number % 3]
+
+
+@register.filter
+def hours_of(day_side: Sum, level: NamedLevel) -> str:
+    """How long jobs of a level waited together, in hours: `12.4`."""
+    return number(day_side.waited.get(level, 0.0) / 3600)
+
+
+@register.filter
+def hours(value: float) -> str:
+    """`12.4`."""
+    return number(value)

@@ -1,0 +1,88 @@
+"""Bars as numbers for a template: groups side by side, in each a bar per series. A table beside has the numbers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+HEIGHT = 120
+TOP, BOTTOM = 16, 18
+BAR, BETWEEN = 18, 14
+LONGEST = 9
+"""Letters under a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: where it stands, how high it is, and what is written above it."""
+
+    series: int
+    x: int
+    y: float
+    height: float
+    text: str
+
+    @property
+    def middle(self) -> int:
+        """Where its text is centred."""
+        return self.x + BAR // 2
+
+    @property
+    def text_y(self) -> float:
+        """The line that its text stands on."""
+        return self.y - 3
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bars that belong together, with what they are of."""
+
+    label: str
+    middle: int
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """All groups. `series` are what the bars of each group mean, in order."""
+
+    title: str
+    series: tuple[tuple[int, str], ...]
+    groups: tuple[Group, ...]
+    width: int
+
+    height = HEIGHT
+    base = HEIGHT - BOTTOM
+    label_y = HEIGHT - 4
+    bar = BAR
+
+
+def bars(
+    title: str, series: Sequence[str], rows: Iterable[tuple[str, Sequence[float]]], first: int = 0
+) -> Plot:
+    """A plot of numbers not below zero, all on one scale that begins at zero. `first`: the number of the first series,
+    where another plot beside it has more of them."""
+    rows = list(rows)
+    most = max((value for _, values in rows for value in values), default=0) or 1
+    group_width = BAR * len(series) + BETWEEN
+    groups = []
+    for place, (label, values) in enumerate(rows):
+        left = place * group_width + BETWEEN // 2
+        made = tuple(
+            _bar(first + index, left + index * BAR, value / most, number(value))
+            for index, value in enumerate(values)
+        )
+        short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+        groups.append(Group(short, left + BAR * len(series) // 2, made))
+    named = tuple(enumerate(series, start=first))
+    return Plot(title, named, tuple(groups), max(1, len(rows)) * group_width)
+
+
+def _bar(series: int, x: int, share: float, text: str) -> Bar:
+    height = round(share * (HEIGHT - TOP - BOTTOM), 1)
+    return Bar(series, x, round(HEIGHT - BOTTOM - height, 1), height, text)
+
+
+def number(value: float) -> str:
+    """Short enough for a bar: 0, 0.4, 12, 1.2k."""
+    if value >= 1000:
+        return f"{value / 1000:.3g}k"
+    return f"{value:.3g}" if value else "0"
