@@ -40,10 +40,14 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A page of it, the newest first. `older`: the time up to which the next page goes; None: this is all."""
+    """A page of it, the newest first. `older`: the time up to which the next page goes; None: this is all.
+
+    `there`: whether what it is about still has a page of its own.
+    """
 
     moments: list[Moment]
     older: datetime | None
+    there: bool = True
 
 
 def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None) -> History | None:
@@ -60,7 +64,7 @@ def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None
     checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id=job_id)
     if not seen and not (rows.exists() or plans.exists()):
         return None
-    return _merged(rows, plans, checkpoints, until)
+    return _merged(rows, plans, checkpoints, until, there=True)
 
 
 def project_history(user: Any, cluster: Cluster, code: str, until: datetime | None) -> History | None:
@@ -68,7 +72,8 @@ def project_history(user: Any, cluster: Cluster, code: str, until: datetime | No
 
     None when there is no such project for the account. Those who read the whole log read of deleted ones too.
     """
-    project = visible_projects(user).filter(cluster=cluster, code=code).first()
+    projects = visible_projects(user).prefetch_related(None)
+    project = projects.filter(cluster=cluster, code=code).first()
     needed = Permission.PROJECT_VIEW if project else Permission.AUDIT_VIEW_ALL
     if not user.has_perm(needed, project):
         return None
@@ -78,7 +83,8 @@ def project_history(user: Any, cluster: Cluster, code: str, until: datetime | No
         return None
     stopped = PlannedAction.objects.filter(cluster=cluster, job_id__in=jobs).values("plan")
     plans = Plan.objects.filter(Q(job_id__in=jobs) | Q(pk__in=stopped), cluster=cluster)
-    return _merged(rows, plans, Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs), until)
+    checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs)
+    return _merged(rows, plans, checkpoints, until, there=project is not None)
 
 
 def _partitions(user: Any) -> set[str]:
@@ -90,6 +96,8 @@ def _merged(
     plans: QuerySet[Plan],
     checkpoints: QuerySet[Checkpoint],
     until: datetime | None,
+    *,
+    there: bool,
 ) -> History:
     """All kinds together. A kind of which there is more than `EACH` ends the page where its last one read stands:
     what happened before that is on the next page, of every kind."""
@@ -103,12 +111,13 @@ def _merged(
     ]
     end = max(ends, default=None)
     if end is None:
-        return History(_ordered(found), None)
+        return History(_ordered(found), None, there)
     newer = [moment for moment in found if moment.at > end]
     if newer:
-        return History(_ordered(newer), end)
+        return History(_ordered(newer), end, there)
     # More at one moment than a page reads: it is shown by itself, and the next page begins before it.
-    return History(_ordered(moment for moment in found if moment.at == end), end - timedelta(microseconds=1))
+    same = _ordered(moment for moment in found if moment.at == end)
+    return History(same, end - timedelta(microseconds=1), there)
 
 
 def _newest(

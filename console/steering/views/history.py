@@ -10,10 +10,8 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from console.accounts.access import person
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.projects.selectors import visible_projects
 from console.steering.histories import History, job_history, project_history
 
 
@@ -29,8 +27,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
 def project(request: HttpRequest, code: str) -> HttpResponse:
     """Changes of a project, and what became of its jobs."""
     history = project_history(request.user, shown_cluster(), code, _until(request))
-    there = visible_projects(person(request)).filter(code=code).exists()
-    back, filters = reverse("project", args=[code]) if there else "", urlencode({"project": code})
+    back, filters = reverse("project", args=[code]), urlencode({"project": code})
     return _page(request, history, title=_("Project %s") % code, back=back, filters=filters)
 
 
@@ -43,7 +40,7 @@ def _page(
     context = {
         "history": history,
         "subject": title,
-        "back": back,
+        "back": back if history.there else "",
         "in_log": f"{reverse('audit')}?{filters}" if audit else "",
         "sees_all": request.user.has_perm(Permission.AUDIT_VIEW_ALL),
     }
