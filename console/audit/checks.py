@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 FULL_EVERY = timedelta(days=1)
 BROKEN_AGAIN = timedelta(hours=1)
 PORTION = 5_000
-"""Rows of one portion: about a third of a second."""
+"""Rows of one portion: less than a second."""
 LOOKED_AT = 20
 """Checks among which the latest full one is: there are two or three a day."""
 LATE = timedelta(minutes=15)

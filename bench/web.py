@@ -1,0 +1,235 @@
+"""How long pages take in a large installation: `python -m bench.web [--running N] [--pending N] [--audit N]`.
+
+A database (SQLite in a new folder, or DATABASE_URL, which must be empty) with 10,000 running and 2,000 pending jobs,
+100,000 audit rows, 2,000 plans and a week of recorded minutes; the console's own gunicorn, one process of eight
+threads. Each page and fragment is asked one after the other over loopback, as the administrator. Prints a Markdown
+table: time until the last byte (median, 95th percentile), queries, bytes on the wire.
+"""
+
+import argparse
+import http.client
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from bench.web_data import Filled, fill
+
+ROOT = Path(__file__).parents[1]
+START_S = 30
+# What is asked, and the part of the page if a fragment is wanted.
+ASKED: tuple[tuple[str, str], ...] = (
+    ("/", ""),
+    ("/partitions/x/", ""),
+    ("/jobs/", ""),
+    ("/jobs/?q=train&phase=running", ""),
+    ("/jobs/{running}/", ""),
+    ("/jobs/{pending}/", ""),
+    ("/plans/", ""),
+    ("/plans/{plan}/", ""),
+    ("/approvals/", ""),
+    ("/projects/", ""),
+    ("/projects/{project}/", ""),
+    ("/partitions/x/policy/", ""),
+    ("/partitions/x/revisions/", ""),
+    ("/partitions/x/shadow/", ""),
+    ("/priority-file/", ""),
+    ("/account/", ""),
+    ("/help/", ""),
+    ("/audit/", ""),
+    ("/audit/?before={row}", ""),
+    ("/audit/?actor=pam", ""),
+    ("/audit/?partition=x&action=policy.activated", ""),
+    ("/audit/?job={running}", ""),
+    ("/audit/?since=2020-01-01T00:00&until=2099-01-01T00:00", ""),
+    ("/audit/?text=nowhere", ""),
+    ("/audit/{row}/", ""),
+    ("/history/jobs/{running}/", ""),
+    ("/history/projects/{project}/", ""),
+    ("/", "partition-cards"),
+    ("/partitions/x/", "partition-now"),
+    ("/jobs/", "job-list"),
+    ("/jobs/{running}/", "job-story"),
+    ("/plans/", "plan-list"),
+    ("/audit/", "audit-rows"),
+    ("/?since={version}", "partition-cards"),
+    ("/partitions/x/?since={version}", "partition-now"),
+    ("/jobs/?since={version}", "job-list"),
+    ("/jobs/{running}/?since={version}", "job-story"),
+    ("/api/v1/jobs/?limit=100", ""),
+    ("/api/v1/audit/?limit=100", ""),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """One line of the table."""
+
+    what: str
+    status: int
+    p50_ms: float
+    p95_ms: float
+    queries: int
+    size: int
+
+
+def headers(session: str, part: str) -> dict[str, str]:
+    """A signed-in browser, or htmx in it."""
+    sent = {"Cookie": f"sessionid={session}", "Accept-Encoding": "gzip"}
+    return sent | ({"HX-Request": "true", "HX-Target": part} if part else {})
+
+
+def ask(connection: http.client.HTTPConnection, path: str, sent: dict[str, str]) -> tuple[int, int, float]:
+    """Status, bytes and milliseconds of one request."""
+    begin = time.perf_counter()
+    connection.request("GET", path, headers=sent)
+    answer = connection.getresponse()
+    size = len(answer.read())
+    return answer.status, size, 1000 * (time.perf_counter() - begin)
+
+
+def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Result]:
+    """Every line in turn; two requests beforehand do not count."""
+    for pattern, part in ASKED:
+        # A new one for each line: the server closes what was idle while the queries were counted.
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        path = pattern.format(**asdict(filled))
+        sent = headers(session, part)
+        answers = [ask(connection, path, sent) for _ in range(rounds + 2)][2:]
+        connection.close()
+        status, size, _ = answers[-1]
+        taken = sorted(ms for _, _, ms in answers)
+        p95 = taken[min(len(taken) - 1, round(0.95 * len(taken)))]
+        what = f"{pattern} ({part})" if part else pattern
+        yield Result(what, status, statistics.median(taken), p95, queries(path, part), size)
+
+
+def queries(path: str, part: str) -> int:
+    """How many queries that is, asked once more in this process."""
+    from django.db import connection
+    from django.test import Client
+    from django.test.utils import CaptureQueriesContext
+
+    from console.accounts.models import User
+
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(User.objects.get(username="ada"), backend="console.accounts.backends.PasswordBackend")
+    sent = {"HX-Request": "true", "HX-Target": part} if part else {}
+    with CaptureQueriesContext(connection) as captured:
+        client.get(path, headers=sent)
+    return len(captured)
+
+
+def session_of(username: str) -> str:
+    """A session as the sign-in page makes it."""
+    from django.test import Client
+
+    from console.accounts.models import User
+
+    client = Client(SERVER_NAME="127.0.0.1")
+    user = User.objects.get(username=username)
+    client.force_login(user, backend="console.accounts.backends.PasswordBackend")
+    return client.cookies["sessionid"].value
+
+
+@contextmanager
+def server() -> Iterator[int]:
+    """The console's gunicorn on a free port; gone afterwards."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    command = [
+        "-m",
+        "gunicorn",
+        "console.wsgi",
+        "--config=python:console.launch.web",
+        f"--bind=127.0.0.1:{port}",
+    ]
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT)
+    try:
+        _wait_for(port, process)
+        yield port
+    finally:
+        process.terminate()
+        process.wait(START_S)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(START_S * 10):
+        if process.poll() is not None:
+            raise RuntimeError(f"gunicorn ended with status {process.returncode}")
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+            status, _, _ = ask(connection, "/livez", {})
+        except OSError:
+            time.sleep(0.1)
+            continue
+        if status == 200:
+            return
+    raise RuntimeError("gunicorn does not answer")
+
+
+def report(results: list[Result]) -> None:
+    """The table; what was not answered as it should be is named."""
+    print("| page or (fragment) | p50, ms | p95, ms | queries | bytes |")
+    print("|---|--:|--:|--:|--:|")
+    for each in results:
+        status = "" if each.status in {200, 204} else f" **{each.status}**"
+        what = each.what.replace("|", "\\|")
+        print(
+            f"| `{what}`{status} | {each.p50_ms:.0f} | {each.p95_ms:.0f} | {each.queries} | {each.size:,} |"
+        )
+
+
+def prepare(args: argparse.Namespace) -> Filled:
+    """The database, and what filling it and verifying its log took."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+
+    from console.audit.anchors import write_anchor
+    from console.audit.checks import check_all
+
+    call_command("migrate", verbosity=0)
+    begin = time.perf_counter()
+    filled = fill(args.running, args.pending, args.audit)
+    print(f"Filled in {time.perf_counter() - begin:.0f} s.", file=sys.stderr)
+    write_anchor()
+    begin = time.perf_counter()
+    check = check_all("bench")
+    if check.faults:
+        raise RuntimeError(f"the log is not whole: {check.faults}")
+    taken = time.perf_counter() - begin
+    print(f"{args.running:,} running, {args.pending:,} pending, {args.audit:,} audit rows.")
+    print(f"Verifying all {check.last:,} rows of the log took {taken:.1f} s.\n")
+    return filled
+
+
+def main() -> None:
+    """Print a table in Markdown."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser.add_argument("--running", type=int, default=10_000)
+    parser.add_argument("--pending", type=int, default=2_000)
+    parser.add_argument("--audit", type=int, default=100_000)
+    parser.add_argument("--rounds", type=int, default=40)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="giveway-bench-") as home:
+        settings = {"DJANGO_SETTINGS_MODULE": "console.settings.local", "LOG_LEVEL": "WARNING"}
+        os.environ |= {"GIVEWAY_HOME": home, **settings}
+        filled = prepare(args)
+        session = session_of("ada")
+        with server() as port:
+            report(list(measure(port, session, filled, args.rounds)))
+
+
+if __name__ == "__main__":
+    main()
