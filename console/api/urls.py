@@ -24,6 +24,7 @@ from console.api import (
     projects,
     schema,
     tallies,
+    what_if,
     why,
 )
 from console.api.base import NoSuchAddress
@@ -96,6 +97,7 @@ urlpatterns: list[URLPattern] = [
     path("jobs/<name:job_id>/history/", histories.JobHistory.as_view(), name="api-job-history"),
     path("projects/<name:code>/history/", histories.ProjectHistory.as_view(), name="api-project-history"),
     path("audit/<int:sequence>/", audit.AuditDetail.as_view(), name="api-audit-entry"),
+    path("what-if/", what_if.WhatIf.as_view(), name="api-what-if"),
     path("config/", config.ConfigView.as_view(), name="api-config"),
     path("schema/", schema.SchemaView.as_view(), name="api-schema"),
     path("docs/", schema.DocsView.as_view(), name="api-docs"),

@@ -124,6 +124,8 @@ TABLE: list[Row] = [
     ("api-audit-entry", {"sequence": "alpha"}, "get", (401, 404, 200, 404, 200, 200)),
     ("api-audit-entry", {"sequence": "beta"}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-audit-entry", {"sequence": "cluster"}, "get", (401, 404, 404, 404, 200, 200)),
+    # No cluster has been seen in the house: whoever may ask is told so.
+    ("api-what-if", {}, "post", (401, 404, 404, 409, 403, 409)),
     ("api-config", {}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-config", {}, "post", (401, 403, 403, 403, 403, 200)),
     ("api-schema", {}, "get", EVERYBODY),
@@ -139,6 +141,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("api-project", "put"): ALPHA,
     ("api-project", "patch"): {"urgency": 9, "version": 1, "reason": "for the test"},
     ("api-config", "post"): IMPORTS,
+    ("api-what-if", "post"): {"partitions": [{"name": "x", "mode": "task"}]},
     ("api-plan-decision", "post"): DECIDES,
     ("api-audit-searches", "post"): {"name": "mine", "query": "partition=x"},
     ("api-pause", "put"): {"reason": "for the test"},
