@@ -2,10 +2,12 @@
 
 from django.urls import URLPattern, path
 
-from console.accounts.views import account, signing
+from console.accounts.views import account, signing, single_sign_on
 
 urlpatterns: list[URLPattern] = [
     path("sign-in/", signing.sign_in, name="login"),
+    path("sign-in/oidc/", single_sign_on.begin, name="oidc"),
+    path("sign-in/oidc/callback/", single_sign_on.callback, name="oidc-callback"),
     path("sign-out/", signing.sign_out, name="logout"),
     path("theme/", signing.theme, name="theme"),
     path("account/", account.account, name="account"),

@@ -126,3 +126,15 @@ def test_an_account_is_not_made_when_nobody_writes_it_down(monkeypatch: pytest.M
     with pytest.raises(RuntimeError, match="would not be in the audit log"):
         create()
     assert not User.objects.exists()
+
+
+@pytest.mark.parametrize(("username", "cluster_user"), [("bob", ""), ("bobby", "bob"), ("bobby", "robert.s")])
+def test_no_two_accounts_are_one_user_of_the_cluster(username: str, cluster_user: str) -> None:
+    """Or each could speak for the other's jobs."""
+    factories.make_user("robert", cluster_user="bob")
+    factories.make_user("robert.s")
+    with pytest.raises(ValidationError) as error:
+        create(username, cluster_user=cluster_user)
+    assert "cluster_user" in wrong_fields(error)
+    freed = create("robbie", cluster_user="robert")
+    assert freed.slurm_user == "robert", "nobody's: that account is bob there"

@@ -40,6 +40,9 @@ CASES = (
     Case("metrics", "get", (200, 200, 200, 200, 200, 200)),
     Case("healthz-cycle", "get", (503, 503, 503, 503, 503, 503)),
     Case("login", "get", (200, 302, 302, 302, 302, 302)),
+    # Off unless the settings name a provider; tests/security has it on.
+    Case("oidc", "get", (404, 404, 404, 404, 404, 404)),
+    Case("oidc-callback", "get", (404, 404, 404, 404, 404, 404)),
     Case("theme", "post", (302, 302, 302, 302, 302, 302)),
     Case("account", "get", EVERYBODY),
     Case("account-token", "post", EVERYBODY),

@@ -9,13 +9,17 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
 from console.accounts.forms import SignInForm
+from console.accounts.oidc import provider_name
 from console.core.htmx import wants_part
 from console.core.templatetags.ui import THEMES
 
 THEME_SECONDS = 365 * 24 * 3600
 
 _sign_in = LoginView.as_view(
-    template_name="accounts/sign_in.html", authentication_form=SignInForm, redirect_authenticated_user=True
+    template_name="accounts/sign_in.html",
+    authentication_form=SignInForm,
+    redirect_authenticated_user=True,
+    extra_context={"provider": provider_name},
 )
 _sign_out = LogoutView.as_view()
 
