@@ -42,7 +42,9 @@ def once(user: Person, name: str, ask: Callable[[], T]) -> T:
     A list that checks a permission per row would otherwise query per row. Like Django's own cache of
     permissions: somebody who changes what a user may do sees it on the user's next request.
     """
-    kept: dict[str, Any] = user.__dict__.setdefault("_asked_once", {})
+    # `request.user` is a lazy wrapper; the rules get the account itself.
+    account = getattr(user, "_wrapped", user)
+    kept: dict[str, Any] = account.__dict__.setdefault("_asked_once", {})
     if name not in kept:
         kept[name] = ask()
     answer: T = kept[name]

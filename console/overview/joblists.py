@@ -1,6 +1,7 @@
-"""Lists of jobs: what the address asks for (search, filter, order, page) and the rows that answer it."""
+"""Lists of jobs: what the address asks for (order, page, columns) and the rows that answer it."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -9,84 +10,103 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job
+from console.overview.columns import COLUMNS, Column, read_columns
 
 PAGE_SIZE = 50
-UNCONFIGURED = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class ListKind:
-    """A kind of list. `key` starts its parameters in the address; `orders` maps a column's name to what it sorts by."""
+    """A kind of list. `key` starts its parameters in the address; `offered` columns may be chosen, `usual` ones are
+    there at first."""
 
     key: str
     default: str
-    orders: dict[str, tuple[str, ...]]
-
-
-_COLUMNS: dict[str, tuple[str, ...]] = {
-    "job": (),
-    "name": ("name",),
-    "user": ("user",),
-    "project": ("project",),
-    "user_level": ("user_level", "task_level"),
-    "task_level": ("task_level", "user_level"),
-}
-WAITING = ListKind(
-    "w", "place", {**_COLUMNS, "place": ("unplaced", "place", "submit"), "submit": ("submit",)}
-)
-RUNNING = ListKind("r", "user_level", {**_COLUMNS, "start": ("start",), "preemptions": ("preemptions",)})
-EVERY = ListKind(
-    "j", "-submit", {**_COLUMNS, "submit": ("submit",), "partition": ("partition",), "phase": ("phase",)}
-)
-NULLABLE = frozenset({"user_level", "task_level"})
-
-
-@dataclass(frozen=True, slots=True)
-class JobFilter:
-    """Which jobs are wanted; both lists of a page share it."""
-
-    text: str = ""
-    level: str = ""
-
-    @classmethod
-    def read(cls, query: QueryDict) -> "JobFilter":
-        """From the address; what makes no sense is left out."""
-        level = query.get("level", "")
-        return cls(
-            query.get("q", "").strip()[:100], level if level.isdecimal() or level == UNCONFIGURED else ""
-        )
-
-    def apply(self, jobs: QuerySet[Job], axis: str) -> QuerySet[Job]:
-        """The jobs that pass."""
-        if self.text:
-            jobs = jobs.filter(
-                Q(job_id__startswith=self.text)
-                | Q(name__icontains=self.text)
-                | Q(user__icontains=self.text)
-                | Q(project__iexact=self.text)
-            )
-        if self.level == UNCONFIGURED:
-            return jobs.filter(**{f"{axis}__isnull": True})
-        return jobs.filter(**{axis: int(self.level)}) if self.level and len(self.level) < 5 else jobs
+    usual: tuple[str, ...]
+    more: tuple[str, ...]
 
     @property
-    def active(self) -> bool:
-        """Whether anything is left out."""
-        return bool(self.text or self.level)
+    def offered(self) -> tuple[str, ...]:
+        """All columns that it can have."""
+        return (*self.usual, *self.more)
+
+    @property
+    def orders(self) -> dict[str, tuple[str, ...]]:
+        """Each order's name and the fields that it sorts by."""
+        return {COLUMNS[key].sort: _FIELDS[COLUMNS[key].sort] for key in self.offered if COLUMNS[key].sort}
 
 
-@dataclass(frozen=True, slots=True)
+_FIELDS: dict[str, tuple[str, ...]] = {
+    "job": (),
+    "place": ("unplaced", "place", "submit"),
+    "user_level": ("user_level", "task_level"),
+    "task_level": ("task_level", "user_level"),
+    "limit": ("time_limit_s",),
+    "expected": ("estimated_start",),
+    **{
+        name: (name,)
+        for name in (
+            "phase", "name", "user", "project", "account", "partition", "submit", "start", "preemptions",
+        )
+    },
+}  # fmt: skip
+_WHO = ("job", "name", "user", "project")
+_LEVELS = ("user_level", "task_level")
+WAITING = ListKind(
+    "w",
+    "place",
+    usual=("place", *_WHO, *_LEVELS, "asks", "waits", "why"),
+    more=("account", "submitted", "limit", "expected", "preemptions"),
+)
+RUNNING = ListKind(
+    "r",
+    "user_level",
+    usual=(*_WHO, *_LEVELS, "holds", "nodes", "runs", "preemptions", "now"),
+    more=("account", "submitted", "limit"),
+)
+EVERY = ListKind(
+    "j",
+    "-submit",
+    usual=("job", "phase", "name", "user", "project", "partition", *_LEVELS, "holds", "submitted", "why"),
+    more=("account", "nodes", "runs", "limit", "expected", "preemptions"),
+)
+NULLABLE = frozenset({"user_level", "task_level", "time_limit_s", "estimated_start"})
+"""Nothing configured is below every level, no limit above every limit, no expectation later than any."""
+
+
+@dataclass(frozen=True)
 class JobList:
-    """One page of one list. `key` starts its parameters in the address: `w_sort`, `w_page`."""
+    """One page of one list. `key` starts its parameters in the address: `w_sort`, `w_page`, `w_col`."""
 
-    key: str
+    kind: ListKind
     sort: str
     page: Page[Job]
+    columns: list[Column]
+
+    @property
+    def key(self) -> str:
+        """What its parameters in the address start with."""
+        return self.kind.key
 
     @property
     def page_param(self) -> str:
         """The page's parameter in the address."""
         return f"{self.key}_page"
+
+    @property
+    def column_param(self) -> str:
+        """The columns' parameter in the address."""
+        return f"{self.key}_col"
+
+    @cached_property
+    def shown(self) -> frozenset[str]:
+        """The keys of its columns."""
+        return frozenset(column.key for column in self.columns)
+
+    @property
+    def choices(self) -> list[tuple[Column, bool]]:
+        """Every column on offer, and whether it is shown."""
+        return [(column, key in self.shown) for key, column in COLUMNS.items() if key in self.kind.offered]
 
 
 class _KnownCount(Paginator):
@@ -103,7 +123,6 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
     for name in kind.orders[sort.removeprefix("-")]:
         column = F(name)
         if name in NULLABLE:
-            # Nothing configured is below every level: last when the highest come first.
             result.append(column.desc(nulls_first=True) if down else column.asc(nulls_last=True))
         else:
             result.append(column.desc() if down else column.asc())
@@ -125,4 +144,9 @@ def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int 
         jobs = jobs.annotate(unplaced=Q(place=0))
     rows = jobs.defer("comment", "request", "fingerprint").order_by(*_ordering(kind, sort))
     paginator = Paginator(rows, PAGE_SIZE) if total is None else _KnownCount(rows, total)
-    return JobList(kind.key, sort, paginator.get_page(query.get(f"{kind.key}_page")))
+    return JobList(
+        kind,
+        sort,
+        paginator.get_page(query.get(f"{kind.key}_page")),
+        read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual),
+    )

@@ -1,20 +1,28 @@
-"""The node map: per node a bar of its main resource, a segment per job in the colour of the job's level."""
+"""The node map: per node a bar of its main resource, a block per job in the colour of the job's level."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from console.cluster.models import Job, Node
+from console.steering.models import Plan, PlanState
 from scheduler.model import words
 from scheduler.model.jobs import Level
 
 DENSE_ABOVE = 48
 """With more nodes than this the map shows bars only, and each bar's jobs on hover."""
-NODES_PER_PAGE = 120
 MOST_TICKS = 32
 LISTED_JOBS = 3
+LETTERED = 0.16
+"""A block of a larger share of its bar has room for the name of its level."""
+LONGEST_LETTERS = 4
+MOST_BLOCKS = 16
+"""A node with more jobs shows one block per level, which leads to the list of the node's jobs."""
 
 
 class HeldJob(NamedTuple):
@@ -40,13 +48,52 @@ def share(part: float, whole: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A job's share of a node's bar: `start` in units of the resource, `x` and `w` as SVG takes them."""
+    """A job's block on a node's bar: `start` in units of the resource, `x`, `w` and `middle` as SVG takes them.
+
+    Without a `job_id` it stands for many jobs of a level, or (`elsewhere`) for what is held outside this partition.
+    `letters`: the level's name, where it fits. `leaving`: a plan under way stops the job.
+    """
 
     start: int
     x: str
     w: str
     level: int | None
     label: str
+    job_id: str = ""
+    letters: str = ""
+    middle: str = ""
+    leaving: bool = False
+    elsewhere: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """A job that open plans make room for on a node."""
+
+    plan: int
+    job_id: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """What open plans do on the map: who leaves (job id -> for whom), and who is to come, by node."""
+
+    leaving: Mapping[str, str] = field(default_factory=dict)
+    coming: Mapping[str, list[Coming]] = field(default_factory=dict)
+
+
+def moves_of(plans: Iterable[Plan]) -> Moves:
+    """The stops and the room of plans under way; one that is only proposed moves nobody yet."""
+    leaving: dict[str, str] = {}
+    coming: dict[str, list[Coming]] = {}
+    for plan in plans:
+        if plan.state == PlanState.PROPOSED:
+            continue
+        leaving |= {str(victim["job"]): plan.job_id for victim in plan.victims}
+        for node in plan.placement:
+            coming.setdefault(node, []).append(Coming(plan.pk, plan.job_id, plan.user))
+    return Moves(leaving, coming)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +108,12 @@ class NodeBar:
     jobs: list[HeldJob]
     free: str
     ticks: list[str] = field(default_factory=list)
+    coming: list[Coming] = field(default_factory=list)
+
+    @property
+    def idle(self) -> int:
+        """Units of the main resource that a job could have at once."""
+        return self.total - self.used if self.node.up else 0
 
     @property
     def more(self) -> int:
@@ -75,11 +128,12 @@ class NodeBar:
 
     @property
     def summary(self) -> str:
-        """The bar in words: for its label and on hover."""
-        held = "; ".join(segment.label for segment in self.segments)
-        state = "" if self.node.up else f", {self.node.state.lower()}"
-        text = f"{self.node.name}{state}: {self.used} of {self.total} {self.resource} busy"
-        return f"{text}: {held}" if held else text
+        """The bar in words, for its label."""
+        facts = {"node": self.node.name, "used": self.used, "total": self.total, "what": self.resource}
+        if self.node.up:
+            return _("%(node)s: %(used)s of %(total)s %(what)s busy") % facts
+        facts["state"] = self.node.state.lower()
+        return _("%(node)s, %(state)s: %(used)s of %(total)s %(what)s busy") % facts
 
 
 def main_resource(total: Mapping[str, int]) -> str:
@@ -87,8 +141,13 @@ def main_resource(total: Mapping[str, int]) -> str:
     return next((name for name in ("gpu", "npu", "cpu") if total.get(name)), "cpu")
 
 
-def node_map(nodes: Collection[Node], jobs: Iterable[HeldJob]) -> list[NodeBar]:
-    """The bars of some nodes.
+def node_map(
+    nodes: Collection[Node],
+    jobs: Iterable[HeldJob],
+    names: Sequence[str] = (),
+    moves: Moves | None = None,
+) -> list[NodeBar]:
+    """The bars of some nodes; `names` are those of the levels.
 
     Jobs of other partitions on shared nodes are not among `jobs`: their share is told as `held elsewhere`.
     """
@@ -98,43 +157,100 @@ def node_map(nodes: Collection[Node], jobs: Iterable[HeldJob]) -> list[NodeBar]:
             if name in by_node:
                 by_node[name].append(job)
     ticked = len(nodes) <= DENSE_ABOVE
-    return [_bar(node, by_node[node.name], ticked=ticked) for node in nodes]
+    painter = _Painter(names, moves or Moves())
+    return [painter.bar(node, by_node[node.name], ticked=ticked) for node in nodes]
 
 
 def _rank(job: HeldJob) -> tuple[bool, int, str]:
     return (job.level is None, job.level or 0, job.job_id)
 
 
-def _bar(node: Node, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
-    resource = main_resource(node.total)
-    total = node.total.get(resource, 0)
-    jobs.sort(key=_rank)
-    used = min(node.used.get(resource, 0), total)
-    return NodeBar(
-        node=node,
-        resource=resource,
-        total=total,
-        used=used,
-        segments=_segments(node.name, jobs, resource, total, used),
-        jobs=jobs,
-        free=_free(node),
-        ticks=[share(unit, total) for unit in range(1, total)] if ticked and total <= MOST_TICKS else [],
-    )
+class _Share(NamedTuple):
+    """A part of a bar before it has a place on it."""
+
+    job_id: str
+    level: Level
+    width: int
+    label: str
+    stopped_for: str = ""
 
 
-def _segments(node: str, jobs: Iterable[HeldJob], resource: str, total: int, used: int) -> list[Segment]:
-    result: list[Segment] = []
-    at = 0
-    for job in jobs:
-        width = min(job.alloc[node].get(resource, 0), total - at)
-        if width > 0:
-            label = f"{job.job_id} {job.name} {job.user} ({width} {resource})"
-            result.append(Segment(at, share(at, total), share(width, total), job.level, label))
-            at += width
-    if used > at:
-        label = f"held elsewhere ({used - at} {resource})"
-        result.append(Segment(at, share(at, total), share(used - at, total), None, label))
-    return result
+@dataclass(frozen=True, slots=True)
+class _Painter:
+    """Makes bars, knowing the levels' names and what the plans move."""
+
+    names: Sequence[str]
+    moves: Moves
+
+    def bar(self, node: Node, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
+        """One node's bar, the highest level first."""
+        resource = main_resource(node.total)
+        total = node.total.get(resource, 0)
+        jobs.sort(key=_rank)
+        used = min(node.used.get(resource, 0), total)
+        return NodeBar(
+            node=node,
+            resource=resource,
+            total=total,
+            used=used,
+            segments=self._segments(node.name, jobs, resource, total, used),
+            jobs=jobs,
+            free=_free(node),
+            ticks=[share(unit, total) for unit in range(1, total)] if ticked and total <= MOST_TICKS else [],
+            coming=list(self.moves.coming.get(node.name, ())),
+        )
+
+    def _segments(
+        self, node: str, jobs: Sequence[HeldJob], resource: str, total: int, used: int
+    ) -> list[Segment]:
+        result: list[Segment] = []
+        at = 0
+        for share_of in self._shares(node, jobs, resource):
+            width = min(share_of.width, total - at)
+            if width > 0:
+                result.append(self._block(share_of, at, width, total))
+                at += width
+        if used > at:
+            label = _("held elsewhere (%(n)s %(what)s)") % {"n": used - at, "what": resource}
+            place = (share(at, total), share(used - at, total))
+            result.append(Segment(at, *place, None, label, elsewhere=True))
+        return result
+
+    def _shares(self, node: str, jobs: Sequence[HeldJob], resource: str) -> Iterator[_Share]:
+        """What to draw: the jobs, or their levels where there are too many jobs to be told apart."""
+        if len(jobs) <= MOST_BLOCKS:
+            for job in jobs:
+                width = job.alloc[node].get(resource, 0)
+                stopped_for = self.moves.leaving.get(job.job_id, "")
+                label = f"{job.job_id} {job.name} {job.user} ({width} {resource})"
+                yield _Share(job.job_id, job.level, width, label, stopped_for)
+            return
+        for level, theirs in groupby(jobs, key=lambda job: job.level):
+            held = [job.alloc[node].get(resource, 0) for job in theirs]
+            count = ngettext("%(n)s job", "%(n)s jobs", len(held)) % {"n": len(held)}
+            yield _Share("", level, sum(held), f"{count} ({sum(held)} {resource})")
+
+    def _block(self, part: _Share, at: int, width: int, total: int) -> Segment:
+        name, label = self._name(part.level), part.label
+        if name:
+            label = f"{label}, {name}"
+        if part.stopped_for:
+            label = _("%(job)s, gives way to %(other)s") % {"job": label, "other": part.stopped_for}
+        fits = width > LETTERED * total and len(name) <= LONGEST_LETTERS
+        return Segment(
+            at,
+            share(at, total),
+            share(width, total),
+            part.level,
+            label,
+            job_id=part.job_id,
+            letters=name if fits else "",
+            middle=share(at + width / 2, total),
+            leaving=bool(part.stopped_for),
+        )
+
+    def _name(self, level: Level) -> str:
+        return self.names[level] if level is not None and level < len(self.names) else ""
 
 
 def _free(node: Node) -> str:

@@ -4,6 +4,7 @@
   "use strict";
 
   const HOLD_MS = 4000; // a swap waits this long after the last touch of the part
+  const READ_MS = 30000; // the same in a table or a map
   const IDLE_MS = 120000; // after this, only one poll in five is made
   const doc = document;
   const started = Date.now();
@@ -62,27 +63,64 @@
     return Date.now() - lastActive > IDLE_MS && polls % 5 !== 0;
   }
 
-  /* A part is held while it is touched: its rows must not move under the pointer or lose the reader's selection. */
+  /* A part is held while it is touched: its rows must not move under the pointer or the focus, nor a reader's
+     selection be lost. In tables and maps ([data-hold]) somebody who rests is reading; elsewhere for a moment only. */
   function held(part) {
     const selection = doc.getSelection();
     if (selection && !selection.isCollapsed && part.contains(selection.anchorNode)) return true;
-    return Date.now() - lastTouch < HOLD_MS && (part.matches(":hover") || part.contains(doc.activeElement));
+    const rested = Date.now() - lastTouch;
+    if (rested < HOLD_MS && (part.matches(":hover") || part.contains(doc.activeElement))) return true;
+    return rested < READ_MS && part.querySelector("[data-hold]:hover, [data-hold] :focus-visible") !== null;
   }
 
-  function hold(on) {
+  function hold(on, changes) {
     const note = doc.getElementById("hold-note");
-    if (note) note.hidden = !on;
+    if (!note) return;
+    note.hidden = !on;
+    const words = note.querySelector("[data-count]");
+    if (!words) return;
+    const text = changes === 1 ? words.dataset.one : words.dataset.many.replace("{n}", changes);
+    words.textContent = on && changes ? text : "";
+  }
+
+  /* A job's row in words, without what changes by itself. */
+  function rows(root) {
+    const found = new Map();
+    root.querySelectorAll("[data-row]").forEach((row) => {
+      const copy = row.cloneNode(true);
+      copy.querySelectorAll("time").forEach((time) => time.remove());
+      found.set(row.dataset.row, copy.textContent.replace(/\s+/g, " "));
+    });
+    return found;
+  }
+
+  /* How many rows an answer that was held back would change, add or take away; and when the cluster was seen. */
+  function heldBack(part, answer) {
+    const fresh = new DOMParser().parseFromString(answer, "text/html");
+    const [before, after] = [rows(part), rows(fresh)];
+    const keys = new Set([...before.keys(), ...after.keys()]);
+    const seen = fresh.getElementById("observed-at");
+    const shown = doc.getElementById("observed-at");
+    if (seen && shown) shown.setAttribute("datetime", seen.getAttribute("datetime"));
+    return [...keys].filter((key) => before.get(key) !== after.get(key)).length;
   }
 
   doc.addEventListener("htmx:beforeRequest", (event) => {
     if (isPoll(event) && resting()) event.preventDefault();
   });
 
+  /* Filters that say nothing do not stand in the address that people send each other. */
+  doc.addEventListener("htmx:configRequest", (event) => {
+    const { verb, parameters } = event.detail;
+    if (verb !== "get") return;
+    Object.keys(parameters).forEach((name) => { if (parameters[name] === "") delete parameters[name]; });
+  });
+
   doc.addEventListener("htmx:beforeSwap", (event) => {
     const part = event.detail.target;
     if (isPoll(event) && event.detail.shouldSwap && held(part)) {
       event.detail.shouldSwap = false;
-      hold(true);
+      hold(true, heldBack(part, event.detail.serverResponse));
       return;
     }
     if (!event.detail.shouldSwap) return;

@@ -113,7 +113,7 @@ def test_filtering_and_sorting_stay_in_the_address_and_through_polls(house: Hous
     ada.goto(at("/partitions/x/"))
     ada.locator("#job-filter").fill("zoe")
     expect(ada.locator("#partition-now")).not_to_contain_text("101 needs 4 cpu")
-    expect(ada).to_have_url(at("/partitions/x/?q=zoe&level="))
+    expect(ada).to_have_url(at("/partitions/x/?q=zoe"))
     ada.locator("#w-head-job").click()
     expect(ada.locator("th[aria-sort=ascending]").first).to_contain_text("Job")
     factories.make_job(house.cluster, "103", user="zoe", place=3)
@@ -144,3 +144,84 @@ def test_a_plan_tells_its_end(house: House, ada: Page, at: At) -> None:
     ada.on("request", lambda request: asked.append(request.url))
     ada.wait_for_timeout(4500)
     assert asked == [], "a plan that is over is not polled"
+
+
+def test_a_table_holds_still_as_long_as_it_is_read_and_says_how_much_has_changed(
+    house: House, ada: Page, at: At, page_faults: list[str]
+) -> None:
+    ada.goto(at("/partitions/x/"))
+    ada.get_by_role("link", name="88", exact=True).last.hover()
+    factories.make_job(house.cluster, "102", place=2)
+    change(house, "another verdict")
+    note = ada.locator("#hold-note")
+    expect(note).to_contain_text("2 rows have changed.")
+    ada.wait_for_timeout(5500)
+    expect(ada.locator("#partition-now")).not_to_contain_text("another verdict")
+    expect(ada.locator("#stale")).to_be_hidden()
+    note.get_by_role("button").click()
+    expect(ada.locator("#partition-now")).to_contain_text("another verdict")
+    assert page_faults == []
+
+
+def test_a_row_in_focus_does_not_move(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    ada.locator("#w-head-place a, a#w-head-place").first.focus()
+    ada.keyboard.press("Tab")
+    factories.make_job(house.cluster, "100", place=0)
+    house.touch()
+    expect(ada.locator("#hold-note")).to_contain_text("1 row has changed.")
+    expect(ada.get_by_role("link", name="100", exact=True)).to_have_count(0)
+
+
+def test_a_hidden_tab_asks_nothing_and_looks_again_when_it_is_shown(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/"))
+    hide = (
+        "(on) => { Object.defineProperty(document, 'hidden', {configurable: true, get: () => on}); "
+        "document.dispatchEvent(new Event('visibilitychange')); }"
+    )
+    ada.evaluate(hide, True)
+    asked: list[str] = []
+    ada.on("request", lambda request: asked.append(request.url))
+    ada.wait_for_timeout(4500)
+    assert asked == []
+    change(house, "another verdict")
+    ada.evaluate(hide, False)
+    expect(ada.locator("#partition-now")).to_contain_text("another verdict")
+
+
+def test_the_map_by_keyboard_alone(house: House, ada: Page, at: At, page_faults: list[str]) -> None:
+    house.cluster.nodes.filter(name="n1").update(total={"cpu": 8})
+    factories.make_running_job(house.cluster, "89", name="two", alloc={"n1": {"cpu": 1}, "n3": {"cpu": 2}})
+    factories.make_node(house.cluster, "n3", total={"cpu": 8}, used={"cpu": 2})
+    ada.goto(at("/partitions/x/"))
+    assert ada.locator("[data-map] a[tabindex='0']").count() == 1, "one stop of the tab key"
+    ada.locator("[data-map] a[tabindex='0']").focus()
+    told = ada.locator(".map-told")
+    ada.keyboard.press("ArrowRight")
+    ada.keyboard.press("ArrowRight")
+    while "89 two" not in (told.text_content() or ""):
+        ada.keyboard.press("ArrowRight")
+    expect(ada.locator(".cells a.same")).to_have_count(2)
+    factories.make_job(house.cluster, "102", place=2)
+    house.touch()
+    expect(ada.locator("#hold-note button")).to_be_visible()
+    ada.locator("#hold-note button").dispatch_event("click")
+    expect(ada.locator("#partition-now")).to_contain_text("102")
+    expect(ada.locator(".cells a:focus")).to_have_attribute("href", "/jobs/89/")
+    ada.keyboard.press("Enter")
+    expect(ada).to_have_url(at("/jobs/89/"))
+    assert page_faults == []
+
+
+def test_columns_are_chosen_in_the_page_and_stay_in_the_address(house: House, ada: Page, at: At) -> None:
+    ada.goto(at("/partitions/x/?q=p1"))
+    ada.locator("#w-columns summary").click()
+    ada.locator("#w_col-project").uncheck()
+    expect(ada.locator("#w-head-project")).to_have_count(0)
+    expect(ada.locator("#r-head-project")).to_have_count(1)
+    expect(ada.locator("#w-columns")).to_have_attribute("open", "")
+    assert "q=p1" in ada.url
+    assert "w_col=name" in ada.url
+    assert "w_col=project" not in ada.url
+    ada.reload()
+    expect(ada.locator("#w-head-project")).to_have_count(0)

@@ -8,7 +8,8 @@ from django.http import QueryDict
 from django.test import Client
 
 from console.cluster.models import Job
-from console.overview.joblists import PAGE_SIZE, RUNNING, WAITING, JobFilter, read_list
+from console.overview.jobfilter import JobFilter
+from console.overview.joblists import EVERY, PAGE_SIZE, RUNNING, WAITING, ListKind, read_list
 from tests import factories
 from tests.ui.conftest import House, part
 
@@ -138,3 +139,79 @@ def test_a_large_cluster_is_shown_in_pages_of_nodes(jobs: House, ada: Client) ->
     second = ada.get("/partitions/x/?n_page=2").content.decode()
     assert second.count('class="node') - second.count('class="node-') == 32
     assert 'name="n_page" value="2"' in second, "a poll keeps the page"
+
+
+@pytest.mark.parametrize(
+    ("query", "waiting", "runs"),
+    [
+        ("user=ann", ["9", "11"], ["9_1", "11_1"]),
+        ("user=an", [], []),
+        ("project=alpha", ["9"], ["9_1"]),
+        ("phase=held", ["11"], []),
+        ("phase=pending", ["8", "9", "10", "11"], []),
+        ("phase=running", [], ["9_1", "11_1", "8_1", "10_1"]),
+        ("phase=stopped", [], ["8_1"]),
+        ("phase=protected", [], ["9_1"]),
+        ("phase=plan", ["8"], []),
+        ("phase=nonsense", ["8", "9", "10", "11"], ["9_1", "11_1", "8_1", "10_1"]),
+        ("node=n1", [], ["9_1", "11_1", "8_1"]),
+        ("node=n7", [], ["10_1"]),
+        ("node=n", [], []),
+        ('node=n1"]', [], []),
+        ("node=n1&user=ann&level=1", [], ["11_1"]),
+        ("user=%00ann", ["9", "11"], ["9_1", "11_1"]),
+    ],
+)
+def test_jobs_are_filtered_by_user_project_state_and_node(
+    query: str, waiting: list[str], runs: list[str], jobs: House, ada: Client
+) -> None:
+    Job.objects.filter(job_id="11").update(held=True)
+    Job.objects.filter(job_id="8_1").update(preemptions=2)
+    Job.objects.filter(job_id="9_1").update(protected="by hand")
+    Job.objects.filter(job_id="8").update(plan=jobs.plan.pk)
+    Job.objects.filter(job_id="10_1").update(alloc={"n7": {"cpu": 1}, "n17": {"cpu": 1}})
+    page = ada.get(f"/partitions/x/?{query}").content.decode()
+    assert numbers(page, "w") == waiting
+    assert numbers(page, "r") == runs
+
+
+def heads(page: str, table: str) -> list[str]:
+    """The keys of the columns that sort, in order."""
+    return re.findall(rf'id="{table}-head-(\w+)"', page)
+
+
+def test_columns_are_chosen_in_the_address(jobs: House, ada: Client) -> None:
+    page = ada.get("/partitions/x/?w_col=user&w_col=expected&w_col=nonsense").content.decode()
+    assert heads(page, "w") == ["job", "user", "expected"], "in the one order, the job always among them"
+    assert "project" in heads(page, "r"), "the other list keeps its own"
+    row = page[page.index('data-row="w-9-x"') :].partition("</tr>")[0]
+    assert row.count("<td") == 3
+    assert "p0_eval" not in row
+    everything = "&".join(f"w_col={key}" for key in WAITING.offered)
+    page = ada.get(f"/partitions/x/?{everything}").content.decode()
+    row = page[page.index('data-row="w-9-x"') :].partition("</tr>")[0]
+    assert row.count("<td") == len(WAITING.offered)
+
+
+@pytest.mark.parametrize("kind", [WAITING, RUNNING, EVERY], ids=lambda kind: kind.key)
+def test_a_row_has_a_cell_for_every_column(kind: ListKind, jobs: House, ada: Client) -> None:
+    address = "/jobs/" if kind is EVERY else "/partitions/x/"
+    for key in kind.offered:
+        page = ada.get(f"{address}?{kind.key}_col={key}").content.decode()
+        row = page[page.index(f'data-row="{kind.key}-') :].partition("</tr>")[0]
+        assert row.count("<td") == (1 if key == "job" else 2), key
+
+
+def test_a_poll_and_a_link_keep_columns_and_filters(jobs: House, ada: Client) -> None:
+    address = "/partitions/x/?w_col=name&w_col=user&user=ann&since=0"
+    text = ada.get(address, headers=part("partition-now")).content.decode()
+    for value in ("name", "user"):
+        assert f'<input type="hidden" name="w_col" value="{value}">' in text
+    assert '<input type="hidden" name="user" value="ann">' in text
+    link = re.search(r'href="(\?[^"]*)"[^>]* id="w-head-name"', text)
+    assert link is not None
+    assert "w_col=name&amp;w_col=user&amp;user=ann" in link[1]
+
+
+def test_the_list_of_all_jobs_is_by_partition_too(jobs: House, ada: Client) -> None:
+    assert numbers(ada.get("/jobs/?partition=y").content.decode(), "j") == ["77"]

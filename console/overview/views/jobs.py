@@ -10,17 +10,18 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
+from console.overview.jobfilter import STATES, JobFilter, kept
 from console.overview.selectors import open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.partitions.selectors import visible_partitions
 from console.steering.why import explain, read, tasks_of
 
-KEPT_PARAMETERS = ("q", "phase", "j_sort", "j_page")
+KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
 
 
 @require_safe
@@ -28,24 +29,23 @@ def jobs(request: HttpRequest) -> HttpResponse:
     """Jobs of all partitions; a search for exactly one job's number leads straight to it."""
     require_read(request, Permission.JOB_VIEW)
     cluster = shown_cluster()
-    wanted = joblists.JobFilter.read(request.GET)
-    rows = Job.objects.filter(cluster=cluster, partition__in=_visible_names(request))
+    wanted = JobFilter.read(request.GET)
+    names = _visible_names(request)
+    rows = Job.objects.filter(cluster=cluster, partition__in=names)
     if wanted.text and "phase" not in request.GET and rows.filter(job_id=wanted.text).exists():
         return redirect("job", job_id=wanted.text)
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
-    phase = request.GET.get("phase", "")
-    rows = rows.filter(phase=phase) if phase in JobPhase.values else rows
     context = live_context(cluster) | {
         "jobs": joblists.read_list(request.GET, joblists.EVERY, wanted.apply(rows, "user_level")),
         "open_plans": open_plans(cluster),
         "filter": wanted,
-        "phase": phase,
-        "phases": JobPhase.choices,
+        "phases": [(value, label) for value, (label, _jobs) in STATES.items()],
+        "names": names,
         "global_search": wanted.text,
         "target": "job-list",
-        "kept": [(key, request.GET[key]) for key in KEPT_PARAMETERS if request.GET.get(key)],
+        "kept": kept(request.GET, *KEPT_PARAMETERS),
     }
     return render_page(request, "overview/jobs.html", context)
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
@@ -12,15 +11,19 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
-from console.overview.nodemap import DENSE_ABOVE, NODES_PER_PAGE, held_jobs, node_map
+from console.overview.jobfilter import STATES, JobFilter, kept
+from console.overview.nodemap import held_jobs, moves_of
+from console.overview.nodeview import read_nodes
 from console.overview.selectors import HELD_PHASES, PartitionState, level_field, partition_states
+from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.models import Plan
 
 LATEST_PLANS = 8
-KEPT_PARAMETERS = ("n_page", "q", "level", "w_sort", "w_page", "r_sort", "r_page")
+KEPT_PARAMETERS = ("n_page", "nodes", "map", "w_sort", "w_page", "w_col", "r_sort", "r_page", "r_col")
+PHASES = [(value, STATES[value][0]) for value in STATES if value != JobPhase.ENDED]
 
 
 @require_safe
@@ -44,22 +47,29 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponse:
 def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
     axis = level_field(state.policy.mode)
     jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name)
-    wanted = joblists.JobFilter.read(request.GET)
+    wanted = JobFilter.read(request.GET)
     held = jobs.filter(phase__in=HELD_PHASES)
     waiting = jobs.filter(phase=JobPhase.PENDING)
-    nodes = Paginator(state.nodes, NODES_PER_PAGE).get_page(request.GET.get("n_page"))
+    going, more = under_way(state.plans)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
         "partition": partition,
         "policy": state.policy,
         "state": state,
         "tab": "now",
-        "nodes": nodes,
-        "bars": node_map(list(nodes), held_jobs(held, axis)),
-        "dense": len(state.nodes) > DENSE_ABOVE,
+        "nodes": read_nodes(
+            request.GET,
+            state.nodes,
+            held_jobs(held, axis),
+            names=[rule.name for rule in state.policy.levels],
+            moves=moves_of(state.plans),
+        ),
+        "under_way": going,
+        "more_under_way": more,
         "target": "partition-now",
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
         "filter": wanted,
+        "phases": PHASES,
         "waiting": joblists.read_list(
             request.GET,
             joblists.WAITING,
@@ -74,5 +84,5 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
         ),
         "open_plans": {plan.pk: plan for plan in state.plans},
         "latest": plans[:LATEST_PLANS],
-        "kept": [(key, request.GET[key]) for key in KEPT_PARAMETERS if request.GET.get(key)],
+        "kept": kept(request.GET, *KEPT_PARAMETERS),
     }

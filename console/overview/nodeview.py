@@ -1,0 +1,122 @@
+"""Which nodes a partition's map shows, and how: the choice, the kinds, the page and the table, all in the address."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from django.core.paginator import Page, Paginator
+from django.http import QueryDict
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from console.cluster.models import Node
+from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
+from scheduler.model import words
+from scheduler.priority.order import natural
+
+NODES_PER_PAGE = 120
+ALL, TABLE = "all", "table"
+
+
+def _idle(node: Node) -> int:
+    resource = main_resource(node.total)
+    return node.total.get(resource, 0) - node.used.get(resource, 0)
+
+
+CHOICES: dict[str, tuple[Promise, Callable[[Node], bool]]] = {
+    ALL: (gettext_lazy("all"), lambda node: True),
+    "room": (gettext_lazy("with room"), lambda node: node.up and _idle(node) > 0),
+    "full": (gettext_lazy("full"), lambda node: node.up and _idle(node) <= 0),
+    "off": (gettext_lazy("take no jobs"), lambda node: not node.up),
+}
+"""`nodes=` in the address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A link above the map."""
+
+    value: str
+    label: Promise
+    count: int
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages."""
+
+    label: str
+    resource: str
+    count: int
+    idle: int
+    off: int
+    bars: list[NodeBar] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeView:
+    """The map as the address asks for it."""
+
+    page: Page[Node]
+    kinds: list[Kind]
+    choices: list[Choice]
+    dense: bool
+    table: bool
+
+    @property
+    def bars(self) -> list[NodeBar]:
+        """All bars of the page."""
+        return [bar for kind in self.kinds for bar in kind.bars]
+
+
+def kind_of(node: Node) -> str:
+    """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
+    return words.amounts({name: n for name, n in node.total.items() if name != "mem"})
+
+
+def _order(node: Node) -> tuple[int, int, str, tuple[str, str]]:
+    """GPUs first, the larger kinds first; then by name, numbers as numbers."""
+    resource = main_resource(node.total)
+    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node), natural(node.name))
+
+
+def read_nodes(
+    query: QueryDict,
+    nodes: Sequence[Node],
+    jobs: Iterable[HeldJob],
+    names: Sequence[str] = (),
+    moves: Moves | None = None,
+) -> NodeView:
+    """The map of a partition's nodes; what makes no sense in the address is left out."""
+    asked = query.get("nodes", ALL)
+    chosen = asked if asked in CHOICES else ALL
+    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=_order)
+    page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
+    bars = node_map(list(page), jobs, names, moves)
+    every = {label: list(group) for label, group in groupby(wanted, key=kind_of)}
+    return NodeView(
+        page=page,
+        kinds=[
+            _kind(label, every[label], list(group))
+            for label, group in groupby(bars, lambda b: kind_of(b.node))
+        ],
+        choices=[
+            Choice(value, label, sum(map(test, nodes)), value == chosen)
+            for value, (label, test) in CHOICES.items()
+        ],
+        dense=len(wanted) > DENSE_ABOVE,
+        table=query.get("map") == TABLE,
+    )
+
+
+def _kind(label: str, nodes: Sequence[Node], bars: list[NodeBar]) -> Kind:
+    up = [node for node in nodes if node.up]
+    return Kind(
+        label=label,
+        resource=bars[0].resource,
+        count=len(nodes),
+        idle=sum(max(0, _idle(node)) for node in up),
+        off=len(nodes) - len(up),
+        bars=bars,
+    )
