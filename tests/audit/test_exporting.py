@@ -4,7 +4,10 @@ import csv
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,3 +122,19 @@ def test_more_rows_take_no_more_memory() -> None:
         tracemalloc.stop()
     assert sizes[1] > 3.9 * sizes[0]
     assert peaks[1] < 1.2 * peaks[0]
+
+
+def test_the_recipe_in_the_documentation_verifies_an_export_and_finds_a_change() -> None:
+    page = Path(__file__).parents[2] / "docs" / "audit.md"
+    recipe = page.read_text().split("```python\n")[1].split("```")[0]
+    append(4)
+    text = body(exported("jsonl"))
+
+    def run(given: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", recipe], input=given, capture_output=True, text=True)
+
+    assert run(text).returncode == 0
+    changed = run(text.replace("The date moved.", "The date stayed.", 1))
+    assert changed.returncode == 1 and "row 1 was changed" in changed.stderr
+    lines = text.splitlines(keepends=True)
+    assert "row 3 does not follow" in run(lines[0] + lines[2]).stderr
