@@ -18,8 +18,8 @@ from console.api.policies import PolicyDocumentSerializer
 from console.core.diff import Change
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
+from console.projects.models import UrgencyBy
 from console.steering.priority_file import export_config, import_config
-from scheduler.contracts.config import BY_DEADLINE, BY_HAND
 
 
 class FileTaskSerializer(serializers.Serializer):
@@ -38,7 +38,7 @@ class FileProjectSerializer(serializers.Serializer):
     size = serializers.FloatField()
     grade = serializers.FloatField()
     urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=[BY_HAND, BY_DEADLINE], required=False)
+    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
     deadline = serializers.DateField(required=False, allow_null=True)
     slurm_account = serializers.CharField(required=False, allow_blank=True)
     managers = serializers.ListField(child=serializers.CharField(), required=False)

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.steering.views import approvals, history, pauses, plans, shadow
+from console.steering.views import approvals, history, pauses, plans, project, shadow
 
 urlpatterns: list[URLPattern] = [
     path("plans/", plans.plans, name="plans"),
@@ -15,6 +15,8 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
     path("history/jobs/<str:job_id>/", history.job, name="job-whole-history"),
     path("history/projects/<str:code>/", history.project, name="project-whole-history"),
+    path("projects/<str:code>/levels/", project.levels, name="project-levels"),
+    path("projects/<str:code>/work/", project.work, name="project-work"),
     path("pause/", pauses.pause, name="pause-all"),
     path("resume/", pauses.resume, name="resume-all"),
 ]

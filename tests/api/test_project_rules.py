@@ -153,3 +153,14 @@ def test_limits_hold_here_too(
     body = {**change, "version": 1, "reason": "Because"}
     assert list(fields_of(as_person("pam").patch(ALPHA, body))) == [field]
     assert ada.patch(ALPHA, body).status_code == 200
+
+
+def test_levels_and_work_of_a_project_are_told(house: House, ada: APIClient, as_person: AsPerson) -> None:
+    levels = as_person("pam").get(f"{ALPHA}levels/").json()["partitions"]
+    assert [each["partition"] for each in levels] == ["x", "y"]
+    assert levels[0]["members"][0]["origin"] == "alpha: 40 ÷ 1 × 3 = 120 → P0"
+    work = as_person("pam").get(f"{ALPHA}work/?days=1").json()
+    assert (work["stopped"]["runs"], work["helped"]) == (0, 0)
+    assert work["ran"]["words"]
+    for days in ("0", "8", "x", "٣"):
+        assert list(fields_of(ada.get(f"{ALPHA}work/?days={days}"))) == ["days"]

@@ -13,6 +13,7 @@ from console.projects.curve import curve_of
 from console.projects.models import Project, ProjectRules, UrgencyRequest, rules_in_force
 from console.projects.rulebook import Limits, Rules, SizeGrade, encode_rules
 from scheduler.priority.deadline import Schedule, Step
+from tests import factories
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_project_pages import typed
 
@@ -267,7 +268,11 @@ def test_the_history_tells_each_change_in_words(house: House, signed_in: SignedI
     text = words(signed_in("pam").get("/projects/alpha/history/").content.decode())
     assert "Project changed pam" in text
     assert "The deadline has moved" in text
-    for told in ("urgency: 3 → 1", "urgency comes from: added deadline", "deadline: added &quot;2026-12-31&quot;"):
+    for told in (
+        "urgency: 3 → 1",
+        "urgency comes from: added deadline",
+        "deadline: added &quot;2026-12-31&quot;",
+    ):
         assert told in text
     assert "about x" not in text, "rows about other things are not in it"
 
@@ -280,3 +285,27 @@ def test_the_history_comes_in_pages(house: House, ada: Client) -> None:
     assert page.count('<li id="row-') == 30 and older
     rest = ada.get(f"/projects/alpha/history/{older[1]}").content.decode()
     assert rest.count('<li id="row-') == 7 and "Newest" in rest
+
+
+# --- Levels and work --------------------------------------------------------------------------------------
+
+
+def test_a_manager_sees_the_levels_in_each_partition_with_their_origin(
+    house: House, signed_in: SignedIn
+) -> None:
+    text = words(signed_in("pam").get("/projects/alpha/levels/").content.decode())
+    assert "ann P0 alpha: 40 ÷ 1 × 3 = 120 → P0" in text
+    assert "alpha_eval* 2 P0 alpha: 40 ÷ 1 × 3 × 2 = 240 → P0" in text
+    assert "asked for a job named alpha_eval" in text
+
+
+def test_the_work_is_told_for_the_time_that_was_chosen(
+    house: House, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "now", lambda: factories.NOW)
+    page = signed_in("pam").get("/projects/alpha/work/?days=3").content.decode()
+    assert re.search(r'href="\?days=3" aria-current="page"', page)
+    assert "Waits now 1 half of them for at most 10 min, the longest for 10 min" in words(page)
+    for odd in ("", "x", "400", "٣"):
+        page = signed_in("pam").get("/projects/alpha/work/", {"days": odd}).content.decode()
+        assert re.search(r'href="\?days=7" aria-current="page"', page)
