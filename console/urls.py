@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.health.urls")),
     path("", include("console.accounts.urls")),
+    path("", include("console.setup.urls")),
     path("", include("console.overview.urls")),
     path("", include("console.steering.urls")),
     path("", include("console.history.urls")),

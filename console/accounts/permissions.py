@@ -27,6 +27,7 @@ class Permission(StrEnum):
     REQUEST_DECIDE = "projects.decide_request"
     AUDIT_VIEW = "audit.view"
     AUDIT_VIEW_ALL = "audit.view_all"
+    INSTALLATION_SET_UP = "setup.change"
     CONFIG_EXPORT = "config.export"
     CONFIG_IMPORT = "config.import"
 
@@ -51,6 +52,7 @@ SENTENCES: dict[Permission, str] = {
     Permission.REQUEST_DECIDE: "Approve or reject an urgency that a manager asks for.",
     Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
     Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
+    Permission.INSTALLATION_SET_UP: "Set the installation up: read the doctor, import from Slurm, invite people.",
     Permission.CONFIG_EXPORT: "Export the priority file.",
     Permission.CONFIG_IMPORT: "Import a priority file.",
 }

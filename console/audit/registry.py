@@ -157,6 +157,20 @@ ACTIONS: dict[str, AuditAction] = {
             _("{actor} changed the account {object_label}."),
             ("before", "after"),
         ),
+        AuditAction(
+            "account.invited",
+            _("Invited"),
+            _("{actor} invited {object_label}."),
+            ("after",),
+            Reason.BY_PEOPLE,
+        ),
+        AuditAction(
+            "account.invitation_withdrawn",
+            _("Invitation taken back"),
+            _("{actor} took the invitation of {object_label} back."),
+            ("after",),
+            Reason.BY_PEOPLE,
+        ),
         AuditAction("account.signed_in", _("Signed in"), _("{actor} signed in.")),
         AuditAction("account.signed_out", _("Signed out"), _("{actor} signed out.")),
         AuditAction(

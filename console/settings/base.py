@@ -26,6 +26,7 @@ INSTALLED_APPS = [
     "console.history",
     "console.notices",
     "console.health",
+    "console.setup",
     "console.overview",
     "console.api",
     "console.launch",
@@ -239,6 +240,8 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
     "anchor": {"task": "console.audit.tasks.anchor", "schedule": 3600.0},
     "verify": {"task": "console.audit.tasks.verify", "schedule": 60.0, "options": {"expires": 60.0}},
+    # The doctor's round, when a page has asked for one; asking whether costs a query.
+    "examine": {"task": "setup.examine", "schedule": 5.0, "options": {"expires": 10.0}},
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,
 }

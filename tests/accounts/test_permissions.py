@@ -151,6 +151,7 @@ EXPECTED = {
     Permission.AUDIT_VIEW: ("yes", "yes", "own", "own", "–"),
     Permission.AUDIT_VIEW_ALL: ("yes", "yes", "–", "–", "–"),
     Permission.CONFIG_EXPORT: ("yes", "yes", "own", "–", "–"),
+    Permission.INSTALLATION_SET_UP: ("yes", "–", "–", "–", "–"),
     Permission.CONFIG_IMPORT: ("yes", "–", "–", "–", "–"),
 }
 

@@ -7,6 +7,7 @@ import socket
 import stat
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -108,6 +109,7 @@ class Command(BaseCommand):
 
     def _greet(self, url: str, empty: bool) -> None:
         self.stdout.write(f"Giveway is ready at {url}")
+        _tell_code(self.stdout.write, url)
         if not empty:
             from console.launch.demo import LOGINS, PASSWORD
 
@@ -116,6 +118,17 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {name:<8}{words}")
         self.stdout.write("Ctrl-C stops it.")
         self.stdout.flush()
+
+
+def _tell_code(say: Callable[[str], object], url: str) -> None:
+    """Whoever sees this terminal may take the first administrator's seat, while it is free."""
+    from console.setup.first import TakenError, make_code
+
+    try:
+        code = make_code()
+    except TakenError:
+        return
+    say(f"There is no administrator yet. Open {url}/setup/administrator/ and type this one-time code: {code}")
 
 
 def _reachable(folder: Path, stack: ExitStack) -> Path:

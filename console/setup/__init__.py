@@ -1,0 +1,1 @@
+"""The first minutes of an installation: its first administrator, the cluster, what is on it, the people."""

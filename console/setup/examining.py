@@ -1,0 +1,34 @@
+"""Asking the doctor: a page asks in the database, the worker answers there. Pages touch no cluster."""
+
+from dataclasses import asdict
+
+from django.db.models import F, Q
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.core.redaction import hide
+from console.health.doctor.run import examine, worst
+from console.setup.models import Examination
+
+
+def examine_if_asked(cluster: Cluster) -> bool:
+    """Examine the installation if somebody has asked since the last time, or nobody ever has; whether it was."""
+    row, made = Examination.objects.get_or_create(cluster=cluster, defaults={"asked_at": clock.now()})
+    if not made and not row.waits:
+        return False
+    begun = clock.now()
+    findings = list(examine())
+    Examination.objects.filter(pk=row.pk).update(
+        findings=[{**asdict(each), "what": hide(each.what)} for each in findings],
+        worst=worst(findings).value,
+        # Somebody who asks while it is examined is answered by the next one.
+        examined_at=begun,
+    )
+    return True
+
+
+def asked(cluster: Cluster) -> bool:
+    """Whether anything waits; cheap, for the timer."""
+    waiting = Q(examined_at__isnull=True) | Q(examined_at__lt=F("asked_at"))
+    rows = Examination.objects.filter(cluster=cluster)
+    return not rows.exists() or rows.filter(waiting).exists()

@@ -1,0 +1,131 @@
+"""Inviting people: an account that is to be, and a link with which its owner chooses the password, once."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from console.accounts.models import Role, User
+from console.accounts.services import RESERVED, AccountData, create_account
+from console.audit.services import Context, Subject, reason_of, record
+from console.core import clock
+from console.partitions.models import Partition
+from console.partitions.services import set_admins
+from console.projects.models import Project
+from console.projects.services import change_project, project_data
+from console.setup.keys import hashed, new_key
+from console.setup.models import Invitation
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """Who is invited, and as what. Partitions to administer and projects to manage are named at once, by user name."""
+
+    username: str
+    role: str = Role.VIEWER
+    email: str = ""
+    days: int = 7
+    partitions: tuple[Partition, ...] = ()
+    projects: tuple[Project, ...] = ()
+
+
+class SpentError(Exception):
+    """The link was used, withdrawn or has ended, or never was one."""
+
+
+@transaction.atomic
+def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tuple[Invitation, str]:
+    """The invitation, and the key of its link, which is kept nowhere. Raises `ValidationError` by field."""
+    by = {"actor": actor, "reason": reason_of(actor, reason), "request_id": request_id}
+    _check(guest)
+    key = new_key()
+    now = clock.now()
+    row = Invitation.objects.create(
+        key_hash=hashed(key),
+        username=guest.username,
+        role=guest.role,
+        email=guest.email,
+        invited_by=actor,
+        created_at=now,
+        expires_at=now + timedelta(days=guest.days),
+    )
+    for partition in guest.partitions:
+        names = {admin.username for admin in partition.admins.all()} | {guest.username}
+        set_admins(partition=partition, usernames=names, **by)
+    for project in guest.projects:
+        data = project_data(project)
+        managers = tuple(sorted({*data.managers, guest.username}))
+        change_project(project=project, data=replace(data, managers=managers), version=project.version, **by)
+    _tell("account.invited", row, actor, reason, request_id)
+    return row, key
+
+
+@transaction.atomic
+def withdraw(*, actor: str, invitation: int, reason: str, request_id: str = "") -> None:
+    """The link counts no more. Raises `SpentError` when it did not any way."""
+    reason = reason_of(actor, reason)
+    row = _open(Invitation.objects.filter(pk=invitation))
+    row.withdrawn_at = clock.now()
+    row.save(update_fields=["withdrawn_at"])
+    _tell("account.invitation_withdrawn", row, actor, reason, request_id)
+
+
+@transaction.atomic
+def accept(*, key: str, password: str, request_id: str = "") -> User:
+    """The account, with the password that its owner chose. Raises `SpentError`, `ValidationError` on `password`."""
+    row = _open(Invitation.objects.filter(key_hash=hashed(key)))
+    user = create_account(
+        actor=row.username,
+        username=row.username,
+        data=AccountData(role=row.role, email=row.email),
+        password=password,
+        reason=_("Invited by %(who)s.") % {"who": row.invited_by},
+        request_id=request_id,
+    )
+    row.used_at = clock.now()
+    row.save(update_fields=["used_at"])
+    return user
+
+
+def find(key: str) -> Invitation:
+    """The open invitation that a link stands for. Raises `SpentError`."""
+    row = Invitation.objects.filter(key_hash=hashed(key)).first()
+    if row is None or row.used_at or row.withdrawn_at or row.expires_at <= clock.now():
+        raise SpentError
+    return row
+
+
+def _open(rows: QuerySet[Invitation]) -> Invitation:
+    """The one open invitation among rows, ours until the transaction ends."""
+    row = rows.select_for_update().first()
+    if row is None or row.used_at or row.withdrawn_at or row.expires_at <= clock.now():
+        raise SpentError
+    return row
+
+
+def _check(guest: Guest) -> None:
+    if User.objects.filter(username__iexact=guest.username).exists():
+        raise ValidationError({"username": _("There is an account of this name already.")})
+    if guest.username.casefold() in RESERVED:
+        raise ValidationError({"username": _("This name stands for the system itself in the audit log.")})
+    user = User(username=guest.username, role=guest.role, email=guest.email)
+    user.full_clean(exclude=["password"])
+
+
+def _tell(action: str, row: Invitation, actor: str, reason: str, request_id: str) -> None:
+    record(
+        actor=actor,
+        action=action,
+        subject=Subject("account", row.username, row.username),
+        after={
+            "username": row.username,
+            "role": row.role,
+            "email": row.email,
+            "until": row.expires_at.isoformat(),
+        },
+        reason=reason,
+        context=Context(request_id=request_id),
+    )

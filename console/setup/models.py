@@ -1,0 +1,67 @@
+"""What the first minutes keep: the one-time code, invitations, what the doctor found, which steps were put off.
+
+Secrets are kept as hashes only: who reads the database can use neither a code nor an invitation.
+"""
+
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from console.accounts.models import Role
+
+
+class SetupCode(models.Model):
+    """The code with which somebody takes the first administrator's seat; there is at most one."""
+
+    code_hash = models.CharField(max_length=64)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"until {self.expires_at}"
+
+
+class PutOff(models.Model):
+    """A step that somebody has put off; it can be come back to."""
+
+    step = models.CharField(max_length=20, unique=True)
+    by = models.CharField(max_length=150)
+
+    def __str__(self) -> str:
+        return self.step
+
+
+class Examination(models.Model):
+    """What the doctor found last, as the worker sees the installation. Pages ask for one and read it here."""
+
+    cluster = models.OneToOneField("cluster.Cluster", on_delete=models.CASCADE, related_name="examination")
+    asked_at = models.DateTimeField(null=True)
+    examined_at = models.DateTimeField(null=True)
+    worst = models.CharField(max_length=4, blank=True)
+    findings = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return f"{self.cluster}: {self.worst or 'not yet'}"
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody has asked and the worker has not come to it."""
+        return self.asked_at is not None and (self.examined_at is None or self.examined_at < self.asked_at)
+
+
+class Invitation(models.Model):
+    """An account that is to be: whoever has the link chooses its password, once, until it ends."""
+
+    key_hash = models.CharField(max_length=64, unique=True)
+    username = models.CharField(_("user name"), max_length=150)
+    role = models.CharField(max_length=20, choices=Role.choices)
+    email = models.EmailField(blank=True)
+    invited_by = models.CharField(max_length=150)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.username

@@ -1,0 +1,14 @@
+"""Celery's door to the set-up: a shell of a few lines."""
+
+from celery import shared_task
+
+from console.cluster.connect import configured_cluster
+from console.setup.examining import asked, examine_if_asked
+
+
+@shared_task(name="setup.examine")
+def examine() -> None:
+    """The doctor's round, if somebody has asked for it."""
+    cluster = configured_cluster()
+    if asked(cluster):
+        examine_if_asked(cluster)

@@ -1,0 +1,59 @@
+"""The doctor on a page: pages ask in the database, the worker answers there."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from console.cluster.models import Cluster
+from console.health.doctor.findings import Finding, fail, ok
+from console.setup import examining
+from console.setup.asking import ask
+from console.setup.examining import asked, examine_if_asked
+from console.setup.models import Examination
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return factories.make_cluster()
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> list[int]:
+    """Counts the doctor's rounds; in the first one somebody asks again."""
+    count: list[int] = []
+
+    def examine() -> Iterator[Finding]:
+        count.append(1)
+        if len(count) == 1:
+            ask(cluster)
+        yield ok("worker", "It runs.")
+        yield fail("database", "postgres://u:secret@h/d does not answer.", "Start it.")
+
+    monkeypatch.setattr(examining, "examine", examine)
+    return count
+
+
+def test_it_is_examined_once_at_first_and_then_when_somebody_asks(
+    cluster: Cluster, rounds: list[int]
+) -> None:
+    assert asked(cluster)
+    assert examine_if_asked(cluster)
+    row = Examination.objects.get()
+    assert (row.worst, [each["level"] for each in row.findings]) == ("FAIL", ["OK", "FAIL"])
+    assert row.findings[1]["fix"] == "Start it."
+    assert "secret" not in str(row.findings)
+    assert row.waits, "somebody asked while it was examined"
+    assert examine_if_asked(cluster)
+    assert not asked(cluster)
+    assert not examine_if_asked(cluster)
+    assert len(rounds) == 2
+
+
+def test_the_real_doctor_is_stored(cluster: Cluster) -> None:
+    examine_if_asked(cluster)
+    row = Examination.objects.get()
+    assert {"check", "level", "what", "fix"} == set(row.findings[0])
+    assert {"database", "worker"} <= {each["check"] for each in row.findings}
