@@ -1,6 +1,7 @@
 """Lists of jobs: what the address asks for (order, page, columns) and the rows that answer it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -150,3 +151,10 @@ def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int 
         paginator.get_page(query.get(f"{kind.key}_page")),
         read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual),
     )
+
+
+def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str]) -> JobList:
+    """Jobs that were read already, with columns that are not chosen and do not sort."""
+    page = Paginator(jobs, max(1, len(jobs))).get_page(1)
+    unsorted = [replace(column, sort="") for column in read_columns(columns, columns, columns)]
+    return JobList(ListKind(key, "", tuple(columns), ()), "", page, unsorted)

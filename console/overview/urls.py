@@ -2,13 +2,14 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import home, jobs, levels, partition, priority_file
+from console.overview.views import home, jobs, levels, mine, partition, priority_file
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
     path("help/", home.help_page, name="help"),
     path("partitions/<str:name>/", partition.partition_now, name="partition"),
     path("levels-preview/", levels.levels_preview, name="levels-preview"),
+    path("my-jobs/", mine.mine, name="my-jobs"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),
     path("priority-file/", priority_file.priority_file, name="priority-file"),

@@ -37,6 +37,7 @@ LIVE = (
     Live("overview", "partition-cards", "Stopped today"),
     Live("partition", "partition-now", "101 needs 4 cpu; 88 gives them.", ("x",)),
     Live("jobs", "job-list", "p1_train"),
+    Live("my-jobs", "my-jobs", "No job of ada waits or runs"),
     Live("job", "job-story", "alpha: 40 ÷ 1 × 3 = 120 → P0", ("101",)),
     Live("plan", "plan-progress", "Send checkpoint signal", ("{plan}",)),
     Live("approvals", "approval-list", "Nothing waits for you"),
@@ -187,7 +188,7 @@ def crowd(house: House) -> House:
     return house
 
 
-PAGES = ("/", "/partitions/x/", "/jobs/", "/jobs/101/", "/plans/", "/projects/", "/projects/alpha/", "/audit/",
+PAGES = ("/", "/partitions/x/", "/my-jobs/", "/jobs/", "/jobs/101/", "/plans/", "/projects/", "/projects/alpha/", "/audit/",
          "/partitions/x/policy/", "/partitions/x/revisions/", "/priority-file/", "/account/", "/help/")  # fmt: skip
 
 

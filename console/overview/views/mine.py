@@ -1,0 +1,50 @@
+"""What a user of the cluster asks first: my jobs, my levels, my quotas."""
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.selectors import shown_cluster
+from console.core.htmx import render_page, unchanged
+from console.overview.joblists import fixed_list
+from console.overview.mine import my_jobs
+from console.overview.selectors import open_plans
+from console.overview.views.home import live_context, observed
+from console.partitions.selectors import visible_partitions
+
+WAITING = (
+    "place",
+    "job",
+    "name",
+    "partition",
+    "user_level",
+    "task_level",
+    "asks",
+    "waits",
+    "expected",
+    "why",
+)
+RUNNING = ("job", "name", "partition", "user_level", "task_level", "holds", "nodes", "runs", "limit", "now")
+
+
+@require_safe
+def mine(request: HttpRequest) -> HttpResponse:
+    """The page, live. Whose jobs these are follows from the account and from nothing in the address."""
+    require_read(request, Permission.JOB_VIEW)
+    cluster = shown_cluster()
+    nothing_new = unchanged(request, cluster.version, observed(cluster))
+    if nothing_new:
+        return nothing_new
+    user = person(request).slurm_user
+    partitions = list(visible_partitions(person(request)).filter(cluster=cluster, revision__isnull=False))
+    found = my_jobs(cluster, user, partitions)
+    context = live_context(cluster) | {
+        "user_there": user,
+        "mine": found,
+        "waiting_list": fixed_list("mw", found.waiting, WAITING),
+        "running_list": fixed_list("mr", found.running, RUNNING),
+        "open_plans": open_plans(cluster),
+        "target": "my-jobs",
+    }
+    return render_page(request, "overview/mine.html", context)
