@@ -1,0 +1,45 @@
+"""Every answer carries the strict content security policy, and nothing that lets a page elsewhere use it."""
+
+import pytest
+from django.test import Client
+
+from tests.security.attacked import pages, resources
+from tests.ui.conftest import ROLES, House, SignedIn
+
+POLICY = {
+    "default-src": "'self'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' data:",
+    "object-src": "'none'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+
+
+def policy_of(header: str) -> dict[str, str]:
+    return dict(part.strip().split(" ", 1) for part in header.split(";") if part.strip())
+
+
+def strict(answer: object, address: str) -> None:
+    headers = answer.headers  # type: ignore[attr-defined]
+    assert policy_of(headers["Content-Security-Policy"]) == POLICY, address
+    assert "Content-Security-Policy-Report-Only" not in headers, address
+    assert headers["X-Content-Type-Options"] == "nosniff", address
+    assert headers["X-Frame-Options"] == "DENY", address
+    assert headers["Referrer-Policy"] == "same-origin", address
+    assert "Access-Control-Allow-Origin" not in headers, address
+
+
+def test_every_page_and_resource_is_strict(house: House, ada: Client) -> None:
+    for address in [*pages(house), *resources(house)]:
+        strict(ada.get(address, headers={"Origin": "https://evil.example"}), address)
+
+
+@pytest.mark.parametrize(
+    "address", ["/nowhere/", "/sign-in/", "/api/v1/nowhere/", "/audit/", "/static/nowhere.js"]
+)
+@pytest.mark.parametrize("role", ROLES[:2])
+def test_refusals_are_strict_too(house: House, signed_in: SignedIn, address: str, role: str) -> None:
+    strict(signed_in(role).get(address), address)
