@@ -16,6 +16,7 @@ from console.api.config import FilePartitionSerializer, FileProjectSerializer
 from console.api.errors import ConflictError
 from console.api.fields import AmountsField, ObjectField
 from console.api.work import WorkSerializer, work_data
+from console.history.answers import Comparison, Move, NamedLevel, Start, Stop, Told
 from console.history.changes import Change, data_of, policy_change, project_change
 from console.history.past import Day, Past, Sum, over_days
 from console.history.what_if import Answer, NotNowError, what_if
@@ -24,7 +25,6 @@ from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from scheduler.contracts.config import decode_partition, decode_project
-from scheduler.reconcile.compare import Comparison, Move, NamedLevel, Start, Stop, Told
 
 MOST_DAYS = 31
 

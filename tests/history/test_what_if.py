@@ -188,6 +188,9 @@ def test_the_same_again_changes_nothing_and_plans_nothing(sim: Sim, monkeypatch:
     look(sim)
     monkeypatch.setattr(asked, "decide_all", lambda *_: pytest.fail("planned for nothing"))
     assert what_if(sim.cluster, with_policy()).partitions == ()
+    data = ProjectData("ann", "ann", 10, 1, 3, members=("ann",))
+    create_project(actor="pam", cluster=sim.cluster, data=data, reason="Test.")
+    assert what_if(sim.cluster, with_project(sim, "ann", 3)).partitions == ()
 
 
 def test_it_says_how_old_the_facts_are_and_when_there_are_none(sim: Sim) -> None:
