@@ -10,11 +10,19 @@ from django.test import Client
 from console.audit.models import AuditEntry
 from console.core import clock
 from console.projects.curve import curve_of
-from console.projects.models import Project, ProjectRules, UrgencyRequest, rules_in_force
+from console.projects.models import (
+    Membership,
+    Project,
+    ProjectRules,
+    TaskPattern,
+    UrgencyRequest,
+    rules_in_force,
+)
 from console.projects.rulebook import Limits, Rules, SizeGrade, encode_rules
 from scheduler.priority.deadline import Schedule, Step
 from tests import factories
 from tests.ui.conftest import House, SignedIn, part
+from tests.ui.test_hostile_text import HOSTILE, MARK
 from tests.ui.test_project_pages import typed
 
 SCHEDULE = Schedule((Step(30, 2.0), Step(7, 4.0)), hold_days=1)
@@ -309,3 +317,23 @@ def test_the_work_is_told_for_the_time_that_was_chosen(
     for odd in ("", "x", "400", "٣"):
         page = signed_in("pam").get("/projects/alpha/work/", {"days": odd}).content.decode()
         assert re.search(r'href="\?days=7" aria-current="page"', page)
+
+
+# --- What people write ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["/projects/alpha/{}", "/projects/alpha/levels/", "/projects/alpha/work/", "/projects/alpha/history/",
+     "/project-rules/", "/project-requests/", "/project-requests/{}/", "/project-requests/{}/withdraw/"],
+)  # fmt: skip
+def test_what_people_write_stays_text(address: str, asked: UrgencyRequest, ada: Client) -> None:
+    Project.objects.update(name=HOSTILE)
+    TaskPattern.objects.update(pattern=HOSTILE, level=HOSTILE[:40])
+    Membership.objects.filter(username="ann").update(username=HOSTILE[:150])
+    UrgencyRequest.objects.update(reason=HOSTILE, asked_by=HOSTILE[:150])
+    ada.post("/project-rules/", {**RULES, "reason": HOSTILE, "version": "1"})
+    number = "" if address.startswith("/projects/alpha/{") else asked.pk
+    answer = ada.get(address.format(number))
+    assert answer.status_code == 200
+    assert not MARK.search(answer.content.decode())
