@@ -64,5 +64,5 @@ class ApiSchema(AutoSchema):
         if self.method in WRITING:
             errors |= {413, 415}
         if self.method != "GET" and self._is_validated():
-            errors |= {409, 412, 422}
+            errors |= {409, 412, 422} | ({404} if hasattr(self.view, "get") else set())
         return errors

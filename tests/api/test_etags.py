@@ -26,6 +26,8 @@ def test_every_answer_to_get_has_a_tag_that_saves_it_the_second_time(house: Hous
             continue
         path = address(house, name, arguments, method)
         first = ada.get(path)
+        if first.streaming:
+            continue  # nobody knows its content before it is sent
         tag = first["ETag"]
         again = ada.get(path, headers={"If-None-Match": f'"other", {tag}'})
         assert (again.status_code, again.content, again["ETag"]) == (304, b"", tag), name
