@@ -16,7 +16,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.fields import AmountsByNodeField, AmountsField, EpochField
 from console.api.work import WorkSerializer, work_data
-from console.steering.models import Plan, PlanKind, PlannedAction, PlanState
+from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
 from scheduler.model.policy import Enforcement
@@ -84,6 +84,15 @@ class ActionSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class PlanCheckpointSerializer(serializers.ModelSerializer):
+    """A job that was asked to save its state before it is stopped, and what it answered."""
+
+    class Meta:
+        model = Checkpoint
+        fields: ClassVar = ["job_id", "asked_at", "acknowledged_at", "via", "saved", "resumed_at"]
+        read_only_fields = fields
+
+
 class PlanSerializer(serializers.ModelSerializer):
     """A plan from the decision to the proof that its beneficiary (`job_id`) runs."""
 
@@ -94,6 +103,7 @@ class PlanSerializer(serializers.ModelSerializer):
     alternatives = AlternativeSerializer(many=True, read_only=True)
     work_lost = serializers.SerializerMethodField()
     actions = ActionSerializer(many=True, read_only=True)
+    checkpoints = PlanCheckpointSerializer(many=True, read_only=True)
 
     class Meta:
         model = Plan
@@ -116,6 +126,7 @@ class PlanSerializer(serializers.ModelSerializer):
             "alternatives",
             "work_lost",
             "actions",
+            "checkpoints",
             "cycle",
             "policy_revision",
             "created_at",
@@ -169,7 +180,7 @@ class Plans:
     def get_queryset(self) -> QuerySet[Plan]:
         """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
         plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
-        return plans.prefetch_related("actions").order_by("-id")
+        return plans.prefetch_related("actions", "checkpoints").order_by("-id")
 
 
 class PlanList(Plans, ApiList):

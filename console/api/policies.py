@@ -58,6 +58,14 @@ class PolicyDocumentSerializer(serializers.Serializer):
     task_overrides = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="Pattern of job names to level."
     )
+    user_overrides_until = serializers.DictField(
+        child=serializers.DateTimeField(),
+        required=False,
+        help_text="When the override of a user ends; the others do not end by themselves.",
+    )
+    task_overrides_until = serializers.DictField(
+        child=serializers.DateTimeField(), required=False, help_text="The same for patterns of job names."
+    )
     bands = serializers.ListField(
         child=serializers.ListField(child=serializers.IntegerField(allow_null=True)),
         required=False,

@@ -188,3 +188,12 @@ def test_tries_are_counted_per_job_and_guesses_per_address(
     token = token_of(bob)
     assert [tell({"token": "guess"}).status_code for _ in range(3)] == [400, 400, 429]
     assert [tell({"token": token}).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_a_plan_tells_what_its_victims_saved(house: House, ada: APIClient) -> None:
+    Checkpoint.objects.create(
+        plan=house.plan, cluster=house.cluster, job_id="88", run_start=EPOCH - 300, run_restarts=0,
+        user="bob", asked_at=NOW, acknowledged_at=NOW, via="api", saved="epoch=10",
+    )  # fmt: skip
+    (told,) = ada.get(f"/api/v1/plans/{house.plan.pk}/").json()["checkpoints"]
+    assert (told["job_id"], told["via"], told["saved"], told["resumed_at"]) == ("88", "api", "epoch=10", None)

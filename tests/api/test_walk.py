@@ -1,8 +1,8 @@
 """A walk through the OpenAPI document: every operation, as every role, with what the document allows and much else.
 
 Whatever is sent, no answer is a defect (5xx), none has a status or a body that the document does not tell of, and
-nobody gets further than the sign-in without having signed in. schemathesis would ask the same; hypothesis and the document's
-own schemas are enough for it.
+nobody gets further than the sign-in without having signed in. schemathesis would ask the same; hypothesis and the
+document's own schemas are enough for it.
 """
 
 import json

@@ -1,0 +1,92 @@
+"""Whatever a page can do, the API can: every address that a page posts to, and what does the same over the API."""
+
+from console.api import urls
+from tests.api.conftest import offered_methods
+from tests.ui.test_access import CASES
+
+Done = set[tuple[str, str]]
+
+SAME: dict[str, Done] = {
+    "account-sessions-end": {("api-sessions", "delete")},
+    "account-token": {("api-tokens", "post")},
+    "account-token-revoke": {("api-token-detail", "delete")},
+    "audit-delete-search": {("api-audit-search", "delete")},
+    "audit-export": {("api-audit-export", "get")},
+    "audit-save-search": {("api-audit-searches", "post")},
+    "audit-verify": {("api-audit-chain", "post")},
+    "levels-preview": {("api-what-if", "post")},
+    "new-project": {("api-projects", "post")},
+    "new-project-what-if": {("api-what-if", "post")},
+    "partition-activate": {("api-draft-activate", "post"), ("api-rollback", "post")},
+    "partition-draft": {("api-draft", "put"), ("api-drafts", "post")},
+    "partition-draft-delete": {("api-draft", "delete")},
+    "partition-policy": {("api-policy", "put"), ("api-policy", "patch")},
+    "pause-all": {("api-pause", "put")},
+    "pause-partition": {("api-partition-pause", "put")},
+    "plan-decide": {("api-plan-decision", "post")},
+    "policy-what-if": {("api-what-if", "post")},
+    "priority-file-confirm": {("api-config", "post")},
+    "priority-file-propose": {("api-config", "post")},
+    "priority-file-what-if": {("api-what-if", "post")},
+    "project": {("api-project", "put"), ("api-project", "patch")},
+    "project-delete": {("api-project", "delete")},
+    "project-request": {("api-project-request-decision", "post")},
+    "project-request-withdraw": {("api-project-request-decision", "post")},
+    "project-rules": {("api-project-rules", "put")},
+    "project-what-if": {("api-what-if", "post")},
+    "resume-all": {("api-pause", "delete")},
+    "resume-partition": {("api-partition-pause", "delete")},
+}
+PAGES_ONLY: dict[str, str] = {
+    "login": "a browser's session; a program has a token",
+    "logout": "a browser's session; a program revokes its token",
+    "theme": "how one browser looks",
+    "language": "how one browser speaks",
+    "account-password": "whoever finds a token must not get the account for it",
+    "setup-administrator": "the first account: nobody can be signed in before it",
+    "setup-cluster": "the steps of the first run, which a person walks once",
+    "setup-import": "the steps of the first run, which a person walks once",
+    "setup-people": "the steps of the first run, which a person walks once",
+    "setup-withdraw": "the steps of the first run, which a person walks once",
+    "setup-shadow": "the steps of the first run, which a person walks once",
+    "setup-later": "the steps of the first run, which a person walks once",
+}
+
+
+def actions() -> set[str]:
+    """Names of the pages that take a POST; tests/ui/test_access.py sees to it that none is missing."""
+    return {case.page for case in CASES if case.method == "post"}
+
+
+def test_whatever_a_page_can_do_the_api_can() -> None:
+    assert actions() - SAME.keys() - PAGES_ONLY.keys() == set(), (
+        "name what does the same, or say why nothing does"
+    )
+
+
+def test_what_does_the_same_is_there() -> None:
+    offered = {
+        (str(pattern.name), method) for pattern in urls.urlpatterns for method in offered_methods(pattern)
+    }
+    assert set().union(*SAME.values()) - offered == set()
+
+
+def test_the_tables_name_no_page_that_is_gone() -> None:
+    assert SAME.keys() - actions() == set()
+
+
+def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
+    """The other way round: what only programs need is named here."""
+    programs = {
+        ("api-token", "post"),
+        ("api-token", "delete"),
+        ("api-checkpoint-token", "post"),
+        ("api-checkpoints", "post"),
+    }
+    writes = {
+        (str(pattern.name), method)
+        for pattern in urls.urlpatterns
+        for method in offered_methods(pattern)
+        if method != "get"
+    }
+    assert writes - programs - set().union(*SAME.values()) == set()
