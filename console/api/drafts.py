@@ -82,7 +82,7 @@ class DraftActivationSerializer(BasedOnSerializer):
     version = VersionField()
 
 
-class DifferenceSerializer(serializers.Serializer):
+class KeyDifferenceSerializer(serializers.Serializer):
     """One key that differs."""
 
     path = serializers.CharField()
@@ -94,7 +94,7 @@ class DifferenceSerializer(serializers.Serializer):
 class ComparisonSerializer(serializers.Serializer):
     """What differs between two states of a policy, key by key."""
 
-    differences = DifferenceSerializer(many=True)
+    differences = KeyDifferenceSerializer(many=True)
 
 
 class Changing(OfPartition):

@@ -44,6 +44,7 @@ PAGES_ONLY: dict[str, str] = {
     "language": "how one browser speaks",
     "account-password": "whoever finds a token must not get the account for it",
     "setup-administrator": "the first account: nobody can be signed in before it",
+    "invitation": "an invited person's first password: nobody can be signed in before it",
     "setup-cluster": "the steps of the first run, which a person walks once",
     "setup-import": "the steps of the first run, which a person walks once",
     "setup-people": "the steps of the first run, which a person walks once",
