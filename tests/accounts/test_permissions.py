@@ -110,6 +110,9 @@ def rendered(table: dict[Permission, dict[str, str]], roles: list[str]) -> str:
         "What is not yours to read answers 404, as if it were not there; changing what you may only read answers 403.",
         "Without signing in, pages lead to the sign-in and the API answers 401. Every change is in the audit log.",
         "",
+        "See also: [every address, as everybody](permissions-by-address.md), [signing in](sign-in.md),",
+        "[who is trusted with what](threat-model.md).",
+        "",
         f"| {' | '.join(head)} |",
         f"|{'|'.join(' --- ' for _ in head)}|",
     ]
