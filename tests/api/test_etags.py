@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db.models import F
+from django.utils import timezone
 from rest_framework.test import APIClient
 
 from console.api.etags import is_one_of
@@ -19,7 +20,10 @@ POLICY = "/api/v1/partitions/x/policy/"
 URGENT = {"urgency": 5, "version": 1, "reason": "for the test"}
 
 
-def test_every_answer_to_get_has_a_tag_that_saves_it_the_second_time(house: House, ada: APIClient) -> None:
+def test_every_answer_to_get_has_a_tag_that_saves_it_the_second_time(
+    house: House, ada: APIClient, time_machine: Any
+) -> None:
+    time_machine.move_to(timezone.now(), tick=False)  # some answers tell until when they count
     seen = 0
     for name, arguments, method, statuses in TABLE:
         if method != "get" or statuses[-1] != 200 or name == "api-docs":
