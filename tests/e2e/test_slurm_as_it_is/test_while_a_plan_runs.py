@@ -123,7 +123,7 @@ def test_a_node_that_goes_away_in_the_grace_time(
     if state == "DRAIN":
         assert (Plan.objects.get().state, driver.states()["low"]) == ("undone", "RUNNING")
     else:
-        # Slurm itself requeues the job of a node that is down, and may have the node back in a moment, and lose it again.
+        # Slurm itself requeues the job of a node that is down, and may have the node back in a moment.
         assert driver.restarts()["low"] >= 1
 
 
