@@ -1,11 +1,11 @@
 """The same urgent jobs under Slurm's own preemption by QOS and under Giveway: how soon, and at what cost?
 
 `python -m bench.native [--scale 32|10000] [--scheduler quick|default] [--rounds 15] [--seed 1] [--only NAME]` starts,
-for each variant anew, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server),
-fills it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their
-sizes drawn with the seed. Native variants differ in SchedulerParameters only; Giveway runs as its embedded worker with
-a cycle every second, and preemption in Slurm is off. Time is from before `sbatch` to seen running. As low jobs all have
-one unit, as many must be stopped as the urgent job asks for.
+for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server), fills
+it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their sizes
+drawn with the seed, each once to every variant in turn. Native variants differ in SchedulerParameters only; Giveway
+runs as its embedded worker with a cycle every second, and preemption in Slurm is off. Time is from before `sbatch` to
+seen running. As low jobs all have one unit, as many must be stopped as the urgent job asks for.
 """
 
 import argparse
@@ -13,13 +13,14 @@ import json
 import os
 import random
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +32,7 @@ LOW, HIGH = "low", "high"
 URGENT = "cy"
 SETTLE_S = 3.0
 """Jobs that are stopped so long after the urgent one runs still count as stopped for it."""
+SILENT_S = 180.0
 QOS = {LOW: {"Priority": "1"}, HIGH: {"Priority": "100000", "Preempt": LOW}}
 
 SCHEDULERS = {
@@ -129,12 +131,23 @@ HEAD = (
 )
 
 
+def ask(slurm: PrivateSlurm, *arguments: str) -> str:
+    """What squeue says. While it preempts hundreds of jobs slurmctld may not answer for a long time: ask again."""
+    until = time.monotonic() + SILENT_S
+    while True:
+        try:
+            done = slurm.run(["squeue", "-h", *arguments], check=False, timeout_s=60)
+        except subprocess.TimeoutExpired:
+            done = None
+        if done is not None and (done.returncode == 0 or "Invalid job id" in done.stderr):
+            return done.stdout
+        if time.monotonic() > until:
+            raise RuntimeError(f"slurmctld has not answered for {SILENT_S:.0f} s")
+
+
 def low_runs(slurm: PrivateSlurm) -> dict[str, Run]:
     """The low jobs that run, each with its run."""
-    lines = slurm.run(
-        ["squeue", "-h", "-q", LOW, "-t", "RUNNING", "-O", "JobID:20,StartTime:20,RestartCnt:10"],
-        timeout_s=60,
-    ).stdout.splitlines()
+    lines = ask(slurm, "-q", LOW, "-t", "RUNNING", "-O", "JobID:20,StartTime:20,RestartCnt:10").splitlines()
     return {job: (start, restarts) for job, start, restarts in map(str.split, lines)}
 
 
@@ -143,7 +156,8 @@ def one_round(slurm: PrivateSlurm, scale: Scale, size: int, result: Result) -> N
     before = low_runs(slurm)
     at = time.time()
     begin = time.monotonic()
-    urgent = slurm.submit(URGENT, "-p", "wide", "-q", HIGH, *scale.urgent(size))
+    command = ["sbatch", "--parsable", "-p", "wide", "-q", HIGH, *scale.urgent(size)]
+    urgent = int(slurm.run(command, URGENT, stdin="#!/bin/sh\nexec sleep 86400\n", timeout_s=SILENT_S).stdout)
     try:
         slurm.wait_until(lambda: _state(slurm, urgent) == "RUNNING", "the urgent job runs", scale.patience_s)
         result.seconds.append(time.monotonic() - begin)
@@ -161,11 +175,11 @@ def one_round(slurm: PrivateSlurm, scale: Scale, size: int, result: Result) -> N
 
 def restore(slurm: PrivateSlurm, scale: Scale) -> None:
     """New low jobs in place of those that were stopped (Slurm would have them wait two minutes)."""
-    waiting = [line.strip() for line in slurm.squeue("%i", "-q", LOW, "-t", "PENDING")]
+    waiting = ask(slurm, "-q", LOW, "-t", "PENDING", "-o", "%i").split()
     if waiting:
         slurm.run(["scancel", *waiting])
-    slurm.wait_until(lambda: not slurm.squeue("%i", "-q", HIGH), "the urgent job is gone", 60)
-    slurm.wait_until(lambda: not slurm.squeue("%i", "-t", "COMPLETING"), "all have ended", 60)
+    slurm.wait_until(lambda: not ask(slurm, "-q", HIGH, "-o", "%i").split(), "the urgent job is gone", 60)
+    slurm.wait_until(lambda: not ask(slurm, "-t", "COMPLETING", "-o", "%i").split(), "all have ended", 60)
     scale.fill(slurm, scale.low - len(low_runs(slurm)))
     slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 180)
     time.sleep(2.5)  # plans of the last round are over
@@ -173,7 +187,7 @@ def restore(slurm: PrivateSlurm, scale: Scale) -> None:
 
 def _state(slurm: PrivateSlurm, job: int) -> str:
     # Of this one job only: asking for ten thousand would be the heaviest load on slurmctld.
-    return slurm.run(["squeue", "-h", "-j", str(job), "-o", "%T"], check=False).stdout.strip()
+    return ask(slurm, "-j", str(job), "-o", "%T").strip()
 
 
 def _epoch(start: str) -> float:
@@ -181,7 +195,7 @@ def _epoch(start: str) -> float:
 
 
 @contextmanager
-def worker(slurm: PrivateSlurm, home: Path) -> Iterator[None]:
+def worker(slurm: PrivateSlurm, home: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Giveway's embedded worker, attached to this Slurm."""
     env = {
         **os.environ, **slurm.env,
@@ -192,8 +206,9 @@ def worker(slurm: PrivateSlurm, home: Path) -> Iterator[None]:
     manage(env, "config", "import", "-", stdin=json.dumps(_policy(slurm.users)))
     process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
     try:
-        yield
+        yield process
     finally:
+        process.send_signal(signal.SIGCONT)
         process.terminate()
         process.wait(60)
 
@@ -208,40 +223,63 @@ def _policy(users: Sequence[str]) -> Mapping[str, object]:
     return {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": [partition]}
 
 
-def measure(variant: Variant, scale: Scale, sizes: Sequence[int], scheduler: str) -> Result:
-    """All rounds of one variant on a cluster of its own."""
+@dataclass
+class Contender:
+    """One variant with a full cluster of its own. It sleeps while the others have their turn."""
+
+    variant: Variant
+    slurm: PrivateSlurm
+    worker: subprocess.Popen[bytes] | None
+    result: Result = field(default_factory=Result)
+
+    def turn(self, scale: Scale, size: int, result: Result) -> None:
+        """One round."""
+        if self.worker is not None:
+            self.worker.send_signal(signal.SIGCONT)
+            time.sleep(SETTLE_S)  # the first looks after a pause take longer
+        one_round(self.slurm, scale, size, result)
+        self.rest()
+
+    def rest(self) -> None:
+        """Take no processor from the others."""
+        if self.worker is not None:
+            self.worker.send_signal(signal.SIGSTOP)
+
+
+def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> Contender:
+    """A cluster for the variant, filled; everything ends with the stack."""
     folder = Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp"))
     folder.chmod(0o755)
-    result = Result()
-    try:
-        with Accounting(folder / "acct") as accounting:
-            shape = {"nodes": scale.nodes, "cpus": scale.cpus, "gpus": scale.gpus}
-            options = {**accounting.settings, **variant.options(scheduler)}
-            if not scale.gpus:
-                options |= {"GresTypes": "", "AccountingStorageTRES": ""}
-            slurm = PrivateSlurm(folder / "slurm", mem_mb=64_000, start_s=180.0, options=options, **shape)
-            accounting.people(slurm.users, QOS)
-            with slurm:
-                scale.fill(slurm, scale.low)
-                slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 300)
-                if variant.giveway:
-                    with worker(slurm, folder / "home"):
-                        _rounds(slurm, scale, sizes, result)
-                else:
-                    _rounds(slurm, scale, sizes, result)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return result
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    accounting = stack.enter_context(Accounting(folder / "acct"))
+    options = {**accounting.settings, **variant.options(scheduler), "MessageTimeout": "100"}
+    shape = {"nodes": scale.nodes, "cpus": scale.cpus, "gpus": scale.gpus}
+    slurm = PrivateSlurm(folder / "slurm", mem_mb=64_000, start_s=180.0, options=options, **shape)
+    accounting.people(slurm.users, QOS)
+    stack.enter_context(slurm)
+    scale.fill(slurm, scale.low)
+    slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 300)
+    process = stack.enter_context(worker(slurm, folder / "home")) if variant.giveway else None
+    return Contender(variant, slurm, process)
 
 
-def _rounds(slurm: PrivateSlurm, scale: Scale, sizes: Sequence[int], result: Result) -> None:
-    one_round(slurm, scale, scale.sizes[0], Result())  # warms up
-    for size in sizes:
-        one_round(slurm, scale, size, result)
+def measure(
+    variants: Sequence[Variant], scale: Scale, sizes: Sequence[int], scheduler: str
+) -> list[Contender]:
+    """All rounds: each urgent job once for every variant, in turns, so that they share what else the machine does."""
+    with ExitStack() as stack:
+        contenders = [enter(variant, scale, scheduler, stack) for variant in variants]
+        for contender in contenders:
+            contender.turn(scale, scale.sizes[0], Result())  # warms up
+        for number, size in enumerate(sizes, start=1):
+            for contender in contenders:
+                contender.turn(scale, size, contender.result)
+            print(f"round {number} of {len(sizes)}", file=sys.stderr, flush=True)
+    return contenders
 
 
 def main() -> None:
-    """Print a table in Markdown, a row as soon as it is known."""
+    """Print a table in Markdown."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -253,11 +291,11 @@ def main() -> None:
     args = parser.parse_args()
     scale = SCALES[args.scale]
     sizes = random.Random(args.seed).choices(scale.sizes, k=args.rounds)
-    print(HEAD, flush=True)
-    for variant in VARIANTS:
-        if args.only in variant.name:
-            result = measure(variant, scale, sizes, SCHEDULERS[args.scheduler])
-            print(result.row(variant.name), flush=True)
+    variants = [variant for variant in VARIANTS if args.only in variant.name]
+    contenders = measure(variants, scale, sizes, SCHEDULERS[args.scheduler])
+    print(HEAD)
+    for contender in contenders:
+        print(contender.result.row(contender.variant.name))
 
 
 if __name__ == "__main__":

@@ -79,9 +79,9 @@ class JobFilter:
         return self != JobFilter()
 
     @property
-    def further(self) -> bool:
-        """Whether something beyond the search, the level and the state is asked for."""
-        return bool(self.user or self.project or self.node or self.partition)
+    def further(self) -> list[str]:
+        """What is asked for beyond the search, the level and the state."""
+        return [value for value in (self.user, self.project, self.node, self.partition) if value]
 
 
 def kept(query: QueryDict, *names: str) -> list[tuple[str, str]]:

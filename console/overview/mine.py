@@ -186,7 +186,7 @@ def _partition(
     )
 
 
-def _quotas(policy: PartitionPolicy, held: Mapping[int | None, int]) -> list[QuotaUse]:
+def _quotas(policy: PartitionPolicy, held: Mapping[int, int]) -> list[QuotaUse]:
     limits = {
         index: policy.quotas[rule.name]
         for index, rule in enumerate(policy.levels)

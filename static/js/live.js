@@ -13,6 +13,7 @@
   let polls = 0;
   let lastActive = started;
   let lastTouch = 0;
+  let lastY = 0;
   let opened = new Set();
 
   function serverClock() {
@@ -70,12 +71,19 @@
     if (selection && !selection.isCollapsed && part.contains(selection.anchorNode)) return true;
     const rested = Date.now() - lastTouch;
     if (rested < HOLD_MS && (part.matches(":hover") || part.contains(doc.activeElement))) return true;
-    return rested < READ_MS && part.querySelector("[data-hold]:hover, [data-hold] :focus-visible") !== null;
+    return rested < READ_MS && doc.querySelector("[data-hold]:hover, [data-hold] :focus-visible, #hold-note:hover") !== null;
+  }
+
+  /* How far down the window somebody is busy: the note must not cover what they are about to click. */
+  function attention() {
+    const focused = doc.querySelector("[data-hold] :focus-visible");
+    return focused ? focused.getBoundingClientRect().top : lastY;
   }
 
   function hold(on, changes) {
     const note = doc.getElementById("hold-note");
     if (!note) return;
+    if (on && note.hidden) note.classList.toggle("above", attention() > window.innerHeight / 2);
     note.hidden = !on;
     const words = note.querySelector("[data-count]");
     if (!words) return;
@@ -156,6 +164,7 @@
   ["pointermove", "pointerdown", "keydown", "wheel"].forEach((name) =>
     doc.addEventListener(name, (event) => {
       lastActive = Date.now();
+      if (event.clientY !== undefined) lastY = event.clientY;
       if (event.target.closest && event.target.closest("[data-part]")) lastTouch = lastActive;
     }, { passive: true })
   );

@@ -67,7 +67,9 @@ def test_every_beneficiary_starts_and_just_the_planned_victims_are_stopped(
 
         waits.append(_started_at(driver, name) - submitted)
         after = driver.restarts()
-        plan = Plan.objects.get(job_id=driver.ids[name])
+        # An earlier one may have been undone before it stopped anybody: the hole that it counted on was taken.
+        *earlier, plan = Plan.objects.filter(job_id=driver.ids[name]).order_by("id")
+        assert {each.state for each in earlier} <= {"undone"}
         planned = {victim["name"] for victim in plan.victims}
         assert {name for name in VICTIMS if after[name] > before[name]} == planned
         assert all(after[name] - before[name] <= 1 for name in VICTIMS)

@@ -56,6 +56,8 @@ CASES = (
     Case("partition", "get", EVERYBODY, ("x",)),
     Case("partition", "get", EVERYBODY, ("y",)),
     Case("partition", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("partition-timeline", "get", EVERYBODY, ("x",)),
+    Case("partition-timeline", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("jobs", "get", EVERYBODY),
     Case("my-jobs", "get", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),

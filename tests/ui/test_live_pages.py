@@ -188,8 +188,9 @@ def crowd(house: House) -> House:
     return house
 
 
-PAGES = ("/", "/partitions/x/", "/my-jobs/", "/jobs/", "/jobs/101/", "/plans/", "/projects/", "/projects/alpha/", "/audit/",
-         "/partitions/x/policy/", "/partitions/x/revisions/", "/priority-file/", "/account/", "/help/")  # fmt: skip
+PAGES = ("/", "/partitions/x/", "/partitions/x/timeline/", "/my-jobs/", "/jobs/", "/jobs/101/", "/plans/",
+         "/projects/", "/projects/alpha/", "/audit/", "/partitions/x/policy/", "/partitions/x/revisions/",
+         "/priority-file/", "/account/", "/help/")  # fmt: skip
 
 
 @pytest.mark.parametrize("role", ["ada", "dave", "pam"])

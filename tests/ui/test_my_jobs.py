@@ -1,6 +1,7 @@
 """My jobs: whose they are, why each waits or was stopped, my levels and where they come from, my quotas."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -106,9 +107,14 @@ def test_a_member_of_two_projects_has_a_level_through_each(house: House) -> None
 
 
 def test_a_quota_counts_my_running_jobs_of_its_level_there(house: House, signed_in: SignedIn) -> None:
-    for i, fields in enumerate(
-        ({}, {"partition": "y"}, {"user": "bob"}, {"phase": "completing"}, {"task_level": 0})
-    ):
+    others: list[dict[str, Any]] = [
+        {},
+        {"partition": "y"},
+        {"user": "bob"},
+        {"phase": "completing"},
+        {"task_level": 0},
+    ]
+    for i, fields in enumerate(others):
         factories.make_running_job(house.cluster, str(600 + i), **{"user": "ann", "task_level": 1, **fields})
     quotas = found(house, "ann").partitions[0].quotas
     assert [(each.level.name, each.used, each.limit, each.full) for each in quotas] == [

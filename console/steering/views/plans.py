@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
+from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
 from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged
 from console.partitions.selectors import policy_of, visible_partitions
@@ -58,6 +59,7 @@ def plans(request: HttpRequest) -> HttpResponse:
         "state": state,
         "states": PlanState.choices,
         "target": "plan-list",
+        "cluster": shown_cluster(),
     }
     return render_page(request, "steering/plans.html", context)
 

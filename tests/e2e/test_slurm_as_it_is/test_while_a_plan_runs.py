@@ -124,7 +124,7 @@ def test_a_node_that_goes_away_in_the_grace_time(
         assert (Plan.objects.get().state, driver.states()["low"]) == ("undone", "RUNNING")
     else:
         # Slurm itself requeues the job of a node that is down, and may have the node back in a moment.
-        assert driver.restarts()["low"] == 1
+        assert driver.restarts()["low"] >= 1
 
 
 def test_a_victim_that_ends_by_itself_in_its_grace_time(scene: Scene, driver: Driver) -> None:

@@ -1,0 +1,137 @@
+"""Plots as numbers for a template: columns over time, of parts on top of each other, drawn as SVG by the server."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+
+from console.core.templatetags.ui import level_class
+from console.overview.timeline import UNCONFIGURED, Step, Timeline
+
+WIDTH, HEIGHT = 960, 150
+LEFT, TOP, BOTTOM = 44, 8, 20
+PLAIN = "plain"
+MOST_LABELS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a column: `css` is its level's class, or `plain`; `hatched` for unconfigured."""
+
+    css: str
+    y: str
+    height: str
+
+    @property
+    def hatched(self) -> bool:
+        """Whether it has the pattern of nothing configured."""
+        return self.css == "lv-none"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One step. `label` says its numbers in words."""
+
+    x: str
+    label: str
+    parts: list[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A word at an axis, and where."""
+
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One plot; all measures as SVG takes them."""
+
+    key: str
+    title: str
+    summary: str
+    columns: list[Column]
+    width: str
+    rows: list[Mark]
+    times: list[Mark]
+
+    size = f"0 0 {WIDTH} {HEIGHT}"
+    left, right, base, foot = LEFT, WIDTH, HEIGHT - BOTTOM, HEIGHT - 5
+    high = HEIGHT - BOTTOM - TOP
+    top = TOP
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How numbers are told to people, and the end of the scale where it is fixed (0: the highest number)."""
+
+    say: Callable[[float], str]
+    most: float = 0
+
+
+def css_of(level: str) -> str:
+    """The class of a level as the record writes it."""
+    return level_class(None if level == UNCONFIGURED else int(level))
+
+
+def plot(
+    key: str,
+    title: str,
+    summary: str,
+    timeline: Timeline,
+    values: Callable[[Step], Sequence[tuple[str, float]]],
+    scale: Scale,
+) -> Plot:
+    """Columns of what `values` answers for each step: a class and a number not below zero, from the bottom up."""
+    stacks = [list(values(step)) for step in timeline.steps]
+    say = scale.say
+    highest = scale.most or max((sum(value for _css, value in stack) for stack in stacks), default=0) or 1
+    width = (WIDTH - LEFT) / max(1, len(stacks))
+    columns = [
+        Column(_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
+        for i, (step, stack) in enumerate(zip(timeline.steps, stacks, strict=True))
+        if step.minutes
+    ]
+    rows = [
+        Mark(_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share)) for share in (0.0, 0.5, 1.0)
+    ]
+    return Plot(
+        key, title, summary, columns, _number(max(1.0, width - 1)), rows, _times(timeline.steps, width)
+    )
+
+
+def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[Part]:
+    parts, base = [], float(HEIGHT - BOTTOM)
+    for css, value in stack:
+        if value > 0:
+            height = min(1.0, value / highest) * Plot.high
+            base -= height
+            parts.append(Part(css, _number(base), _number(height)))
+    return parts
+
+
+def _said(step: Step, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
+    return f"{timezone.localtime(step.at):%Y-%m-%d %H:%M}: {say(sum(value for _css, value in stack))}"
+
+
+def _times(steps: Sequence[Step], width: float) -> list[Mark]:
+    """Words under the axis: dates where the plot is longer than two days, else hours."""
+    if not steps:
+        return []
+    long = steps[-1].at - steps[0].at > timedelta(days=2)
+    every = max(1, -(-len(steps) // MOST_LABELS))
+    return [
+        Mark(
+            _number(LEFT + i * width),
+            f"{timezone.localtime(steps[i].at):{'%m-%d %H:%M' if long else '%H:%M'}}",
+        )
+        for i in range(0, len(steps), every)
+    ]
+
+
+def _number(value: float) -> str:
+    """The same in every language."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

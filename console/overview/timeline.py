@@ -1,0 +1,177 @@
+"""A partition's last hours or days, read from the record of minutes and put together into equal steps for plots."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from console.core import clock
+from console.history.models import PartitionMinute
+from console.partitions.models import Partition
+from console.steering.work import Work, add_work
+
+UNCONFIGURED = "none"
+DEAREST = ("gpu", "npu", "cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """How far back the plots go, and how long a step of them is."""
+
+    label: Promise
+    length: timedelta
+    step: timedelta
+
+
+SPANS: dict[str, Span] = {
+    "6h": Span(_("6 hours"), timedelta(hours=6), timedelta(minutes=5)),
+    "24h": Span(_("24 hours"), timedelta(hours=24), timedelta(minutes=15)),
+    "7d": Span(_("7 days"), timedelta(days=7), timedelta(hours=2)),
+}
+USUAL = "24h"
+
+
+@dataclass(slots=True)
+class Step:
+    """What the minutes of one step come to: means of what held (`minutes` were seen), sums of what came to pass.
+
+    `started` maps a level to the jobs that started and the seconds that they had waited together.
+    """
+
+    at: datetime
+    minutes: int = 0
+    used: dict[str, float] = field(default_factory=dict)
+    total: dict[str, float] = field(default_factory=dict)
+    pending: dict[str, float] = field(default_factory=dict)
+    started: dict[str, tuple[int, float]] = field(default_factory=dict)
+    stops: int = 0
+    work_lost: Work = field(default_factory=dict)
+
+    def share(self, resource: str) -> float | None:
+        """How much of a resource was busy, 0 to 1; None where nobody looked."""
+        total = self.total.get(resource, 0.0)
+        return min(1.0, self.used.get(resource, 0.0) / total) if total else None
+
+    def mean(self, level: str) -> float:
+        """How many jobs of a level waited, on the average."""
+        return self.pending.get(level, 0.0) / self.minutes if self.minutes else 0.0
+
+    @property
+    def waiting(self) -> float:
+        """How many jobs waited in all, on the average."""
+        return sum(map(self.mean, self.pending))
+
+    @property
+    def starts(self) -> int:
+        """How many jobs started."""
+        return sum(jobs for jobs, _seconds in self.started.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LevelWait:
+    """How long jobs of a level had waited when they started."""
+
+    level: str
+    jobs: int
+    mean_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """All steps of a span, the oldest first, with nothing where nobody looked."""
+
+    span: str
+    steps: list[Step]
+    resource: str
+
+    @property
+    def seen(self) -> bool:
+        """Whether there is anything to show."""
+        return any(step.minutes for step in self.steps)
+
+    @property
+    def levels(self) -> list[str]:
+        """The levels that waited or started, the highest first."""
+        found = {level for step in self.steps for level in (*step.pending, *step.started)}
+        return sorted(
+            found, key=lambda level: (level == UNCONFIGURED, int(level) if level.isdecimal() else 0)
+        )
+
+    @property
+    def stops(self) -> int:
+        """Runs that were stopped."""
+        return sum(step.stops for step in self.steps)
+
+    @property
+    def work_lost(self) -> Work:
+        """The work that they had done."""
+        lost: Work = {}
+        for step in self.steps:
+            add_work(lost, step.work_lost)
+        return lost
+
+    @property
+    def busy(self) -> float | None:
+        """How much of the main resource was busy over the whole span, 0 to 1."""
+        used = sum(step.used.get(self.resource, 0.0) for step in self.steps)
+        total = sum(step.total.get(self.resource, 0.0) for step in self.steps)
+        return used / total if total else None
+
+    @property
+    def waits(self) -> list[LevelWait]:
+        """By level, for the jobs that started within the span."""
+        found = []
+        for level in self.levels:
+            pairs = [step.started[level] for step in self.steps if level in step.started]
+            jobs = sum(count for count, _seconds in pairs)
+            if jobs:
+                found.append(LevelWait(level, jobs, sum(seconds for _count, seconds in pairs) / jobs))
+        return found
+
+
+def read_timeline(partition: Partition, asked: str) -> Timeline:
+    """The partition's timeline; a span that there is not counts as the usual one. One query."""
+    name = asked if asked in SPANS else USUAL
+    span = SPANS[name]
+    now = clock.now()
+    last = _floor(now, span.step)
+    first = last - span.length + span.step
+    rows = PartitionMinute.objects.filter(
+        cluster=partition.cluster_id, partition=partition.name, at__gte=first, at__lte=now
+    )
+    count = span.length // span.step
+    steps = [Step(first + span.step * i) for i in range(count)]
+    for row in rows.iterator(chunk_size=2000):
+        _add(steps[min(count - 1, (row.at - first) // span.step)], row)
+    return Timeline(name, steps, _main(steps))
+
+
+def _floor(moment: datetime, step: timedelta) -> datetime:
+    """The last full step, counted from local midnight, so that hours begin where people expect it."""
+    midnight = timezone.localtime(moment).replace(hour=0, minute=0, second=0, microsecond=0)
+    return midnight + step * ((moment - midnight) // step)
+
+
+def _add(step: Step, row: PartitionMinute) -> None:
+    step.minutes += 1
+    step.stops += row.stops
+    _sum(step.used, row.used)
+    _sum(step.total, row.total)
+    _sum(step.pending, row.pending)
+    add_work(step.work_lost, row.work_lost)
+    for level, (jobs, seconds) in row.started.items():
+        before = step.started.get(level, (0, 0.0))
+        step.started[level] = (before[0] + jobs, before[1] + seconds)
+
+
+def _sum(into: dict[str, float], more: Mapping[str, float]) -> None:
+    for name, amount in more.items():
+        into[name] = into.get(name, 0.0) + amount
+
+
+def _main(steps: Iterable[Step]) -> str:
+    names = {name for step in steps for name, amount in step.total.items() if amount}
+    return next((name for name in DEAREST if name in names), "cpu")

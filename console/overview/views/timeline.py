@@ -1,0 +1,180 @@
+"""A partition's last hours and days: plots with their numbers beside them."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.models import Job, JobPhase
+from console.overview.levels import Named, named_level
+from console.overview.nodemap import share
+from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
+from console.overview.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of, visible_partitions
+from console.steering.work import LABELS, hours, work_short, work_words
+from scheduler.model.policy import PartitionPolicy
+from scheduler.model.words import duration
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A step as a row of the table; the cells after the time in words."""
+
+    step: Step
+    busy: str
+    waiting: list[str]
+    lost: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long the jobs of a level waited; `part` is its share of the longest."""
+
+    level: Named
+    css: str
+    jobs: int
+    text: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How far the quota of a level is used: by how many users, and how many of them have all of it."""
+
+    level: Named
+    limit: int
+    users: int
+    full: int
+    most: int
+    part: str
+
+
+@require_safe
+def partition_timeline(request: HttpRequest, name: str) -> HttpResponse:
+    """The page."""
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.PARTITION_VIEW, partition)
+    policy = policy_of(partition)
+    found = read_timeline(partition, request.GET.get("span", ""))
+    context = {
+        "partition": partition,
+        "tab": "timeline",
+        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
+        "spans": [(key, span.label, key == found.span) for key, span in SPANS.items()],
+        "timeline": found,
+        "plots": _plots(found) if found.seen else [],
+        "waits": _waits(found, policy),
+        "quotas": _quotas(partition, policy),
+        "levels": [_named(policy, level) for level in found.levels],
+        "rows": [_row(step, found) for step in reversed(found.steps) if step.minutes],
+    }
+    return render(request, "overview/timeline.html", context)
+
+
+def _named(policy: PartitionPolicy, level: str) -> Named:
+    return named_level(policy, None if level == UNCONFIGURED else int(level))
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f} %"
+
+
+def _count(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _plots(found: Timeline) -> list[Plot]:
+    what = LABELS[found.resource]
+    busy = _percent(found.busy or 0.0)
+    most = max(step.waiting for step in found.steps)
+    lost = found.work_lost
+    return [
+        plot(
+            "busy",
+            _("%(what)ss busy") % {"what": what},
+            _("%(share)s over the whole time") % {"share": busy},
+            found,
+            lambda step: [(PLAIN, step.share(found.resource) or 0.0)],
+            Scale(_percent, most=1.0),
+        ),
+        plot(
+            "queue",
+            _("Waiting jobs by level"),
+            _("%(n)s at most") % {"n": _count(most)},
+            found,
+            lambda step: [(css_of(level), step.mean(level)) for level in found.levels],
+            Scale(_count),
+        ),
+        plot(
+            "stops",
+            _("Runs stopped"),
+            _("%(n)s in all") % {"n": found.stops},
+            found,
+            lambda step: [(PLAIN, float(step.stops))],
+            Scale(_count),
+        ),
+        plot(
+            "lost",
+            _("Work of the stopped runs, %(what)s-hours") % {"what": what},
+            work_words(lost),
+            found,
+            lambda step: [(PLAIN, hours(step.work_lost, found.resource))],
+            Scale(_count),
+        ),
+    ]
+
+
+def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
+    longest = max((wait.mean_s for wait in found.waits), default=0.0)
+    return [
+        Wait(
+            _named(policy, wait.level),
+            css_of(wait.level),
+            wait.jobs,
+            duration(wait.mean_s),
+            share(wait.mean_s, longest),
+        )
+        for wait in found.waits
+    ]
+
+
+def _quotas(partition: Partition, policy: PartitionPolicy) -> list[Quota]:
+    """How the quotas are used now; one query where there are any."""
+    limits = {
+        i: policy.quotas[rule.name] for i, rule in enumerate(policy.levels) if rule.name in policy.quotas
+    }
+    if not limits:
+        return []
+    rows = Job.objects.filter(
+        cluster=partition.cluster_id,
+        partition=partition.name,
+        phase=JobPhase.RUNNING,
+        task_level__in=limits,
+    ).order_by()
+    held: dict[int, Counter[str]] = {index: Counter() for index in limits}
+    for user, index, count in rows.values_list("user", "task_level").annotate(Count("id")):
+        held[index][user] = count
+    return [_quota(policy, index, limit, held[index]) for index, limit in limits.items()]
+
+
+def _quota(policy: PartitionPolicy, index: int, limit: int, held: Counter[str]) -> Quota:
+    most = max(held.values(), default=0)
+    full = sum(count >= limit for count in held.values())
+    return Quota(named_level(policy, index), limit, len(held), full, most, share(min(most, limit), limit))
+
+
+def _row(step: Step, found: Timeline) -> Row:
+    busy = step.share(found.resource)
+    return Row(
+        step,
+        "–" if busy is None else _percent(busy),
+        [_count(step.mean(level)) for level in found.levels],
+        work_short(step.work_lost),
+    )
