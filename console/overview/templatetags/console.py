@@ -97,19 +97,6 @@ def _proposed(plan: Plan) -> SafeString:
     return state("shadow", _("room could be made"))
 
 
-@register.simple_tag(takes_context=True)
-def here(context: dict[str, Any], **changes: object) -> str:
-    """The present address with some parameters changed; an empty one is left out, and so is the poll's version."""
-    query = context["request"].GET.copy()
-    query.pop("since", None)
-    for name, value in changes.items():
-        if value == "":
-            query.pop(name, None)
-        else:
-            query[name] = str(value)
-    return f"?{query.urlencode()}"
-
-
 @register.simple_tag
 def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
     """What an open plan has to do with a job, as a state; empty when there is none."""
