@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby
 
 from django.core.paginator import Page, Paginator
@@ -72,7 +73,12 @@ class NodeView:
 
 def kind_of(node: Node) -> str:
     """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
-    return words.amounts({name: n for name, n in node.total.items() if name != "mem"})
+    return _kind_words(tuple(node.total.items()))
+
+
+@lru_cache(maxsize=256)
+def _kind_words(total: tuple[tuple[str, int], ...]) -> str:
+    return words.amounts({name: n for name, n in total if name != "mem"})
 
 
 def _order(node: Node) -> tuple[int, int, str, tuple[str, str]]:
@@ -84,16 +90,19 @@ def _order(node: Node) -> tuple[int, int, str, tuple[str, str]]:
 def read_nodes(
     query: QueryDict,
     nodes: Sequence[Node],
-    jobs: Iterable[HeldJob],
+    held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
     moves: Moves | None = None,
 ) -> NodeView:
-    """The map of a partition's nodes; what makes no sense in the address is left out."""
+    """The map of a partition's nodes; what makes no sense in the address is left out.
+
+    `held`: the jobs that hold something on some of these nodes.
+    """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
     wanted = sorted(filter(CHOICES[chosen][1], nodes), key=_order)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
-    bars = node_map(list(page), jobs, names, moves)
+    bars = node_map(list(page), held([node.name for node in page]), names, moves)
     every = {label: list(group) for label, group in groupby(wanted, key=kind_of)}
     return NodeView(
         page=page,

@@ -6,8 +6,8 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from console.cluster.models import Node
-from console.overview.nodemap import MOST_BLOCKS, Coming, HeldJob, moves_of, node_map
+from console.cluster.models import Job, Node
+from console.overview.nodemap import MOST_BLOCKS, Coming, HeldJob, held_jobs, moves_of, node_map
 from console.overview.nodeview import NodeView, read_nodes
 from console.steering.models import Plan
 from tests import factories
@@ -28,7 +28,7 @@ def running(job_id: str, gpu: int, level: int | None, *nodes: str) -> HeldJob:
 
 
 def view(query: str, nodes: list[Node], jobs: tuple[HeldJob, ...] = ()) -> NodeView:
-    return read_nodes(QueryDict(query), nodes, jobs, NAMES)
+    return read_nodes(QueryDict(query), nodes, lambda _names: jobs, NAMES)
 
 
 # --- What is drawn ------------------------------------------------------------------------------------------
@@ -197,3 +197,23 @@ def test_of_many_steps_those_still_to_be_done_are_shown(house: House, ada: Clien
     assert "511" in steps
     assert "500" not in steps
     assert "and 6 more steps" in steps
+
+
+def test_only_jobs_on_the_wanted_nodes_are_read(house: House) -> None:
+    factories.make_running_job(house.cluster, "90", alloc={"n11": {"cpu": 1}, "n2": {"cpu": 3}})
+    factories.make_running_job(house.cluster, "91", alloc={"n11": {"cpu": 1}})
+    rows = Job.objects.filter(phase="running")
+    assert [job.job_id for job in held_jobs(rows, "user_level", ["n1"])] == ["88"]
+    [both] = held_jobs(rows, "user_level", ["n2"])
+    assert (both.job_id, both.user, both.alloc) == ("90", "ann", {"n11": {"cpu": 1}, "n2": {"cpu": 3}})
+
+
+def test_names_of_jobs_stay_text_on_the_map(house: House, ada: Client) -> None:
+    hostile = '<script>alert(1)</script>" onload="x'
+    alloc = {"n3": {"cpu": 1}}
+    factories.make_node(house.cluster, "n3", total={"cpu": 8}, used={"cpu": 1})
+    factories.make_running_job(house.cluster, "90", name=hostile, alloc=alloc)
+    page = ada.get("/partitions/x/").content.decode()
+    assert "<script>alert" not in page
+    assert '" onload="' not in page
+    assert "&lt;script&gt;alert(1)" in page

@@ -60,7 +60,7 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
         "nodes": read_nodes(
             request.GET,
             state.nodes,
-            held_jobs(held, axis),
+            lambda names: held_jobs(held, axis, names),
             names=[rule.name for rule in state.policy.levels],
             moves=moves_of(state.plans),
         ),
