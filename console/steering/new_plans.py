@@ -37,6 +37,8 @@ from scheduler.model.words import amounts
 FIRST_IN_LINE = 4_294_967_293
 """The highest priority that scontrol takes. Slurm's priority/basic counts down from 4294901760: all of ours stay
 above that."""
+LONGEST_USER = 64
+"""As the mirror keeps it. PostgreSQL refuses what is longer."""
 LEVELS = 20
 PLANS = 160
 """How many levels on each axis, and plans of one rank, keep apart in that room; others share a place."""
@@ -90,7 +92,7 @@ class NewPlans:
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
         steps = [_action(plan, 1, ActionKind.HOLD, job.run), _action(plan, 2, ActionKind.RELEASE, job.run)]
         for step in steps:
-            step.job_name, step.user = job.name, job.user
+            step.job_name, step.user = job.name, job.user[:LONGEST_USER]
         PlannedAction.objects.bulk_create(steps)
         return plan
 
@@ -118,7 +120,7 @@ class NewPlans:
             job_id=job.id,
             job_restarts=job.restarts,
             job_name=job.name,
-            user=job.user,
+            user=job.user[:LONGEST_USER],
             reason=decision.reason.value,
             explain=decision.explain,
             created_at=clock.now(),
@@ -166,7 +168,7 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
             {
                 "job": job.id,
                 "name": job.name,
-                "user": job.user,
+                "user": job.user[:LONGEST_USER],
                 "how": victim.how.value,
                 "start": job.start or 0,
                 "restarts": job.restarts,
