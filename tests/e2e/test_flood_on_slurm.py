@@ -17,7 +17,7 @@ from scheduler.model.snapshot import Snapshot
 from tests.e2e.flood import Flood, flood
 from tests.e2e.slurm_driver import SLEEP, Driver
 
-RUNS = int(os.environ.get("GIVEWAY_FLOOD_RUNS", "12"))
+RUNS = int(os.environ.get("GIVEWAY_FLOOD_RUNS", "8"))
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
