@@ -1,6 +1,6 @@
 """The room goes to the beneficiary: under a flood of short jobs that would take any hole, run after run.
 
-How many runs: GIVEWAY_FLOOD_RUNS (12 when not set). `-s` shows how many there were and the times to start.
+How many runs: GIVEWAY_FLOOD_RUNS (8 when not set). `-s` shows how many there were and the times to start.
 """
 
 import itertools
