@@ -27,7 +27,7 @@ PAGES: dict[str, int] = {
     "/jobs/": 11,
     "/jobs/101/": 16,
     "/jobs/88/": 18,
-    "/plans/": 8,
+    "/plans/": 9,  # and whether the cluster is seen
     "/plans/{plan}/": 11,
     "/approvals/": 10,
     "/projects/": 13,
