@@ -28,10 +28,8 @@ from bench.accounting import Accounting
 from bench.making_room import ROOT, manage
 from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
-LOW, HIGH = "low", "high"
-URGENT = "cy"
-SETTLE_S = 3.0
-"""Jobs that are stopped so long after the urgent one runs still count as stopped for it."""
+LOW, HIGH, URGENT = "low", "high", "cy"
+SETTLE_S = 3.0  # jobs stopped so long after the urgent one runs still count as stopped for it
 SILENT_S = 180.0
 QOS = {LOW: {"Priority": "1"}, HIGH: {"Priority": "100000", "Preempt": LOW}}
 

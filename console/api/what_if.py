@@ -17,13 +17,14 @@ from console.api.errors import ConflictError
 from console.api.fields import AmountsField, ObjectField
 from console.api.work import WorkSerializer, work_data
 from console.history.answers import Comparison, Move, NamedLevel, Start, Stop, Told
-from console.history.changes import Change, data_of, policy_change, project_change
+from console.history.changes import Change, policy_change, project_change
 from console.history.past import Day, Past, Sum, over_days
 from console.history.what_if import Answer, NotNowError, what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
+from console.projects.services import data_of
 from scheduler.contracts.config import decode_partition, decode_project
 
 MOST_DAYS = 31

@@ -8,10 +8,10 @@ from console.cluster.models import Cluster
 from console.partitions.models import Partition
 from console.partitions.services import checked
 from console.projects.models import Project
-from console.projects.services import SETTABLE, ProjectData, TaskData
+from console.projects.services import SETTABLE, ProjectData, data_of
 from console.projects.validation import validate
 from console.steering.priority_file import diff_config
-from scheduler.contracts.config import ConfigProject, decode_partition, decode_project
+from scheduler.contracts.config import decode_partition, decode_project
 from scheduler.model.policy import PartitionPolicy, TaskPattern
 from scheduler.model.policy import Project as CoreProject
 
@@ -68,21 +68,3 @@ def file_change(cluster: Cluster, document: Mapping[str, Any]) -> Change:
         if part.policy.name in present:  # one that is not there yet has no jobs
             change |= policy_change(present[part.policy.name], part.policy)
     return change
-
-
-def data_of(entry: ConfigProject) -> ProjectData:
-    """A project's entry of the priority file as the services take it."""
-    core = entry.project
-    return ProjectData(
-        code=core.code,
-        name=entry.name,
-        size=core.size,
-        grade=core.grade,
-        urgency=core.urgency,
-        urgency_by=entry.urgency_by,
-        deadline=entry.deadline,
-        slurm_account=core.slurm_account,
-        members=tuple(sorted(core.members)),
-        managers=entry.managers,
-        tasks=tuple(TaskData(task.pattern, task.importance, task.level or "") for task in core.tasks),
-    )

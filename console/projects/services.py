@@ -18,6 +18,7 @@ from console.core.errors import ChangedSinceError
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate
+from scheduler.contracts.config import ConfigProject
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,24 @@ class ProjectData:
     tasks: tuple[TaskData, ...] = ()
     urgency_by: str = UrgencyBy.HAND
     deadline: date | None = None
+
+
+def data_of(entry: ConfigProject) -> ProjectData:
+    """A project's entry of the priority file as the services take it."""
+    core = entry.project
+    return ProjectData(
+        code=core.code,
+        name=entry.name,
+        size=core.size,
+        grade=core.grade,
+        urgency=core.urgency,
+        urgency_by=entry.urgency_by,
+        deadline=entry.deadline,
+        slurm_account=core.slurm_account,
+        members=tuple(sorted(core.members)),
+        managers=entry.managers,
+        tasks=tuple(TaskData(task.pattern, task.importance, task.level or "") for task in core.tasks),
+    )
 
 
 @dataclass(frozen=True, slots=True)

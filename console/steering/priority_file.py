@@ -21,7 +21,7 @@ from console.partitions.selectors import partition_document, policy_of
 from console.partitions.services import activate_policy, ensure_partition, make_partition, set_admins
 from console.projects.models import Project, TaskPattern
 from console.projects.selectors import project_document
-from console.projects.services import ProjectData, TaskData, change_project, create_project
+from console.projects.services import change_project, create_project, data_of
 from scheduler.contracts.config import (
     SCHEMA,
     Config,
@@ -146,20 +146,7 @@ def _locked_rows(cluster: Cluster, config: Config) -> tuple[dict[str, Project], 
 
 
 def _import_project(cluster: Cluster, row: Project | None, entry: ConfigProject, by: _By) -> None:
-    core = entry.project
-    data = ProjectData(
-        code=core.code,
-        name=entry.name,
-        size=core.size,
-        grade=core.grade,
-        urgency=core.urgency,
-        urgency_by=entry.urgency_by,
-        deadline=entry.deadline,
-        slurm_account=core.slurm_account,
-        members=tuple(sorted(core.members)),
-        managers=entry.managers,
-        tasks=tuple(TaskData(task.pattern, task.importance, task.level or "") for task in core.tasks),
-    )
+    data = data_of(entry)
     told = {"actor": by.actor, "reason": by.reason, "request_id": by.request_id}
     if row is None:
         create_project(cluster=cluster, data=data, **told)
