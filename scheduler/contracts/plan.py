@@ -2,9 +2,11 @@
 
 from typing import Any
 
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.plan import Decision, DecisionKind, How, Plan, Victim
 
 SCHEMA = "giveway.plan/1"
+
+_WITH_VICTIMS = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK, DecisionKind.SWAP})
 
 
 def encode_plan(plan: Plan) -> dict[str, Any]:
@@ -16,8 +18,19 @@ def _decision(decision: Decision) -> dict[str, Any]:
     result: dict[str, Any] = {"job": decision.job, "action": decision.action.value}
     if decision.nodes:
         result["nodes"] = list(decision.nodes)
-    if decision.action is DecisionKind.PREEMPT:
-        result["victims"] = [{"job": victim.job, "how": victim.how.value} for victim in decision.victims]
+    if decision.units is not None:
+        result["units"] = decision.units
+    if decision.action in _WITH_VICTIMS:
+        result["victims"] = [_victim(victim) for victim in decision.victims]
     if decision.at is not None:
         result["at"] = decision.at
     return result | {"reason": decision.reason.value, "explain": decision.explain}
+
+
+def _victim(victim: Victim) -> dict[str, Any]:
+    result: dict[str, Any] = {"job": victim.job, "how": victim.how.value}
+    if victim.how is How.UNITS:
+        result["units"] = victim.units
+    if victim.nodes:
+        result["nodes"] = list(victim.nodes)
+    return result | ({"gets": list(victim.gets)} if victim.gets else {})

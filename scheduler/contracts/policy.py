@@ -8,6 +8,7 @@ from scheduler.contracts.errors import InputError, join, quoted
 from scheduler.contracts.fields import (
     Fields,
     Reader,
+    amounts,
     choice,
     different,
     flag,
@@ -32,12 +33,13 @@ from scheduler.model.policy import (
 )
 
 POLICY_KEYS = (
-    "name", "mode", "enforcement", "levels", "quotas", "over_quota", "user_overrides", "task_overrides",
+    "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides", "task_overrides",
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
     "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "user_overrides_until", "task_overrides_until",
 )  # fmt: skip
+QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = int(datetime(9998, 12, 31, tzinfo=UTC).timestamp())
@@ -58,6 +60,8 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         enforcement=fields.get("enforcement", choice(Enforcement), default.enforcement),
         levels=fields.get("levels", listing(_level), ()),
         quotas=fields.get("quotas", mapping(whole), {}),
+        quota_amounts=fields.get("quota_amounts", mapping(amounts), {}),
+        quota_totals=fields.get("quota_totals", mapping(amounts), {}),
         over_quota=fields.get("over_quota", choice(OverQuota), default.over_quota),
         user_overrides=fields.get("user_overrides", _level_names, {}),
         task_overrides=fields.get("task_overrides", _level_names, {}),
@@ -82,7 +86,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
     )
     _check_levels(policy, fields.at("levels"))
-    for key in ("quotas", "user_overrides", "task_overrides"):
+    for key in (*QUOTAS, "user_overrides", "task_overrides"):
         _check_references(policy, getattr(policy, key), fields.at(key))
     for key in ("user_overrides", "task_overrides"):
         _check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
@@ -98,6 +102,8 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "enforcement": policy.enforcement.value,
         "levels": [_encode_level(rule) for rule in policy.levels],
         "quotas": dict(policy.quotas),
+        "quota_amounts": {level: dict(limits) for level, limits in policy.quota_amounts.items()},
+        "quota_totals": {level: dict(limits) for level, limits in policy.quota_totals.items()},
         "over_quota": policy.over_quota.value,
         "user_overrides": dict(policy.user_overrides),
         "task_overrides": dict(policy.task_overrides),

@@ -1,4 +1,4 @@
-"""A job's request as contract A writes it: `nodes` with `per_node`, or `spread` (units come later)."""
+"""A request as contract A writes it: `nodes` with `per_node`, or `spread`, or `unit` with `count`."""
 
 from typing import Any
 
@@ -6,41 +6,55 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.fields import Fields, amounts, flag, later, names, positive
 from scheduler.model.jobs import Request
 
-_KEYS = ("nodes", "per_node", "spread", "features", "only_nodes", "not_nodes", "exclusive")
-_UNIT_KEYS = ("unit", "count", "partial")
+_SHAPES = {"nodes": ("nodes", "per_node"), "spread": ("spread",), "unit": ("unit", "count", "partial")}
+_KEYS = (
+    *(key for keys in _SHAPES.values() for key in keys),
+    "features",
+    "only_nodes",
+    "not_nodes",
+    "exclusive",
+)
+_ASKED = {"nodes": "per_node", "spread": "spread", "unit": "unit"}
 
 
 def decode_request(value: object, path: str) -> Request:
     """A request in exactly one of its shapes, asking for something."""
-    fields = Fields(value, path, (*_KEYS, *_UNIT_KEYS))
-    for key in _UNIT_KEYS:
+    fields = Fields(value, path, _KEYS)
+    for key in _SHAPES["unit"]:
         fields.get(key, later("a request in units"), None)
-    several, spread = fields.has("nodes") or fields.has("per_node"), fields.has("spread")
-    if several == spread:
-        both = "has two shapes" if several else "has no shape"
-        raise InputError(path, f"{both}; give either nodes with per_node, or spread")
+    shapes = [shape for shape, keys in _SHAPES.items() if any(fields.has(key) for key in keys)]
+    if len(shapes) != 1:
+        many = {0: "has no shape", 2: "has two shapes", 3: "has three shapes"}[len(shapes)]
+        raise InputError(path, f"{many}; give either nodes with per_node, or spread, or unit with count")
+    (shape,) = shapes
     request = Request(
-        nodes=fields.need("nodes", positive) if several else 0,
-        per_node=fields.need("per_node", amounts) if several else {},
-        spread=fields.need("spread", amounts) if spread else {},
+        nodes=fields.need("nodes", positive) if shape == "nodes" else 0,
+        per_node=fields.need("per_node", amounts) if shape == "nodes" else {},
+        spread=fields.need("spread", amounts) if shape == "spread" else {},
+        unit=fields.need("unit", amounts) if shape == "unit" else {},
+        count=fields.need("count", positive) if shape == "unit" else 0,
+        partial=fields.get("partial", flag, True),
         features=fields.get("features", names, frozenset()),
         only_nodes=fields.get("only_nodes", names, frozenset()),
         not_nodes=fields.get("not_nodes", names, frozenset()),
         exclusive=fields.get("exclusive", flag, False),
     )
-    asked, key = (request.per_node, "per_node") if several else (request.spread, "spread")
-    if not any(asked.values()):
-        raise InputError(fields.at(key), 'asks for nothing; name an amount, for example {"cpu": 1}')
+    if request.count and request.exclusive:
+        raise InputError(fields.at("exclusive"), "cannot be said of units; ask for nodes with per_node")
+    if not any(getattr(request, _ASKED[shape]).values()):
+        raise InputError(fields.at(_ASKED[shape]), 'asks for nothing; name an amount, for example {"cpu": 1}')
     return request
 
 
 def encode_request(request: Request) -> dict[str, Any]:
     """The request as contract A has it, without what is default; names sorted."""
-    result: dict[str, Any] = (
-        {"nodes": request.nodes, "per_node": dict(request.per_node)}
-        if request.nodes
-        else {"spread": dict(request.spread)}
-    )
+    result: dict[str, Any]
+    if request.nodes:
+        result = {"nodes": request.nodes, "per_node": dict(request.per_node)}
+    elif request.count:
+        result = {"unit": dict(request.unit), "count": request.count, "partial": request.partial}
+    else:
+        result = {"spread": dict(request.spread)}
     for key in ("features", "only_nodes", "not_nodes"):
         if listed := getattr(request, key):
             result[key] = sorted(listed)

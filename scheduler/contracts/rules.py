@@ -1,11 +1,13 @@
 """The `partition` of a snapshot: the rules that the planner needs (contract A)."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from scheduler.contracts.errors import InputError, join, quoted
 from scheduler.contracts.fields import (
     MOST_LEVELS,
     Fields,
+    Reader,
+    amounts,
     choice,
     different,
     entries,
@@ -22,6 +24,7 @@ from scheduler.model.jobs import Level
 from scheduler.model.policy import Mode, OverQuota, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 
+T = TypeVar("T")
 Bands = tuple[tuple[Level, ...], ...]
 
 _LATER_WORDS = {
@@ -37,8 +40,9 @@ _LIMITS: dict[str, int | None] = {
     "max_stops_per_user_hour": None,
 }
 """Optional numbers, each with what it is when left out."""
+_QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 _KEYS = (
-    "name", "mode", "victim_order", "bands", "exempt_s", "quotas", "over_quota", "level_names",
+    "name", "mode", "victim_order", "bands", "exempt_s", *_QUOTAS, "over_quota", "level_names",
     *_LIMITS, "paused", "stopped_by_user", *_LATER_WORDS, "patience_s", "balance",
 )  # fmt: skip
 
@@ -52,7 +56,9 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         victim_order=fields.get("victim_order", choice(VictimOrder), VictimOrder.SHORTEST_RUNTIME),
         bands=fields.get("bands", maybe(bands), None),
         exempt_s=fields.get("exempt_s", whole, 0),
-        quotas=fields.get("quotas", _quotas, {}),
+        quotas=fields.get("quotas", _by_level(whole), {}),
+        quota_amounts=fields.get("quota_amounts", _by_level(amounts), {}),
+        quota_totals=fields.get("quota_totals", _by_level(amounts), {}),
         over_quota=fields.get("over_quota", choice(OverQuota), OverQuota.LOWEST),
         level_names=fields.get("level_names", different(name), ()),
         paused=fields.get("paused", text, ""),
@@ -84,8 +90,9 @@ def encode_rules(rules: PartitionRules) -> dict[str, Any]:
         "bands": None if rules.bands is None else [list(band) for band in rules.bands],
         "exempt_s": rules.exempt_s,
     }
-    if rules.quotas:
-        result["quotas"] = {str(rank): count for rank, count in sorted(rules.quotas.items())}
+    for key in _QUOTAS:
+        if limits := getattr(rules, key):
+            result[key] = {str(rank): limit for rank, limit in sorted(limits.items())}
     if rules.over_quota is not OverQuota.LOWEST:
         result["over_quota"] = rules.over_quota.value
     if rules.level_names:
@@ -94,8 +101,8 @@ def encode_rules(rules: PartitionRules) -> dict[str, Any]:
         result["paused"] = rules.paused
     if rules.stopped_by_user:
         result["stopped_by_user"] = dict(sorted(rules.stopped_by_user.items()))
-    limits = {key: getattr(rules, key) for key in _LIMITS}
-    return result | {key: value for key, value in limits.items() if value != _LIMITS[key]}
+    numbers = {key: getattr(rules, key) for key in _LIMITS}
+    return result | {key: value for key, value in numbers.items() if value != _LIMITS[key]}
 
 
 def bands(value: object, path: str) -> Bands:
@@ -120,11 +127,18 @@ def _from_the_top(rank: Level) -> int:
     return MOST_LEVELS if rank is None else rank
 
 
-def _quotas(value: object, path: str) -> dict[int, int]:
-    result: dict[int, int] = {}
-    for key, count in entries(value, path).items():
-        where = join(path, key)
-        if not (key.isascii() and key.isdigit() and str(int(key)) == key and int(key) < MOST_LEVELS):
-            raise InputError(where, f'{quoted(key)} is no level; write its index as a text, for example "0"')
-        result[int(key)] = whole(count, where)
-    return result
+def _by_level(reader: Reader[T]) -> Reader[dict[int, T]]:
+    """An object whose keys are indexes of levels."""
+
+    def read(value: object, path: str) -> dict[int, T]:
+        result: dict[int, T] = {}
+        for key, item in entries(value, path).items():
+            where = join(path, key)
+            if not (key.isascii() and key.isdigit() and str(int(key)) == key and int(key) < MOST_LEVELS):
+                raise InputError(
+                    where, f'{quoted(key)} is no level; write its index as a text, for example "0"'
+                )
+            result[int(key)] = reader(item, where)
+        return result
+
+    return read

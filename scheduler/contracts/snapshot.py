@@ -27,7 +27,7 @@ from scheduler.contracts.requests import decode_request, encode_request
 from scheduler.contracts.rules import decode_rules, encode_rules
 from scheduler.model.jobs import Job, JobState
 from scheduler.model.nodes import Node
-from scheduler.model.plan import How
+from scheduler.model.plan import STOPPED, How
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 
@@ -121,13 +121,21 @@ def _job(value: object, path: str) -> Job:
         blocked=fields.get("blocked", text, ""),
         restarts=fields.get("restarts", whole, 0),
         predicted_end=fields.get("predicted_end", maybe(whole), None),
-        how=fields.get("how", choice(How), How.REQUEUE),
+        how=fields.get("how", _how, How.REQUEUE),
         promised=fields.get("promised", mapping(amounts), {}),
         stopped_at=fields.get("stopped_at", maybe(whole), None),
         beneficiary=fields.get("beneficiary", flag, False),
     )
     _check_state(job, fields)
     return job
+
+
+def _how(value: object, path: str) -> How:
+    """How a whole job is stopped; the other ways are the planner's to choose."""
+    word = text(value, path)
+    if word not in STOPPED:
+        raise InputError(path, f"{quoted(word)} is not one of requeue, cancel")
+    return How(word)
 
 
 def _refuse_later(fields: Fields) -> None:

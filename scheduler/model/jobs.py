@@ -38,6 +38,7 @@ class Request:
 
     `nodes`/`per_node`: that many different nodes, each giving `per_node`.
     `spread`: any amounts on any nodes adding up to this (the document's plain counting of processors).
+    `unit`/`count`: that many units, each whole on some node (spec 2.1); `partial`: fewer are welcome too.
     `features` must all be on a node; `only_nodes` (if not empty) and `not_nodes` limit where the job may go.
     `exclusive`: every node given must hold nobody else.
     """
@@ -45,10 +46,28 @@ class Request:
     nodes: int = 0
     per_node: Amounts = field(default_factory=dict)
     spread: Amounts = field(default_factory=dict)
+    unit: Amounts = field(default_factory=dict)
+    count: int = 0
+    partial: bool = True
     features: frozenset[str] = frozenset()
     only_nodes: frozenset[str] = frozenset()
     not_nodes: frozenset[str] = frozenset()
     exclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Elastic:
+    """How far a job may shrink and grow (spec 4), in nodes or in units, not both.
+
+    `min_…`: it keeps at least so many. `wish_…`: so many it would like to have (None: what it has now).
+    `per_node`: what a node that it gets back must give (empty: as much as its largest worker holds).
+    """
+
+    min_nodes: int | None = None
+    min_units: int | None = None
+    wish_nodes: int | None = None
+    wish_units: int | None = None
+    per_node: Amounts = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,8 @@ class Job:
     `how`: how it gives way when it must. `promised`: room that is being made for it already; pending only.
     `stopped_at`: when it was last stopped to make room; pending only.
     `beneficiary`: others were stopped for its present run; running only.
+    `unit`: it holds whole units of this and may lose some (spec 2); running only. `elastic`: it may lose workers;
+    running only. `balanced`: it wants nodes of equal compute power (spec 5).
     """
 
     id: str
@@ -82,6 +103,9 @@ class Job:
     promised: Mapping[str, Amounts] = field(default_factory=dict)
     stopped_at: int | None = None
     beneficiary: bool = False
+    unit: Amounts = field(default_factory=dict)
+    elastic: Elastic | None = None
+    balanced: bool = False
 
     @property
     def run(self) -> RunKey:

@@ -1,4 +1,4 @@
-"""The planner's output: one decision per pending job (contract A)."""
+"""The planner's output: one decision per pending job, and those to let elastic jobs grow (contract A)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,12 +8,20 @@ from scheduler.model.reasons import Reason
 
 
 class DecisionKind(StrEnum):
-    """What is to become of a pending job."""
+    """What is to become of a pending job; GROW is about a running one."""
 
     START = "start"
+    SHRINK = "shrink"
+    """Only workers of elastic jobs are taken."""
+    SWAP = "swap"
+    """A young running job exchanges a node for a free one, so that both are even."""
     PREEMPT = "preempt"
     WAIT = "wait"
+    RESERVE = "reserve"
+    """Nodes are kept for it until `at`."""
     QUEUE = "queue"
+    GROW = "grow"
+    """A running elastic job gets workers back."""
 
 
 class How(StrEnum):
@@ -21,14 +29,30 @@ class How(StrEnum):
 
     REQUEUE = "requeue"
     CANCEL = "cancel"
+    UNITS = "units"
+    """It gives back some of its units and goes on."""
+    NODES = "nodes"
+    """It gives up some of its nodes and goes on."""
+    SWAP = "swap"
+    """It exchanges nodes for others and goes on."""
+
+
+STOPPED = frozenset({How.REQUEUE, How.CANCEL})
+"""The ways in which a whole job ends its run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """A running job that is stopped for the beneficiary."""
+    """A running job that is stopped for the beneficiary, or gives up a part.
+
+    `units`: how many it gives back (UNITS). `nodes`: which it gives up (NODES, SWAP). `gets`: instead of them (SWAP).
+    """
 
     job: str
     how: How = How.REQUEUE
+    units: int = 0
+    nodes: tuple[str, ...] = ()
+    gets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +65,11 @@ class PassedOver:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict on one pending job.
+    """The verdict on one pending job (grow: on a running one).
 
-    `nodes`: where it is expected to run (start, preempt). `placement`: what it takes on each of them.
-    `at`: epoch second (wait). `passed_over`: for the explanation, not part of contract A's output.
+    `nodes`: where it is expected to run, or to grow. `placement`: what it takes on each of them. `units`: how many of
+    its units it gets (only of requests in units). `at`: epoch second (wait, reserve). `passed_over`: for the
+    explanation, not part of contract A's output.
     """
 
     job: str
@@ -54,6 +79,7 @@ class Decision:
     nodes: tuple[str, ...] = ()
     victims: tuple[Victim, ...] = ()
     at: int | None = None
+    units: int | None = None
     placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     passed_over: tuple[PassedOver, ...] = ()
 

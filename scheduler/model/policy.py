@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from scheduler.model.resources import Amounts
+
 
 class Mode(StrEnum):
     """Which priority decides, and which one breaks the tie (document 000, ¶75-¶83)."""
@@ -19,6 +21,52 @@ class VictimOrder(StrEnum):
 
     SHORTEST_RUNTIME = "shortest_runtime"
     LEAST_LOST_WORK = "least_lost_work"
+
+
+class Partial(StrEnum):
+    """What becomes of a request in units that even everything that may be taken does not satisfy (spec 2.2)."""
+
+    SPARE = "spare"
+    """It gets only what is free; the others keep theirs."""
+    TAKE = "take"
+    """It gets as many whole units as can be had."""
+
+
+class GiveBack(StrEnum):
+    """How what is left over goes back to those it was taken from (spec 2.2)."""
+
+    UNITS = "units"
+    """The highest first, each as many whole units as fit."""
+    WHOLE = "whole"
+    """First those who can keep all they had, the highest first; then units."""
+
+
+class Dispatch(StrEnum):
+    """Who places the jobs (spec 3.1)."""
+
+    SLURM = "slurm"
+    MANAGED = "managed"
+
+
+class Otherwise(StrEnum):
+    """What a balanced job does when no set of nodes is even enough (spec 5)."""
+
+    WAIT = "wait"
+    NEAREST = "nearest"
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """A partition's rule for sets of equal compute power (spec 5).
+
+    `max_distance`: the largest power of a set minus its smallest, at most. `swap_below_s`: a running job that has
+    run for less may have one of its nodes exchanged for a free one (0: none may).
+    """
+
+    resource: str
+    max_distance: float
+    otherwise: Otherwise = Otherwise.WAIT
+    swap_below_s: int = 0
 
 
 class OverQuota(StrEnum):
@@ -92,6 +140,9 @@ class PartitionPolicy:
     `max_stops_per_hour`, `max_stops_per_user_hour`: stops within an hour, in all and of one user's jobs (None: any
     number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
 
+    Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
+    `quota_totals`: what all running jobs of the level may hold together.
+
     `…_overrides_until`: for some of the overrides, the second from which on they count no more.
     """
 
@@ -100,6 +151,8 @@ class PartitionPolicy:
     enforcement: Enforcement = Enforcement.SHADOW
     levels: tuple[LevelRule, ...] = ()
     quotas: Mapping[str, int] = field(default_factory=dict)
+    quota_amounts: Mapping[str, Amounts] = field(default_factory=dict)
+    quota_totals: Mapping[str, Amounts] = field(default_factory=dict)
     over_quota: OverQuota = OverQuota.LOWEST
     user_overrides: Mapping[str, str] = field(default_factory=dict)
     task_overrides: Mapping[str, str] = field(default_factory=dict)

@@ -5,17 +5,23 @@ from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Job
 from scheduler.model.nodes import Node
-from scheduler.model.policy import Mode, OverQuota, VictimOrder
+from scheduler.model.policy import Balance, Dispatch, GiveBack, Mode, OverQuota, Partial, VictimOrder
+
+from scheduler.model.resources import Amounts
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRules:
     """The part of a partition's policy that the planner needs.
 
-    `quotas` maps a task level to how many jobs each user may have running at it; `level_names` is for people.
+    `quotas` maps a task level to how many jobs each user may have running at it, `quota_amounts` to what those may hold
+    together, `quota_totals` to what everybody's may; `level_names` is for people.
     `paused`: why nobody may be stopped just now, in words ("dave paused the partition"). `stopped` and
     `stopped_by_user`: how many jobs, in all and of each user, were stopped within the last hour; they count against
     `max_stops_per_hour` and `max_stops_per_user_hour` (None: any number).
+
+    `units`, `elastic`: whether jobs may lose some of their units, or workers, instead of being stopped. `patience_s`:
+    nobody is stopped for a job that is predicted to start by itself within this.
     """
 
     name: str
@@ -24,6 +30,8 @@ class PartitionRules:
     bands: tuple[tuple[int | None, ...], ...] | None = None
     exempt_s: int = 0
     quotas: Mapping[int, int] = field(default_factory=dict)
+    quota_amounts: Mapping[int, Amounts] = field(default_factory=dict)
+    quota_totals: Mapping[int, Amounts] = field(default_factory=dict)
     over_quota: OverQuota = OverQuota.LOWEST
     level_names: tuple[str, ...] = ()
     paused: str = ""
@@ -33,6 +41,18 @@ class PartitionRules:
     max_stops_per_user_hour: int | None = None
     stopped: int = 0
     stopped_by_user: Mapping[str, int] = field(default_factory=dict)
+    units: bool = True
+    elastic: bool = True
+    partial: Partial = Partial.SPARE
+    give_back: GiveBack = GiveBack.UNITS
+    dispatch: Dispatch = Dispatch.SLURM
+    patience_s: int = 0
+    balance: Balance | None = None
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether there is any limit of a level."""
+        return bool(self.quotas or self.quota_amounts or self.quota_totals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ class _Planner:
         rules = snapshot.partition
         self._snapshot = snapshot
         self._ranking = Ranking.of(rules)
-        self._quotas = Quotas(rules.quotas, snapshot.jobs)
-        demoted = beyond_quota(rules.quotas, snapshot.jobs)
+        self._quotas = Quotas(rules, snapshot.jobs)
+        demoted = beyond_quota(rules, snapshot.jobs)
         self._universe = Universe(snapshot, self._ranking, demoted)
         self._shapes = Shapes(self._universe)
         self._search = Search(self._universe)
@@ -97,9 +97,10 @@ class _Planner:
             )
         if job.blocked:
             return self._queued(job, Reason.BLOCKED, self._say.blocked(job))
-        if not self._quotas.over(job):
+        beyond = self._quotas.beyond(job)
+        if beyond is None:
             return None
-        over = self._say.over_quota(job, self._quotas.limit(job), self._quotas.running(job))
+        over = self._say.over_quota(job, beyond)
         match self._snapshot.partition.over_quota:
             case OverQuota.HOLD:
                 words = f"{self._say.who(job)} is held until a job of its level ends: {over}."
@@ -114,9 +115,10 @@ class _Planner:
         return self._snapshot.partition.over_quota is OverQuota.LOWEST and self._quotas.over(job)
 
     def _decide_demoted(self, job: Job) -> Decision:
-        over = self._say.over_quota(job, self._quotas.limit(job), self._quotas.running(job))
+        beyond = self._quotas.beyond(job)
         decision = self._decide(job, self._ranking.reach(_NOTHING, _NOTHING))
-        note = f" {clean(job.id)} counts as unconfigured: {over}."
+        over = self._say.over_quota(job, beyond) if beyond else ""
+        note = f" {clean(job.id)} counts as unconfigured: {over}." if over else ""
         return replace(decision, explain=decision.explain + note)
 
     def _decide(self, job: Job, reach: Reach) -> Decision:

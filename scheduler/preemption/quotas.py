@@ -1,27 +1,68 @@
-"""Quotas: how many jobs of a task level each user may have running (¶200, ¶201; spec 1.3)."""
+"""Quotas: what may run at a task level of the partition (¶200, ¶201; spec 1.3). Three limits, each as Slurm means it:
+
+- `quotas`: how many jobs each user may have running at it (MaxJobsPU);
+- `quota_amounts`: what those jobs of a user may hold together (MaxTRESPU);
+- `quota_totals`: what all running jobs of the level may hold together, whoever they belong to (GrpTRES).
+
+A job counts with what it holds, a pending one with what it asks for. It takes nothing of the limit of a resource of which
+it holds nothing, so such a limit never keeps it back.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler.model.jobs import Job, JobState
+from scheduler.model.resources import Amounts, total
+from scheduler.model.snapshot import PartitionRules
 from scheduler.priority.order import natural
+
+JOBS = ""
+"""Stands for the number of jobs where resources are named."""
 
 Slots = tuple[str, int]
 """A user's slots of a task level."""
 
 
-class Quotas:
-    """The slots of one partition while a plan is made."""
+class Meter(NamedTuple):
+    """What one limit counts. `user`: whose jobs; None: everybody's."""
 
-    def __init__(self, quotas: Mapping[int, int], jobs: Iterable[Job]) -> None:
-        self._quotas = quotas
-        self._running: Counter[Slots] = Counter(
-            key for job in jobs if job.state is JobState.RUNNING and (key := self.key(job))
-        )
+    level: int
+    user: str | None
+    resource: str
+
+
+Share = tuple[tuple[Meter, int], ...]
+"""What a job takes of each limit that it is under."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A limit that a job would pass: `used` of `limit` is taken, and it wants `asked` more."""
+
+    meter: Meter
+    limit: int
+    used: int
+    asked: int
+
+
+class Quotas:
+    """What is taken of the limits of one partition while a plan is made."""
+
+    def __init__(self, rules: PartitionRules, jobs: Iterable[Job]) -> None:
+        self._quotas = rules.quotas
+        self._amounts = rules.quota_amounts
+        self._totals = rules.quota_totals
+        self._levels = self._quotas.keys() | self._amounts.keys() | self._totals.keys()
+        self._running: Counter[Slots] = Counter()
+        self._used: Counter[Meter] = Counter()
+        for job in jobs if self._levels else ():
+            if job.state is JobState.RUNNING:
+                self.started(job)
 
     def limit(self, job: Job) -> int:
-        """How many jobs of its level the job's user may have running. Only for jobs that `over` answers
-        yes for."""
+        """How many jobs of its level the job's user may have running; 0 where that has no limit."""
         return self._quotas.get(job.task_level if job.task_level is not None else -1, 0)
 
     def running(self, job: Job) -> int:
@@ -30,43 +71,89 @@ class Quotas:
         return self._running[key] if key else 0
 
     def over(self, job: Job) -> bool:
-        """Whether starting the job would put its user over quota."""
-        return self.key(job) is not None and self.running(job) >= self.limit(job)
+        """Whether starting the job would pass one of the limits."""
+        return self.beyond(job) is not None
+
+    def beyond(self, job: Job) -> Beyond | None:
+        """The first limit that starting the job would pass: jobs first, then each user's amounts, then totals."""
+        for meter, asked in self.share(job):
+            limit, used = self._limit(meter), self._used[meter]
+            if used + asked > limit:
+                return Beyond(meter, limit, used, asked)
+        return None
 
     def started(self, job: Job) -> None:
-        """A job starts, or room is made for it: it takes a slot."""
-        if key := self.key(job):
-            self._running[key] += 1
+        """A job starts, or room is made for it: it takes its share."""
+        self._count(job, 1)
 
     def stopped(self, job: Job) -> None:
-        """A running job is stopped: its slot is free."""
-        if key := self.key(job):
-            self._running[key] -= 1
+        """A running job is stopped: its share is free."""
+        self._count(job, -1)
 
-    def is_full(self, slots: Slots, leaving: int) -> bool:
-        """Whether all the slots are still taken when so many of the running jobs in them are stopped."""
-        return self._running[slots] - leaving >= self._quotas[slots[1]]
+    def stays_over(self, share: Share, leaving: Mapping[Meter, int]) -> bool:
+        """Whether a job with this share is over quota when so much of what is taken now has been given up."""
+        return any(self._used[meter] - leaving.get(meter, 0) + n > self._limit(meter) for meter, n in share)
 
     def key(self, job: Job) -> Slots | None:
-        """The slots of which the job takes one; None when its level has no quota."""
-        if job.task_level is None or job.task_level not in self._quotas:
+        """The slots of which the job takes one; None when its level has no limit at all."""
+        if job.task_level is None or job.task_level not in self._levels:
             return None
         return job.user, job.task_level
 
+    def share(self, job: Job) -> Share:
+        """What the job takes of each limit that it is under, in the order in which limits are told."""
+        level = job.task_level
+        if level is None or level not in self._levels:
+            return ()
+        own = [(Meter(level, job.user, JOBS), 1)] if level in self._quotas else []
+        amounts, totals = self._amounts.get(level), self._totals.get(level)
+        if not amounts and not totals:
+            return tuple(own)
+        takes = _takes(job)
+        own += [(Meter(level, job.user, name), takes.get(name, 0)) for name in sorted(amounts or ())]
+        own += [(Meter(level, None, name), takes.get(name, 0)) for name in sorted(totals or ())]
+        return tuple((meter, taken) for meter, taken in own if taken)
 
-def beyond_quota(quotas: Mapping[int, int], jobs: Iterable[Job]) -> frozenset[str]:
-    """Ids of the running jobs beyond their users' quotas.
+    def _limit(self, meter: Meter) -> int:
+        if meter.resource == JOBS:
+            return self._quotas[meter.level]
+        return (self._totals if meter.user is None else self._amounts)[meter.level][meter.resource]
 
-    Those that others were stopped for keep their slots (a job that started meanwhile in free room would else make
-    them the first to yield), then those that started first.
+    def _count(self, job: Job, by: int) -> None:
+        key = self.key(job)
+        if key is None:
+            return
+        self._running[key] += by
+        for meter, taken in self.share(job):
+            self._used[meter] += by * taken
+
+
+def beyond_quota(rules: PartitionRules, jobs: Iterable[Job]) -> frozenset[str]:
+    """Ids of the running jobs beyond their quotas.
+
+    Those that others were stopped for keep their share (a job that started meanwhile in free room would else make
+    them the first to yield), then those that started first. A job that is beyond still counts for those that started
+    after it, as it did when they started: so no job comes to be beyond because another one ends.
     """
-    slots: Counter[Slots] = Counter()
+    taken = Quotas(rules, ())
+    counted = [job for job in jobs if job.state is JobState.RUNNING and taken.key(job)]
     beyond = []
-    counted = [job for job in jobs if job.state is JobState.RUNNING and job.task_level in quotas]
     for job in sorted(counted, key=lambda job: (not job.beneficiary, job.start or 0, natural(job.id))):
-        if job.task_level is None:
-            continue
-        slots[job.user, job.task_level] += 1
-        if slots[job.user, job.task_level] > quotas[job.task_level]:
+        if taken.over(job):
             beyond.append(job.id)
+        taken.started(job)
     return frozenset(beyond)
+
+
+def _takes(job: Job) -> Amounts:
+    """What a job holds; what it asks for while it waits (one that wants whole nodes may come to hold more)."""
+    request = job.request
+    if job.state is not JobState.PENDING:
+        return total(job.alloc.values())
+    if request is None:
+        return {}
+    if request.nodes:
+        return {name: amount * request.nodes for name, amount in request.per_node.items()}
+    if request.count:
+        return {name: amount * request.count for name, amount in request.unit.items()}
+    return request.spread

@@ -9,6 +9,7 @@ from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, Held
+from scheduler.preemption.quotas import JOBS, Beyond
 from scheduler.preemption.universe import Runner, Tally
 from scheduler.priority.levels import level_word
 
@@ -131,11 +132,21 @@ class Speaker:
         """Something other than room is missing."""
         return f"{self.who(job)} may not start yet: {clean(job.blocked, 200)}."
 
-    def over_quota(self, job: Job, limit: int, running: int) -> str:
-        """`bob may have 1 P0 job running at a time and has 1.`"""
+    def over_quota(self, job: Job, beyond: Beyond) -> str:
+        """`bob may have 1 P0 job running at a time and has 1`, `bob's running P0 jobs may hold 16 gpu together …`."""
         level = level_word(job.task_level, self._rules.level_names, "L")
-        jobs = "job" if limit == 1 else "jobs"
-        return f"{clean(job.user)} may have {limit} {level} {jobs} running at a time and has {running}"
+        what, user = beyond.meter.resource, beyond.meter.user
+        if what == JOBS:
+            jobs = "job" if beyond.limit == 1 else "jobs"
+            return f"{clean(job.user)} may have {beyond.limit} {level} {jobs} running at a time and has {beyond.used}"
+        whose = "all running" if user is None else f"{clean(user)}'s running"
+        limit, used, asked = (
+            words.amounts({what: amount}) for amount in (beyond.limit, beyond.used, beyond.asked)
+        )
+        said = f"{whose} {level} jobs may hold {limit} together"
+        if beyond.asked > beyond.limit:
+            return f"{said}, and it alone asks for {asked}"
+        return f"{said} and hold {used}; it asks for {asked}"
 
 
 def need(request: Request) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.nodes import Node
@@ -12,6 +13,8 @@ from scheduler.model.resources import Amounts, add
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, Standing
 from scheduler.reconcile.blocking import must_be_cancelled, why_blocked, why_protected
+
+T = TypeVar("T")
 
 
 class PartitionNotObservedError(LookupError):
@@ -71,7 +74,9 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         victim_order=policy.victim_order,
         bands=policy.bands,
         exempt_s=policy.exempt_s,
-        quotas={ranks[level]: count for level, count in policy.quotas.items()},
+        quotas=_by_rank(policy.quotas, ranks),
+        quota_amounts=_by_rank(policy.quota_amounts, ranks),
+        quota_totals=_by_rank(policy.quota_totals, ranks),
         over_quota=policy.over_quota,
         level_names=tuple(rule.name for rule in policy.levels),
         min_wait_s=policy.min_wait_s,
@@ -79,6 +84,10 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         max_stops_per_hour=policy.max_stops_per_hour,
         max_stops_per_user_hour=policy.max_stops_per_user_hour,
     )
+
+
+def _by_rank(limits: Mapping[str, T], ranks: Mapping[str, int]) -> dict[int, T]:
+    return {ranks[level]: limit for level, limit in limits.items()}
 
 
 def _partition(observation: Observation, name: str) -> ObservedPartition:

@@ -61,6 +61,10 @@ class _Ranks:
     ) -> None:
         self._served = served
         self._rules = rules_of(policy)
+        # As for the planner: what a job holds on a node that left the partition is none of the partition's.
+        self._nodes = frozenset(
+            name for part in observation.partitions if part.name == policy.name for name in part.nodes
+        )
         self._deriver = Deriver(policy, projects, observation.taken_at)
         self._ranking = Ranking.of(self._rules)
         # Levels of all running jobs are wanted only where quotas make them matter.
@@ -70,11 +74,11 @@ class _Ranks:
                 for job in observation.jobs
                 if _is_running(job) and policy.name in job.partitions
             ]
-            if self._rules.quotas
+            if self._rules.has_quotas
             else []
         )
-        self._quotas = Quotas(self._rules.quotas, counted)
-        self._demoted = beyond_quota(self._rules.quotas, counted)
+        self._quotas = Quotas(self._rules, counted)
+        self._demoted = beyond_quota(self._rules, counted)
 
     def why_not_below(self, beneficiary: ObservedJob, victims: Iterable[ObservedJob]) -> str:
         """Which victim does not rank below the beneficiary, in words; empty when all do."""
@@ -82,7 +86,7 @@ class _Ranks:
         reach = self._ranking.reach(*self._ranking.weights(waiting))
         if self._quotas.over(waiting):
             if self._rules.over_quota is not OverQuota.LOWEST:
-                return f"{beneficiary.id} is over its user's quota."
+                return f"{beneficiary.id} is over quota."
             reach = self._ranking.reach(_NOTHING, _NOTHING)
         for victim in sorted(victims, key=lambda job: job.id):
             if not self._is_below(reach, self._placed(victim)):
@@ -104,6 +108,8 @@ class _Ranks:
             task_level=standing.task_level,
             submit=job.submit,
             start=job.start,
+            alloc={name: part for name, part in job.alloc.items() if name in self._nodes},
+            request=job.request,
             restarts=job.restarts,
             beneficiary=(job.id, job.restarts) in self._served,
         )
