@@ -33,7 +33,8 @@ from scheduler.model.policy import (
 )
 
 POLICY_KEYS = (
-    "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides", "task_overrides",
+    "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides",
+    "task_overrides",
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
     "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",

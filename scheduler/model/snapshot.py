@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from scheduler.model.jobs import Job
 from scheduler.model.nodes import Node
 from scheduler.model.policy import Balance, Dispatch, GiveBack, Mode, OverQuota, Partial, VictimOrder
-
 from scheduler.model.resources import Amounts
 
 
@@ -30,8 +29,6 @@ class PartitionRules:
     bands: tuple[tuple[int | None, ...], ...] | None = None
     exempt_s: int = 0
     quotas: Mapping[int, int] = field(default_factory=dict)
-    quota_amounts: Mapping[int, Amounts] = field(default_factory=dict)
-    quota_totals: Mapping[int, Amounts] = field(default_factory=dict)
     over_quota: OverQuota = OverQuota.LOWEST
     level_names: tuple[str, ...] = ()
     paused: str = ""
@@ -48,6 +45,8 @@ class PartitionRules:
     dispatch: Dispatch = Dispatch.SLURM
     patience_s: int = 0
     balance: Balance | None = None
+    quota_amounts: Mapping[int, Amounts] = field(default_factory=dict)
+    quota_totals: Mapping[int, Amounts] = field(default_factory=dict)
 
     @property
     def has_quotas(self) -> bool:

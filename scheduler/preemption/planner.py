@@ -97,10 +97,9 @@ class _Planner:
             )
         if job.blocked:
             return self._queued(job, Reason.BLOCKED, self._say.blocked(job))
-        beyond = self._quotas.beyond(job)
-        if beyond is None:
+        if not self._quotas.over(job):
             return None
-        over = self._say.over_quota(job, beyond)
+        over = self._say.over_quota(job, self._quotas.nearest(job))
         match self._snapshot.partition.over_quota:
             case OverQuota.HOLD:
                 words = f"{self._say.who(job)} is held until a job of its level ends: {over}."
@@ -115,10 +114,9 @@ class _Planner:
         return self._snapshot.partition.over_quota is OverQuota.LOWEST and self._quotas.over(job)
 
     def _decide_demoted(self, job: Job) -> Decision:
-        beyond = self._quotas.beyond(job)
+        over = self._say.over_quota(job, self._quotas.nearest(job))
         decision = self._decide(job, self._ranking.reach(_NOTHING, _NOTHING))
-        over = self._say.over_quota(job, beyond) if beyond else ""
-        note = f" {clean(job.id)} counts as unconfigured: {over}." if over else ""
+        note = f" {clean(job.id)} counts as unconfigured: {over}."
         return replace(decision, explain=decision.explain + note)
 
     def _decide(self, job: Job, reach: Reach) -> Decision:

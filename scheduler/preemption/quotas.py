@@ -4,8 +4,8 @@
 - `quota_amounts`: what those jobs of a user may hold together (MaxTRESPU);
 - `quota_totals`: what all running jobs of the level may hold together, whoever they belong to (GrpTRES).
 
-A job counts with what it holds, a pending one with what it asks for. It takes nothing of the limit of a resource of which
-it holds nothing, so such a limit never keeps it back.
+A job counts with what it holds, a pending one with what it asks for. A limit of a resource of which it holds nothing
+never keeps it back.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ Share = tuple[tuple[Meter, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """A limit that a job would pass: `used` of `limit` is taken, and it wants `asked` more."""
+    """The limit that a job is beyond: `used` of `limit` is taken, and it wants `asked` more."""
 
     meter: Meter
     limit: int
@@ -72,15 +72,15 @@ class Quotas:
 
     def over(self, job: Job) -> bool:
         """Whether starting the job would pass one of the limits."""
-        return self.beyond(job) is not None
+        return any(self._used[meter] + asked > self._limit(meter) for meter, asked in self.share(job))
 
-    def beyond(self, job: Job) -> Beyond | None:
-        """The first limit that starting the job would pass: jobs first, then each user's amounts, then totals."""
-        for meter, asked in self.share(job):
-            limit, used = self._limit(meter), self._used[meter]
-            if used + asked > limit:
-                return Beyond(meter, limit, used, asked)
-        return None
+    def nearest(self, job: Job) -> Beyond:
+        """The first limit that starting the job would pass: jobs, then the user's amounts, then totals. For jobs that
+        `over` answers yes for; when so much was given up since that it would pass none, the first that it is under."""
+        share = self.share(job)
+        passed = (each for each in share if self._used[each[0]] + each[1] > self._limit(each[0]))
+        meter, asked = next(passed, share[0])
+        return Beyond(meter, self._limit(meter), self._used[meter], asked)
 
     def started(self, job: Job) -> None:
         """A job starts, or room is made for it: it takes its share."""

@@ -40,9 +40,7 @@ class Returning:
             runner
             for runner, share in zip(victims, shares, strict=True)
             if any(meter in needed for meter, _ in share)
-            or (
-                share and self._would_outrank(reach, runner) and not self._quotas.stays_over(share, leaving)
-            )
+            or (share and self._would_outrank(reach, runner) and not self._quotas.stays_over(share, leaving))
         ]
 
     def stopped(self, reach: Reach, victims: Sequence[Runner]) -> None:

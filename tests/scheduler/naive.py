@@ -4,6 +4,7 @@ Everything is worked out again from the snapshot at every question, and the best
 all of them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
@@ -70,6 +71,30 @@ def stoppable(snapshot: Snapshot, job: Job) -> list[Job]:
         and snapshot.now - (other.start or 0) >= rules.exempt_s
         and tier(rules, job, other)
     ]
+
+
+def quota_use(jobs: Iterable[Job]) -> Counter[tuple[str, Level, str]]:
+    """What jobs take of what could be limited: by user (`*`: by all), task level and resource (`jobs`: how many)."""
+    taken: Counter[tuple[str, Level, str]] = Counter()
+    for job in jobs:
+        taken[job.user, job.task_level, "jobs"] += 1
+        request = job.request or Request()
+        asked = [request.per_node] * request.nodes or [request.spread]
+        for part in asked if job.state is JobState.PENDING else job.alloc.values():
+            for resource, amount in part.items():
+                taken[job.user, job.task_level, resource] += amount
+                taken["*", job.task_level, resource] += amount
+    return +taken
+
+
+def quota_limits(rules: PartitionRules, job: Job) -> dict[tuple[str, Level, str], int]:
+    """The limits that a job is under."""
+    level = -1 if job.task_level is None else job.task_level
+    limits: dict[tuple[str, Level, str], int] = {}
+    if level in rules.quotas:
+        limits[job.user, level, "jobs"] = rules.quotas[level]
+    limits |= {(job.user, level, name): n for name, n in rules.quota_amounts.get(level, {}).items()}
+    return limits | {("*", level, name): n for name, n in rules.quota_totals.get(level, {}).items()}
 
 
 @dataclass

@@ -134,6 +134,16 @@ def pending_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most:
 bands = st.sampled_from([None, None, ((0,), (1, 2), (3, None)), ((0, 1), (2, 3, None))])
 
 
+_limits: st.SearchStrategy[dict[int, dict[str, int]]] = st.one_of(
+    st.just({}),
+    st.dictionaries(
+        st.integers(0, 3),
+        st.dictionaries(st.sampled_from(["cpu", "gpu", "gpu:a100"]), st.integers(0, 6), max_size=2),
+        max_size=2,
+    ),
+)
+
+
 @st.composite
 def rules(draw: st.DrawFn, *, quotas: bool = False, simple: bool = False) -> PartitionRules:
     """Any mode, with everything that the rules can say."""
@@ -146,6 +156,8 @@ def rules(draw: st.DrawFn, *, quotas: bool = False, simple: bool = False) -> Par
         exempt_s=0 if simple else draw(st.sampled_from([0, 0, 300])),
         quotas=draw(st.dictionaries(st.integers(0, 3), st.integers(0, 2), max_size=3)) if quotas else {},
         over_quota=draw(st.sampled_from(list(OverQuota))),
+        quota_amounts=draw(_limits) if quotas else {},
+        quota_totals=draw(_limits) if quotas else {},
     )
 
 

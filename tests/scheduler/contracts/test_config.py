@@ -74,6 +74,8 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
     again = encode_config(decode_config(CONFIG))
     assert again["projects"] == CONFIG["projects"]
     assert again["partitions"][0] == PARTITION | {
+        "quota_amounts": {},
+        "quota_totals": {},
         "start_deadline_s": 120,
         "user_overrides_until": {},
         "task_overrides_until": {},
@@ -194,6 +196,13 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     ),
     "a quota of no level": (put(f"{P}.quotas", {"P7": 1}), "$.partitions[0].quotas.P7", '"P7" is no level'),
     "a quota that is a text": (put(f"{P}.quotas", {"P0": "1"}), "$.partitions[0].quotas.P0", "a whole number"),
+    "an amount of no level": (put(f"{P}.quota_amounts", {"P7": {}}), "$.partitions[0].quota_amounts.P7", "no level"),
+    "a total that is a number": (put(f"{P}.quota_totals", {"P0": 8}), "$.partitions[0].quota_totals.P0", "an object"),
+    "a negative total": (
+        put(f"{P}.quota_totals", {"P0": {"gpu": -1}}),
+        "$.partitions[0].quota_totals.P0.gpu",
+        "must not be negative",
+    ),
     "an unknown answer to quotas": (put(f"{P}.over_quota", "kill"), "$.partitions[0].over_quota", "is not one of"),
     "an override to no level": (
         put(f"{P}.user_overrides", {"carol": "P7"}), "$.partitions[0].user_overrides.carol", 'known are "P0", "P1"',
@@ -266,12 +275,16 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
     )
     to_level = st.dictionaries(words, st.sampled_from(names), max_size=3) if names else st.just({})
     users, tasks = draw(to_level), draw(to_level)
+    of_level = st.dictionaries(st.sampled_from(["cpu", "gpu:a100"]), st.integers(0, 9))
+    limits = st.dictionaries(st.sampled_from(names), of_level, max_size=2) if names else st.just({})
     return PartitionPolicy(
         name=draw(words),
         mode=draw(st.sampled_from(list(Mode))),
         enforcement=draw(st.sampled_from(list(Enforcement))),
         levels=levels,
         quotas=draw(st.dictionaries(st.sampled_from(names), st.integers(0, 9), max_size=3)) if names else {},
+        quota_amounts=draw(limits),
+        quota_totals=draw(limits),
         over_quota=draw(st.sampled_from(list(OverQuota))),
         user_overrides=users,
         task_overrides=tasks,

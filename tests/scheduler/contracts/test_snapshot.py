@@ -82,6 +82,8 @@ def test_our_own_optional_keys() -> None:
         bands=((0, 1), (2, None)),
         exempt_s=60,
         quotas={0: 1, 3: 0},
+        quota_amounts={1: {"gpu": 4, "cpu": 64}},
+        quota_totals={0: {"gpu:a100": 8}},
         over_quota=OverQuota.HOLD,
         level_names=("P0", "P1"),
         paused="dave paused it",
@@ -95,6 +97,7 @@ def test_our_own_optional_keys() -> None:
     document = encode_snapshot(full)
     assert decode_snapshot(document) == full
     assert document["partition"]["quotas"] == {"0": 1, "3": 0}
+    assert document["partition"]["quota_totals"] == {"0": {"gpu:a100": 8}}
     assert document["jobs"][4]["promised"] == {"n1": {"cpu": 3}}
     assert document["nodes"][1]["features"] == ["a", "b"]
 
@@ -154,6 +157,7 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "null in an upper band": (put("partition.bands", [[None], [1]]), "$.partition.bands[1]", "1 must be below"),
     "a quota of no level": (put("partition.quotas", {"P0": 1}), "$.partition.quotas.P0", '"P0" is no level'),
     "a quota of level 01": (put("partition.quotas", {"01": 1}), '$.partition.quotas["01"]', "is no level"),
+    "amounts of no level": (put("partition.quota_amounts", {"P0": {}}), "$.partition.quota_amounts.P0", "is no level"),
     "a negative quota": (put("partition.quotas", {"0": -1}), '$.partition.quotas["0"]', "must not be negative"),
     "nodes is an object": (put("nodes", {}), "$.nodes", "must be a list, not an object"),
     "a node without a name": (drop("nodes.0.name"), "$.nodes[0].name", "is missing"),

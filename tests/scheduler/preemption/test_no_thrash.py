@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, event, example, given, settings
@@ -11,7 +12,7 @@ from scheduler.model.jobs import Job, JobState, Request
 from scheduler.model.plan import DecisionKind, Plan
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
-from scheduler.model.snapshot import Snapshot
+from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.quotas import beyond_quota
 from tests.builders import HOUR, NOW, node, nodes, one_node, pending, running, snapshot
@@ -22,6 +23,7 @@ from tests.scheduler.strategies import crowded, partitions, with_quotas
 QUEUE, PREEMPT = DecisionKind.QUEUE, DecisionKind.PREEMPT
 TASK = Mode.TASK
 thorough = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+ONE_EACH = PartitionRules("x", TASK, quotas={0: 1})
 LIMITED = {Reason.PAUSED, Reason.TOO_SOON, Reason.COOL_DOWN, Reason.HOURLY_LIMIT}
 
 
@@ -42,13 +44,15 @@ def afterwards(before: Snapshot, made: Plan) -> Snapshot:
 
 
 def as_it_counts(after: Snapshot, job: Job) -> Job:
-    """A job with the levels that count for it: none when it is beyond its user's quota."""
-    quotas = after.partition.quotas
+    """A job with the levels that count for it: none when it is beyond the quota."""
     if job.state is JobState.RUNNING:
-        beyond = job.id in beyond_quota(quotas, after.jobs)
+        beyond = job.id in beyond_quota(after.partition, after.jobs)
     else:
-        slots = Counter((o.user, o.task_level) for o in after.jobs if o.state is JobState.RUNNING)
-        beyond = job.task_level in quotas and slots[job.user, job.task_level] >= quotas[job.task_level or 0]
+        taken = naive.quota_use([other for other in after.jobs if other.state is JobState.RUNNING])
+        limits = naive.quota_limits(after.partition, job)
+        beyond = any(
+            taken[what] + n > limits[what] for what, n in naive.quota_use([job]).items() if what in limits
+        )
     return replace(job, user_level=None, task_level=None) if beyond else job
 
 
@@ -150,9 +154,9 @@ class TestABeneficiaryKeepsItsSlot:
     )
 
     def test_the_other_one_is_beyond_the_quota(self) -> None:
-        assert beyond_quota({0: 1}, self.JOBS) == {"hole"}
+        assert beyond_quota(ONE_EACH, self.JOBS) == {"hole"}
         plain = [replace(job, beneficiary=False) for job in self.JOBS]
-        assert beyond_quota({0: 1}, plain) == {"served"}
+        assert beyond_quota(ONE_EACH, plain) == {"served"}
 
     def test_what_was_stopped_for_it_does_not_stop_it(self) -> None:
         victim = pending("victim", one_node(6), task=3, of="ann", stopped_at=NOW - 60)
@@ -162,7 +166,7 @@ class TestABeneficiaryKeepsItsSlot:
 
     def test_two_of_them_go_by_their_start(self) -> None:
         jobs = [replace(job, beneficiary=True) for job in self.JOBS]
-        assert beyond_quota({0: 1}, jobs) == {"served"}
+        assert beyond_quota(ONE_EACH, jobs) == {"served"}
 
 
 # --- Two jobs, three jobs -----------------------------------------------------------------------------------
@@ -197,6 +201,16 @@ def test_a_victim_does_not_stop_a_third_job_in_the_same_breath() -> None:
 # --- Whatever the partition -----------------------------------------------------------------------------------
 
 
+LIMITS: list[dict[str, Any]] = [
+    {"quotas": {2: 1}},
+    {"quotas": {2: 2}},
+    {"quotas": {2: 1, 3: 1}},
+    {"quota_amounts": {2: {"cpu": 4}}},
+    {"quota_totals": {2: {"cpu": 4}, 3: {"cpu": 2}}},
+    {"quotas": {2: 2}, "quota_amounts": {2: {"cpu": 3}}, "quota_totals": {2: {"cpu": 5}}},
+]
+
+
 @st.composite
 def beyond_quotas(draw: st.DrawFn) -> Snapshot:
     """Full nodes, most of whose jobs are beyond their users' quotas; jobs of one user differ in user level. Others,
@@ -205,10 +219,10 @@ def beyond_quotas(draw: st.DrawFn) -> Snapshot:
     levels = st.integers(0, 3)
     jobs = [
         running(
-            f"{place.name}{half}", place.name, 2, ran=draw(st.integers(1, 9)) * HOUR,
+            f"{place.name}{half}", place.name, cpu, ran=draw(st.integers(1, 9)) * HOUR,
             user=draw(levels), task=draw(st.sampled_from([2, 2, 3])), of=draw(st.sampled_from(["ann", "bob"])),
         )
-        for place in places for half in "ab"
+        for place in places for half, cpu in (("a", 1), ("b", 3))
     ]  # fmt: skip
     for i in range(draw(st.integers(1, 4))):
         where = frozenset({draw(st.sampled_from(places)).name})
@@ -222,7 +236,7 @@ def beyond_quotas(draw: st.DrawFn) -> Snapshot:
         jobs,
         places,
         draw(st.sampled_from(list(Mode))),
-        quotas=draw(st.sampled_from([{2: 1}, {2: 2}, {2: 1, 3: 1}])),
+        **draw(st.sampled_from(LIMITS)),
         over_quota=draw(st.sampled_from(list(OverQuota))),
     )
 

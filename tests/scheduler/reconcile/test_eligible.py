@@ -93,7 +93,7 @@ def test_whom_others_were_stopped_for_keeps_its_slot_here_too() -> None:
 
 @pytest.mark.parametrize(
     ("over_quota", "words"),
-    [(OverQuota.LOWEST, "1 no longer ranks below 9."), (OverQuota.HOLD, "9 is over its user's quota.")],
+    [(OverQuota.LOWEST, "1 no longer ranks below 9."), (OverQuota.HOLD, "9 is over quota.")],
 )
 def test_a_beneficiary_over_quota_has_nobody_stopped(over_quota: OverQuota, words: str) -> None:
     running = job("4", "p0_other", user="cy")
