@@ -1,0 +1,71 @@
+"""One plan in the making: what every step of a decision works with (`planner` has the order of the steps)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from scheduler.model.jobs import Job
+from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.reasons import Reason
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.limits import Found, Limits
+from scheduler.preemption.passed import passed_over
+from scheduler.preemption.quotas import Quotas, beyond_quota
+from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.returning import Returning
+from scheduler.preemption.search import Placement, Search
+from scheduler.preemption.sentences import Speaker
+from scheduler.preemption.shapes import Shape, Shapes
+from scheduler.preemption.universe import Universe
+
+MOST_EXPLAINED = 50
+"""So many decisions of a plan tell which running jobs they left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A pending job at its turn: what it asks for, and what it outranks."""
+
+    job: Job
+    shape: Shape
+    reach: Reach
+
+
+class Cycle:
+    """The state of one plan, and what every step does to it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        rules = snapshot.partition
+        self.snapshot = snapshot
+        self.ranking = Ranking.of(rules)
+        self.quotas = Quotas(rules, snapshot.jobs)
+        self.demoted = beyond_quota(rules, snapshot.jobs)
+        self.universe = Universe(snapshot, self.ranking, self.demoted)
+        self.shapes = Shapes(self.universe)
+        self.search = Search(self.universe)
+        returning = Returning(self.ranking, self.quotas, self.demoted)
+        self.limits = Limits(snapshot, self.universe, self.search, returning)
+        self.say = Speaker(snapshot)
+        self._explained = 0
+
+    def set_aside(self, job: Job, placement: Placement, *, coming_first: bool) -> None:
+        """A job gets a room: out of what is coming as far as possible, or out of what is free only."""
+        self.universe.take(placement, coming_first)
+        self.limits.changed()
+        self.quotas.started(job)
+
+    def queued(self, job: Job, reason: Reason, words: str) -> Decision:
+        """The job stays in the queue and takes nothing."""
+        return Decision(job.id, DecisionKind.QUEUE, reason, words)
+
+    def with_passed_over(self, decision: Decision, ask: Ask, found: Found | None = None) -> Decision:
+        """The jobs that were looked at and left alone, for the first decisions of a plan (they are many)."""
+        if self._explained >= MOST_EXPLAINED:
+            return decision
+        self._explained += 1
+        return replace(
+            decision, passed_over=passed_over(self.universe, decision, ask.shape, ask.reach, found)
+        )
+
+
+Step = Callable[[Cycle, Ask], Decision | None]
+"""Decides a job, or leaves it to the next step."""

@@ -1,0 +1,73 @@
+"""Room that lower jobs make: they are stopped, or not, all or none of them; and what is left to say without room."""
+
+from scheduler.model.plan import Decision, DecisionKind, Victim
+from scheduler.model.policy import Mode
+from scheduler.model.reasons import Reason
+from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.limits import Found
+from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.search import Wanted
+from scheduler.preemption.several import Room
+from scheduler.priority.levels import weight
+
+_NOTHING = weight(None)
+
+
+def stop_lower_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
+    """Victims make room (`search`), unless a limit forbids to stop those who were found (`limits`)."""
+    below = cycle.universe.below(ask.reach)
+    found = cycle.limits.victims(ask.job, Wanted(ask.shape, ask.reach), below)
+    if found is None:
+        return None
+    return _held(cycle, ask, found) if found.held else _preempt(cycle, ask, found)
+
+
+def no_room(cycle: Cycle, ask: Ask) -> Decision:
+    """Nothing could be done: the job stays in the queue."""
+    below = cycle.universe.below(ask.reach)
+    if below.stoppable + below.spared == 0:
+        decision = cycle.queued(ask.job, Reason.NOTHING_LOWER_RUNS, cycle.say.nothing_lower(ask.job))
+    else:
+        decision = cycle.queued(ask.job, Reason.NOT_ENOUGH_EVEN_SO, cycle.say.not_enough(ask.job, below))
+    return cycle.with_passed_over(decision, ask)
+
+
+def _held(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+    free = cycle.search.free(ask.shape, [place.node.name for place in found.room.places])
+    reason = found.held.reason if found.held else Reason.NOT_ENOUGH_EVEN_SO
+    decision = cycle.queued(ask.job, reason, cycle.say.held(ask.job, found, free))
+    return cycle.with_passed_over(decision, ask, found)
+
+
+def _preempt(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+    job, room = ask.job, found.room
+    victims = room.price.victims[::-1]
+    free = cycle.search.free(ask.shape, [place.node.name for place in room.places])
+    for runner in victims:
+        cycle.universe.stop(runner)
+        cycle.quotas.stopped(runner.job)
+    cycle.limits.stopped(ask.reach, victims)
+    placement = cycle.search.placement(ask.shape, room)
+    decision = Decision(
+        job.id,
+        DecisionKind.PREEMPT,
+        lower(cycle.ranking.mode, ask.reach, room),
+        cycle.say.preempt(job, placement, free, victims),
+        nodes=tuple(placement),
+        victims=tuple(Victim(runner.job.id, runner.job.how) for runner in victims),
+        placement=placement,
+    )
+    decision = cycle.with_passed_over(decision, ask, found)
+    cycle.set_aside(job, placement, coming_first=True)
+    return decision
+
+
+def lower(mode: Mode, reach: Reach, room: Room) -> Reason:
+    """Which tiers the victims are of, in the words of the mode."""
+    classes = [reach.class_of(runner.first, runner.second) or 0 for runner in room.price.victims]
+    second = any(own_class >= SECOND_TIER + _NOTHING for own_class in classes)
+    first = any(own_class < SECOND_TIER + _NOTHING for own_class in classes)
+    users_first = mode in {Mode.USER, Mode.USER_THEN_TASK}
+    if first and second:
+        return Reason.LOWER_USER_AND_TASK if users_first else Reason.LOWER_TASK_AND_USER
+    return Reason.LOWER_USER if first == users_first else Reason.LOWER_TASK
