@@ -28,6 +28,8 @@ class Permission(StrEnum):
     AUDIT_VIEW = "audit.view"
     AUDIT_VIEW_ALL = "audit.view_all"
     INSTALLATION_SET_UP = "setup.change"
+    STUDY_VIEW = "history.view_study"
+    STUDY_CANCEL = "history.cancel_study"
     CONFIG_EXPORT = "config.export"
     CONFIG_IMPORT = "config.import"
 
@@ -53,6 +55,8 @@ SENTENCES: dict[Permission, str] = {
     Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
     Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
     Permission.INSTALLATION_SET_UP: "Set the installation up: read the doctor, import from Slurm, invite people.",
+    Permission.STUDY_VIEW: "See what a change would have done, in a study: one's own, or all for who reads everything.",
+    Permission.STUDY_CANCEL: "Cancel a study: one's own, or any for an administrator.",
     Permission.CONFIG_EXPORT: "Export the priority file.",
     Permission.CONFIG_IMPORT: "Import a priority file.",
 }

@@ -3,22 +3,27 @@
 from typing import Any, ClassVar
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.access import require_read, require_write
+from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.changes import changing
 from console.api.config import FilePartitionSerializer, FileProjectSerializer
 from console.api.errors import ConflictError
 from console.api.fields import AmountsField, ObjectField
+from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
 from console.api.work import WorkSerializer, work_data
-from console.history.answers import Comparison, Move, NamedLevel, Start, Stop, Told
+from console.cluster.models import Cluster
+from console.history.answers import Comparison, Move, Start, Stop, Told
 from console.history.changes import Change, policy_change, project_change
-from console.history.past import Day, Past, Sum, over_days
+from console.history.past import Past, over_days_at_once
+from console.history.studies import takes_too_long
 from console.history.what_if import Answer, NotNowError, what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
@@ -40,19 +45,17 @@ class ProjectEntryField(ObjectField):
     """A project's entry of the priority file."""
 
 
-class WhatIfSerializer(serializers.Serializer):
-    """Entries of the priority file, whole, as they would be. `days`: also ask the record of so many last days."""
+class ChangeSerializer(serializers.Serializer):
+    """Entries of the priority file, whole, as they would be."""
 
     partitions = serializers.ListField(child=PartitionEntryField(), default=list, max_length=100)
     projects = serializers.ListField(child=ProjectEntryField(), default=list, max_length=10_000)
+
+
+class WhatIfSerializer(ChangeSerializer):
+    """Entries of the priority file, whole, as they would be. `days`: also ask the record of so many last days."""
+
     days = serializers.IntegerField(default=0, min_value=0, max_value=MOST_DAYS)
-
-
-class RankedLevelSerializer(serializers.Serializer):
-    """A level: its rank, 0 the highest, null when nothing is configured, and its name."""
-
-    rank = serializers.IntegerField(allow_null=True)
-    name = serializers.CharField()
 
 
 class ToldSerializer(serializers.Serializer):
@@ -109,55 +112,6 @@ class ChangedPartitionSerializer(serializers.Serializer):
     work_lost = WorkSerializer()
 
 
-class WaitedSerializer(serializers.Serializer):
-    """How long jobs of a level waited together."""
-
-    level = RankedLevelSerializer()
-    hours = serializers.FloatField()
-
-
-class SideSerializer(serializers.Serializer):
-    """One way in which the days would have gone."""
-
-    stops = serializers.IntegerField()
-    jobs = serializers.IntegerField(help_text="Jobs that would have got their room.")
-    work_lost = WorkSerializer()
-    waited = WaitedSerializer(many=True)
-
-
-class DoneSerializer(serializers.Serializer):
-    """What Giveway really stopped."""
-
-    stops = serializers.IntegerField()
-    work_lost = WorkSerializer()
-
-
-class DaysSerializer(serializers.Serializer):
-    """What really was, what would have been as things are now, and with the change."""
-
-    done = DoneSerializer()
-    present = SideSerializer()
-    changed = SideSerializer()
-
-
-class PastDaySerializer(DaysSerializer):
-    """One day, where this installation is."""
-
-    day = serializers.DateField()
-
-
-class PastSerializer(DaysSerializer):
-    """The last days: `used` of `looks` recorded looks were decided; `cut`: there was no time for the later ones."""
-
-    partitions = serializers.ListField(child=serializers.CharField())
-    since = serializers.DateTimeField()
-    until = serializers.DateTimeField()
-    used = serializers.IntegerField()
-    looks = serializers.IntegerField()
-    cut = serializers.BooleanField()
-    days = PastDaySerializer(many=True)
-
-
 class WhatIfAnswerSerializer(serializers.Serializer):
     """What would change now. `at`: when the facts were seen; `left`: partitions for which there was no time."""
 
@@ -168,32 +122,21 @@ class WhatIfAnswerSerializer(serializers.Serializer):
     past = PastSerializer(allow_null=True)
 
 
-class WhatIf(ApiView):
-    """Asked by whoever may make the change."""
+class Asking:
+    """What is asked about, by whoever may make the change."""
 
-    queryset = Partition.objects.none()
-    serializer_class = WhatIfAnswerSerializer
-    further_errors: ClassVar = {"POST": {404, 409}}
+    request: Request
+    person: User
+    cluster: Cluster
 
-    @extend_schema(
-        request=WhatIfSerializer, responses={200: WhatIfAnswerSerializer}, operation_id="what_if_create"
-    )
-    def post(self, request: Request) -> Response:
-        """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
-        sent = WhatIfSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
-        values: dict[str, Any] = sent.validated_data
+    def change(self, values: dict[str, Any]) -> Change:
+        """The change that was sent: 403 or 404 where it is not this account's to make."""
         change = Change()
         for index, entry in enumerate(values["partitions"]):
             change |= self._policy(entry, f"partitions[{index}]")
         for index, entry in enumerate(values["projects"]):
             change |= self._project(entry, f"projects[{index}]")
-        try:
-            answer = what_if(self.cluster, change)
-            past = over_days(self.cluster, change, values["days"]) if values["days"] else None
-        except NotNowError as error:
-            raise ConflictError(str(error), code="not_now") from error
-        return Response(_answer(answer, past))
+        return change
 
     def _policy(self, entry: object, inside: str) -> Change:
         with changing(inside):
@@ -219,18 +162,41 @@ class WhatIf(ApiView):
             return project_change(self.cluster, data)
 
 
+class WhatIf(Asking, ApiView):
+    """Asked by whoever may make the change."""
+
+    queryset = Partition.objects.none()
+    serializer_class = WhatIfAnswerSerializer
+    further_errors: ClassVar = {"POST": {404, 409}}
+
+    @extend_schema(
+        request=WhatIfSerializer, responses={200: WhatIfAnswerSerializer}, operation_id="what_if_create"
+    )
+    def post(self, request: Request) -> Response:
+        """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
+        sent = WhatIfSerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        values: dict[str, Any] = sent.validated_data
+        change, days = self.change(values), values["days"]
+        if days and takes_too_long(self.cluster, days):
+            text = _("So many recorded looks take longer than a request. Ask for a study (studies/).")
+            raise ConflictError(text, code="takes_too_long")
+        try:
+            answer = what_if(self.cluster, change)
+            past = over_days_at_once(self.cluster, change, days) if days else None
+        except NotNowError as error:
+            raise ConflictError(str(error), code="not_now") from error
+        return Response(_answer(answer, past))
+
+
 def _answer(answer: Answer, past: Past | None) -> dict[str, Any]:
     return {
-        "at": _moment(answer.at),
+        "at": moment_data(answer.at),
         "jobs": answer.jobs,
         "partitions": [_partition(each) for each in answer.partitions],
         "left": list(answer.left),
-        "past": _past(past) if past else None,
+        "past": past_data(past) if past else None,
     }
-
-
-def _moment(value: Any) -> Any:
-    return serializers.DateTimeField().to_representation(value)
 
 
 def _partition(found: Comparison) -> dict[str, Any]:
@@ -249,17 +215,13 @@ def _partition(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _level(level: NamedLevel) -> dict[str, Any]:
-    return {"rank": level.rank, "name": level.name}
-
-
 def _told(job: Told) -> dict[str, Any]:
     named = {"job": job.job, "name": job.name, "user": job.user}
-    return {**named, "user_level": _level(job.user_level), "task_level": _level(job.task_level)}
+    return {**named, "user_level": level_data(job.user_level), "task_level": level_data(job.task_level)}
 
 
 def _move(move: Move) -> dict[str, Any]:
-    levels = {"before": _level(move.before), "after": _level(move.after)}
+    levels = {"before": level_data(move.before), "after": level_data(move.after)}
     return {"who": move.who, **levels, "running": move.running, "waiting": move.waiting}
 
 
@@ -270,26 +232,3 @@ def _stop(stop: Stop) -> dict[str, Any]:
 
 def _start(start: Start) -> dict[str, Any]:
     return {"job": _told(start.job), "nodes": list(start.nodes), "stops": start.stops}
-
-
-def _past(past: Past) -> dict[str, Any]:
-    return {
-        "partitions": list(past.partitions),
-        "since": _moment(past.since),
-        "until": _moment(past.until),
-        "used": past.used,
-        "looks": past.looks,
-        "cut": past.cut,
-        "days": [{"day": day.isoformat(), **_day(sums)} for day, sums in past.days],
-        **_day(past.total),
-    }
-
-
-def _day(day: Day) -> dict[str, Any]:
-    done = {"stops": day.done.stops, "work_lost": work_data(day.done.work)}
-    return {"done": done, "present": _sum(day.present), "changed": _sum(day.changed)}
-
-
-def _sum(side: Sum) -> dict[str, Any]:
-    waited = [{"level": _level(level), "hours": round(s / 3600, 4)} for level, s in side.waited.items()]
-    return {"stops": side.stops, "jobs": side.jobs, "work_lost": work_data(side.work), "waited": waited}

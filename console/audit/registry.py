@@ -144,6 +144,16 @@ ACTIONS: dict[str, AuditAction] = {
             ("cluster", "after"),
             Reason.ALWAYS,
         ),
+        # --- What if ---
+        AuditAction(
+            "study.asked",
+            _("Study asked for"),
+            _("{actor} asked what a change would have done over the last days: {object_label}."),
+            ("cluster", "after"),
+        ),
+        AuditAction(
+            "study.cancelled", _("Study cancelled"), _("{actor} cancelled {object_label}."), ("cluster",)
+        ),
         # --- Accounts ---
         AuditAction(
             "account.created",

@@ -13,7 +13,7 @@ from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Pause, Plan, PlannedAction
 
-QUEUES = ("celery", "steer")
+QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0
 """How long the broker may take to answer."""
 

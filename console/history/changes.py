@@ -6,12 +6,21 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
 from console.partitions.services import checked
 from console.projects.models import Project
+from console.projects.selectors import core_projects
 from console.projects.services import SETTABLE, ProjectData, data_of
 from console.projects.validation import validate
 from console.steering.priority_file import diff_config
-from scheduler.contracts.config import decode_partition, decode_project
+from scheduler.contracts.config import (
+    ConfigProject,
+    decode_partition,
+    decode_policy,
+    decode_project,
+    encode_policy,
+    encode_project,
+)
 from scheduler.model.policy import PartitionPolicy, TaskPattern
 from scheduler.model.policy import Project as CoreProject
 
@@ -68,3 +77,30 @@ def file_change(cluster: Cluster, document: Mapping[str, Any]) -> Change:
         if part.policy.name in present:  # one that is not there yet has no jobs
             change |= policy_change(present[part.policy.name], part.policy)
     return change
+
+
+def differing(cluster: Cluster, change: Change) -> Change:
+    """The change without what is like that already. Two queries."""
+    rows = Partition.objects.filter(cluster=cluster, name__in=change.policies, revision__isnull=False)
+    policies = {row.name: policy_of(row) for row in rows.select_related("revision")}
+    projects = {project.code: project for project in core_projects(cluster)} if change.projects else {}
+    return Change(
+        {name: policy for name, policy in change.policies.items() if policies.get(name) != policy},
+        {code: project for code, project in change.projects.items() if projects.get(code) != project},
+    )
+
+
+def encode_change(change: Change) -> dict[str, Any]:
+    """As JSON, in the terms of the priority file. A project's urgency is the one that counts."""
+    return {
+        "policies": {name: encode_policy(policy) for name, policy in change.policies.items()},
+        "projects": {code: encode_project(ConfigProject(each)) for code, each in change.projects.items()},
+    }
+
+
+def decode_change(kept: Mapping[str, Any]) -> Change:
+    """What `encode_change` has made."""
+    return Change(
+        {name: decode_policy(each) for name, each in kept["policies"].items()},
+        {code: decode_project(each).project for code, each in kept["projects"].items()},
+    )

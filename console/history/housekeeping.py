@@ -1,14 +1,17 @@
 """Keeping the record small."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db.models.functions import Length
 
 from console.core import clock
-from console.history.models import PartitionMinute, RecordedObservation
+from console.history.models import OPEN_STUDIES, PartitionMinute, RecordedObservation, Study
 
 MINUTES_KEPT = timedelta(days=30)
+STUDIES_KEPT = timedelta(days=30)
+MOST_STUDIES = 1000
+"""An answer has a few kilobytes; a question about a whole priority file has more."""
 BYTES_PER_MB = 1024 * 1024
 
 
@@ -18,7 +21,14 @@ def forget_old_record() -> int:
     kept = timedelta(days=settings.GIVEWAY_HISTORY_DAYS)
     gone = PartitionMinute.objects.filter(at__lt=now - MINUTES_KEPT).delete()[0]
     gone += RecordedObservation.objects.filter(at__lt=now - kept).delete()[0]
-    return gone + _forget_what_is_too_much()
+    return gone + _forget_old_studies(now) + _forget_what_is_too_much()
+
+
+def _forget_old_studies(now: datetime) -> int:
+    over = Study.objects.exclude(state__in=OPEN_STUDIES)
+    beyond = list(over.order_by("-pk").values_list("pk", flat=True)[MOST_STUDIES:])
+    gone = over.filter(pk__in=beyond).delete()[0]
+    return gone + over.filter(asked_at__lt=now - STUDIES_KEPT).delete()[0]
 
 
 def _forget_what_is_too_much() -> int:

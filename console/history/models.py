@@ -1,6 +1,7 @@
 """The record: a line per partition and minute for plots, and whole observations to ask "what if" of."""
 
 from django.db import models
+from django.utils.translation import gettext_lazy as _
 
 
 class PartitionMinute(models.Model):
@@ -77,3 +78,66 @@ class RecordedObservation(Observed):
 
     def __str__(self) -> str:
         return f"{self.cluster} {self.at:%Y-%m-%d %H:%M}"
+
+
+class StudyState(models.TextChoices):
+    """Where a study is. The last three are ends."""
+
+    QUEUED = "queued", _("Waits for the worker")
+    RUNNING = "running", _("Being worked on")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+OPEN_STUDIES = (StudyState.QUEUED, StudyState.RUNNING)
+
+
+class Study(models.Model):
+    """A question about the last days that takes longer than a request (`console.history.studies`).
+
+    `question` is a change (`changes.encode_change`), `result` its answer (`answering.encode_past`). While it runs,
+    `holder` is whoever works on it, `beat_at` when that one last said so, and `done` of `total` looks are decided.
+    `version` grows with every change: the page polls by it.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="studies")
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    days = models.PositiveSmallIntegerField()
+    question = models.JSONField()
+    state = models.CharField(max_length=10, choices=StudyState.choices, default=StudyState.QUEUED)
+    sent_at = models.DateTimeField(null=True)
+    """When the worker was last told of it."""
+    begun_at = models.DateTimeField(null=True)
+    beat_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    holder = models.CharField(max_length=32, blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    result = models.JSONField(null=True)
+    fault = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=StudyState.values), name="history_study_state_known"
+            )
+        ]
+        indexes = [models.Index(fields=["state"]), models.Index(fields=["asked_at"])]
+
+    def __str__(self) -> str:
+        return f"study {self.pk} of {self.asked_by}"
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still to be done."""
+        return self.state in OPEN_STUDIES
+
+    @property
+    def part(self) -> str:
+        """How much of it is done, for a bar: `12.5%`."""
+        return f"{100 * self.done / self.total:.5g}%" if self.total else "0%"

@@ -8,7 +8,7 @@ There may be more looks than there is time for: then evenly spaced ones are take
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
@@ -29,7 +29,8 @@ from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import NamedLevel
 
 BUDGET_S = 6.0
-"""How long the looks may take together, judged by the first; after twice that the answer ends early and says so."""
+"""How long the looks may take together while somebody waits, judged by the first; after twice that the answer ends
+early and says so."""
 GAP = 3
 """A look stands for the time to the next one, but not for a longer time than so many usual ones: nobody looked then."""
 
@@ -91,7 +92,11 @@ class Past:
         return sorted(found, key=lambda level: (level.rank is None, level.rank or 0, level.name))
 
 
-Chosen = Sequence[tuple[int, datetime]]
+Looks = Sequence[tuple[int, datetime]]
+Standing = tuple[int, datetime, float]
+"""A look with the seconds that it stands for."""
+Tell = Callable[[int, int], None]
+"""Called after each look: how many are done, of how many. What it raises ends the work."""
 
 
 def days_asked(text: str) -> int:
@@ -101,21 +106,28 @@ def days_asked(text: str) -> int:
     return min(int(text), max(1, int(settings.GIVEWAY_HISTORY_DAYS)))
 
 
-def over_days(cluster: Cluster, change: Change, days: int) -> Past:
-    """What the change would have done in the last days. Raises `NotNowError`."""
+def over_days_at_once(cluster: Cluster, change: Change, days: int) -> Past:
+    """The same for somebody who waits for it. Raises `NotNowError`."""
     with alone():
-        rows = RecordedObservation.objects.filter(
-            cluster=cluster, at__gte=clock.now() - timedelta(days=days)
-        ).order_by("at")
-        looks = list(rows.values_list("pk", "at"))
-        if len(looks) < 2:
-            raise NotNowError(
-                _("Too little is recorded yet. A look at the cluster is kept every few minutes.")
-            )
-        facts = gather(cluster, [], partition_policies(cluster))
-        newest = unpacked(bytes(latest_look(cluster).body))
-        names, group = _where(newest, facts, change)
-        return _replayed(cluster, looks, _sides(facts, change, names, group), names)
+        return over_days(cluster, change, days)
+
+
+def over_days(
+    cluster: Cluster, change: Change, days: int, *, budget_s: float = BUDGET_S, tell: Tell | None = None
+) -> Past:
+    """What the change would have done in the last days. Raises `NotNowError`."""
+    rows = RecordedObservation.objects.filter(
+        cluster=cluster, at__gte=clock.now() - timedelta(days=days)
+    ).order_by("at")
+    looks = list(rows.values_list("pk", "at"))
+    if len(looks) < 2:
+        raise NotNowError(_("Too little is recorded yet. A look at the cluster is kept every few minutes."))
+    facts = gather(cluster, [], partition_policies(cluster))
+    newest = unpacked(bytes(latest_look(cluster).body))
+    names, group = _where(newest, facts, change)
+    if not names:
+        return Past((), looks[0][1], looks[-1][1], 0, len(looks), [], Day())
+    return _replayed(cluster, looks, _Sums(_sides(facts, change, names, group), names), budget_s, tell)
 
 
 def _where(newest: Observation, facts: Facts, change: Change) -> tuple[frozenset[str], frozenset[str]]:
@@ -138,38 +150,64 @@ def _sides(
     )
 
 
-def _replayed(cluster: Cluster, looks: Chosen, sides: tuple[Replay, Replay], names: frozenset[str]) -> Past:
-    days: dict[date, Day] = {}
-    total = Day()
+def _replayed(cluster: Cluster, looks: Looks, sums: "_Sums", budget_s: float, tell: Tell | None) -> Past:
     begun = time.monotonic()
-    used, until = 0, looks[0][1]
-    for pk, at, seconds in _chosen(looks, begun):
-        if used and time.monotonic() - begun > 2 * BUDGET_S:
+    first = (*looks[0], min((looks[1][1] - looks[0][1]).total_seconds(), GAP * _usual()))
+    used = int(sums.take(first))
+    rest = _chosen(looks, max(time.monotonic() - begun, 0.0001), budget_s)
+    until = first[1] + timedelta(seconds=first[2])
+    for look in rest:
+        if tell is not None:
+            tell(used, len(rest) + 1)
+        if time.monotonic() - begun > 2 * budget_s:
             break
-        observation = unpacked(bytes(RecordedObservation.objects.values_list("body", flat=True).get(pk=pk)))
-        day = days.setdefault(timezone.localdate(at), Day())
-        for side, sums in zip(sides, ("present", "changed"), strict=True):
-            look = side.decide(observation)
-            for each in (day, total):
-                getattr(each, sums).add(look, seconds)
-        used, until = used + 1, at + timedelta(seconds=seconds)
-    _add_done(cluster, names, looks[0][1], until, days, total)
+        if sums.take(look):
+            used, until = used + 1, look[1] + timedelta(seconds=look[2])
+    _add_done(cluster, sums.names, looks[0][1], until, sums.days, sums.total)
     cut = until < looks[-1][1]
-    return Past(tuple(sorted(names)), looks[0][1], until, used, len(looks), sorted(days.items()), total, cut)
+    names = tuple(sorted(sums.names))
+    return Past(names, looks[0][1], until, used, len(looks), sorted(sums.days.items()), sums.total, cut)
 
 
-def _chosen(looks: Chosen, begun: float) -> Iterator[tuple[int, datetime, float]]:
-    """Looks with the seconds that each stands for: all, or as many as there is time for, judged by the first."""
-    usual = settings.GIVEWAY_HISTORY_EVERY_S
-    yield (*looks[0], min((looks[1][1] - looks[0][1]).total_seconds(), GAP * usual))
-    cost = max(time.monotonic() - begun, 0.0001)
-    count = min(len(looks) - 1, max(2, int(BUDGET_S / cost)))
+@dataclass
+class _Sums:
+    """Both ways to decide, and what they have come to so far."""
+
+    sides: tuple[Replay, Replay]
+    names: frozenset[str]
+    days: dict[date, Day] = field(default_factory=dict)
+    total: Day = field(default_factory=Day)
+
+    def take(self, look: Standing) -> bool:
+        """Decide a look in both ways; False when it was forgotten meanwhile."""
+        pk, at, seconds = look
+        body = RecordedObservation.objects.filter(pk=pk).values_list("body", flat=True).first()
+        if body is None:
+            return False
+        observation = unpacked(bytes(body))
+        day = self.days.setdefault(timezone.localdate(at), Day())
+        for side, name in zip(self.sides, ("present", "changed"), strict=True):
+            decided = side.decide(observation)
+            for each in (day, self.total):
+                getattr(each, name).add(decided, seconds)
+        return True
+
+
+def _usual() -> int:
+    return int(settings.GIVEWAY_HISTORY_EVERY_S)
+
+
+def _chosen(looks: Looks, cost: float, budget_s: float) -> list[Standing]:
+    """All looks but the first, or as many, evenly spaced, as there is time for if each takes `cost` seconds."""
+    count = min(len(looks) - 1, max(2, int(budget_s / cost)))
     step = (len(looks) - 1) / count
     indexes = [1 + int(number * step) for number in range(count)]
+    longest = GAP * _usual() * max(1.0, step)
+    chosen = []
     for number, index in enumerate(indexes):
         after = looks[indexes[number + 1]][1] if number + 1 < count else looks[-1][1]
-        longest = GAP * usual * max(1.0, step)
-        yield (*looks[index], min((after - looks[index][1]).total_seconds(), longest))
+        chosen.append((*looks[index], min((after - looks[index][1]).total_seconds(), longest)))
+    return chosen
 
 
 def _add_done(

@@ -1,25 +1,30 @@
-"""The panel "what would change" of the forms: a part for htmx, a page of its own without script. Nothing is saved."""
+"""The panel "what would change" of the forms: a part for htmx, a page of its own without script. Nothing is saved.
+
+A question that takes longer than a request becomes a study (`study_views`).
+"""
 
 from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from console.accounts.access import person, require_read, require_write
+from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
 from console.history.changes import Change, file_change
-from console.history.forms import FormFaultsError, typed_policy, typed_project
-from console.history.past import days_asked, over_days
+from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas
+from console.history.past import days_asked, over_days_at_once
+from console.history.studies import ask, takes_too_long
+from console.history.study_views import context_of
 from console.history.what_if import NotNowError, what_if
-from console.history.wording import sentences, stops_plot, waiting_plot
+from console.history.wording import plots_of, sentences
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from scheduler.contracts.errors import InputError
@@ -39,6 +44,16 @@ def policy(request: HttpRequest, name: str) -> HttpResponse:
     require_write(request, Permission.POLICY_CHANGE, partition)
     back = reverse("partition-policy", args=[name])
     return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
+
+
+@require_POST
+def quotas(request: HttpRequest, name: str) -> HttpResponse:
+    """What the quotas in the matrix would change."""
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    require_write(request, Permission.POLICY_CHANGE, partition)
+    back = reverse("partition-quotas", args=[name])
+    return _answer(request, partition.cluster, lambda: typed_quotas(partition, request.POST), back, "quotas")
 
 
 @require_POST
@@ -85,6 +100,8 @@ def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows:
     context: dict[str, Any] = {"to": request.path, "most": MOST_ROWS, "back": ""}
     days = days_asked(request.POST.get("days", ""))
     try:
+        if days and takes_too_long(cluster, days):
+            return _study(request, cluster, read(), days)
         context |= _past(cluster, read(), days) if days else _now(cluster, read())
     except FormFaultsError as error:
         context["faults"] = error.lines
@@ -110,5 +127,19 @@ def _now(cluster: Cluster, change: Change) -> dict[str, Any]:
 
 
 def _past(cluster: Cluster, change: Change, days: int) -> dict[str, Any]:
-    past = over_days(cluster, change, days)
-    return {"past": past, "plots": [stops_plot(past), waiting_plot(past)] if past.partitions else []}
+    past = over_days_at_once(cluster, change, days)
+    return {"past": past, "plots": plots_of(past)}
+
+
+def _study(request: HttpRequest, cluster: Cluster, change: Change, days: int) -> HttpResponse:
+    """Put to the worker: beside the form it is shown how far it is; without script on its own page."""
+    study = ask(
+        actor=person(request).username,
+        cluster=cluster,
+        change=change,
+        days=days,
+        request_id=request_id(request),
+    )
+    if wants_part(request):
+        return render(request, "history/_study_panel.html", context_of(request, study))
+    return redirect("study", pk=study.pk)

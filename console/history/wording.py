@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from console.history.past import Past
 from console.history.plots import Plot, bars
 from console.steering.work import Work, add_work, work_of, work_words
-from scheduler.model.words import names
+from console.core.saying import names
 from scheduler.reconcile.compare import Comparison, Start, Stop
 
 
@@ -88,6 +88,11 @@ def _counted(starts: Sequence[Start]) -> dict[str, object]:
 def _of(users: Iterable[str]) -> str:
     """`ann, bob and cy`, each once."""
     return names(dict.fromkeys(users))
+
+
+def plots_of(past: Past) -> list[Plot]:
+    """What is shown above the tables; nothing where no partition is touched."""
+    return [stops_plot(past), waiting_plot(past)] if past.partitions else []
 
 
 def stops_plot(past: Past) -> Plot:

@@ -26,7 +26,7 @@ class ChildEndedError(Exception):
     """A child ended by itself; the message names it and its exit status."""
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Ask Linux to end this process, at once, when its parent is gone, however that happened: all that matters is in
     the database.
 
@@ -53,7 +53,7 @@ class Children:
         self.running[name] = subprocess.Popen(
             [sys.executable, *argv],
             env=dict(self.env),
-            preexec_fn=_end_with_parent,  # noqa: PLW1509 - this process has one thread
+            preexec_fn=end_with_parent,  # noqa: PLW1509 - this process has one thread
             stdin=subprocess.DEVNULL,
         )
 

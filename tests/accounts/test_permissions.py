@@ -154,6 +154,9 @@ EXPECTED = {
     Permission.AUDIT_VIEW: ("yes", "yes", "own", "own", "–"),
     Permission.AUDIT_VIEW_ALL: ("yes", "yes", "–", "–", "–"),
     Permission.CONFIG_EXPORT: ("yes", "yes", "own", "–", "–"),
+    # ... and the view asks whether the study is their own, or they read everything.
+    Permission.STUDY_VIEW: ("yes", "yes", "yes", "yes", "yes"),
+    Permission.STUDY_CANCEL: ("yes", "yes", "yes", "yes", "yes"),
     Permission.INSTALLATION_SET_UP: ("yes", "–", "–", "–", "–"),
     Permission.CONFIG_IMPORT: ("yes", "–", "–", "–", "–"),
 }

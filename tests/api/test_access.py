@@ -130,6 +130,11 @@ TABLE: list[Row] = [
     ("api-audit-entry", {"sequence": "cluster"}, "get", (401, 404, 404, 404, 200, 200)),
     # No cluster has been seen in the house: whoever may ask is told so.
     ("api-what-if", {}, "post", (401, 404, 404, 409, 403, 409)),
+    ("api-studies", {}, "get", EVERYBODY),
+    ("api-studies", {}, "post", (401, 404, 404, 201, 403, 201)),
+    # The house has no study; tests/history/test_studies.py has who may see and cancel one.
+    ("api-study", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-study-cancel", {"pk": 999999}, "post", (401, 404, 404, 404, 404, 404)),
     ("api-config", {}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-config", {}, "post", (401, 403, 403, 403, 403, 200)),
     ("api-schema", {}, "get", EVERYBODY),
@@ -146,6 +151,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("api-project", "patch"): {"urgency": 9, "version": 1, "reason": "for the test"},
     ("api-config", "post"): IMPORTS,
     ("api-what-if", "post"): {"partitions": [{"name": "x", "mode": "task"}]},
+    ("api-studies", "post"): {"partitions": [{"name": "x", "mode": "task"}], "days": 7},
     ("api-plan-decision", "post"): DECIDES,
     ("api-audit-searches", "post"): {"name": "mine", "query": "partition=x"},
     ("api-pause", "put"): {"reason": "for the test"},

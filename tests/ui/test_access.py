@@ -125,6 +125,10 @@ CASES = (
     Case("project-what-if", "post", (SIGN_IN, 404, 200, 403, 403, 200), ("alpha",)),
     Case("project-what-if", "post", (SIGN_IN, 404, 404, 403, 403, 200), ("beta",)),
     Case("new-project-what-if", "post", (SIGN_IN, 403, 403, 403, 403, 200)),
+    Case("studies", "get", EVERYBODY),
+    # The house has no study; tests/history/test_studies.py has who may see and cancel one.
+    Case("study", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("study-cancel", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-delete", "get", (SIGN_IN, 404, 403, 403, 403, 200), ("alpha",)),
     Case("project-delete", "post", (SIGN_IN, 404, 403, 403, 403, 200), ("alpha",)),
     Case("project-history", "get", (SIGN_IN, 404, 200, 200, 200, 200), ("alpha",)),

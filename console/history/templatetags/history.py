@@ -1,6 +1,7 @@
 """What the pages about the record say in their own words."""
 
 from django import template
+from django.utils.translation import gettext
 
 from console.history.past import Sum
 from console.history.plots import number
@@ -42,3 +43,9 @@ def hours_of(day_side: Sum, level: NamedLevel) -> str:
 def hours(value: float) -> str:
     """`12.4`."""
     return number(value)
+
+
+@register.filter
+def told(fault: str) -> str:
+    """Why a study failed: kept as the worker said it, told in the reader's language where that has the sentence."""
+    return gettext(fault)

@@ -29,7 +29,7 @@ class Command(BaseCommand):
         worker = app.Worker(
             pool="solo",
             concurrency=1,
-            queues="celery,steer",
+            queues="celery,steer,studies",
             loglevel="WARNING",
             quiet=True,
             without_gossip=True,

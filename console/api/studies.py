@@ -1,0 +1,143 @@
+"""Studies: what a change would have done over the last days, worked off by a worker while nobody waits."""
+
+from typing import Any, ClassVar
+
+import django_filters
+from django.db.models import QuerySet
+from django_filters.rest_framework import FilterSet
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.access import require_read, require_write
+from console.accounts.permissions import Permission
+from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.errors import ConflictError
+from console.api.past import PastSerializer, past_data
+from console.api.what_if import MOST_DAYS, Asking, ChangeSerializer
+from console.history.answering import decode_past
+from console.history.models import Study, StudyState
+from console.history.studies import ask, cancel, visible_studies
+from console.history.what_if import NotNowError
+
+
+class StudySerializer(serializers.ModelSerializer):
+    """A study. `done` of `total` recorded looks are decided; `partitions` and `projects` are what would change."""
+
+    partitions = serializers.SerializerMethodField()
+    projects = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Study
+        fields: ClassVar = [
+            "id",
+            "asked_by",
+            "asked_at",
+            "days",
+            "partitions",
+            "projects",
+            "state",
+            "done",
+            "total",
+            "begun_at",
+            "ended_at",
+            "fault",
+        ]
+        read_only_fields = fields
+
+    def get_partitions(self, study: Study) -> list[str]:
+        """Whose policy would be another one."""
+        return list(study.question["policies"])
+
+    def get_projects(self, study: Study) -> list[str]:
+        """The codes of the projects that would be other ones."""
+        return list(study.question["projects"])
+
+
+class WholeStudySerializer(StudySerializer):
+    """A study with its answer, null until it is done."""
+
+    result = serializers.SerializerMethodField()
+
+    class Meta(StudySerializer.Meta):
+        fields: ClassVar = [*StudySerializer.Meta.fields, "result"]
+        read_only_fields = fields
+
+    @extend_schema_field(PastSerializer(allow_null=True))
+    def get_result(self, study: Study) -> dict[str, Any] | None:
+        """The answer."""
+        return past_data(decode_past(study.result)) if study.result else None
+
+
+class NewStudySerializer(ChangeSerializer):
+    """Entries of the priority file, whole, as they would be, over so many last days."""
+
+    days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS)
+
+
+class StudyFilter(FilterSet):
+    """By who asked and where it is."""
+
+    asked_by = django_filters.CharFilter()
+    state = django_filters.MultipleChoiceFilter(choices=StudyState.choices)
+    ordering = django_filters.OrderingFilter(fields=(("id", "id"), ("asked_at", "asked_at")))
+
+
+class Studies:
+    """What list and detail share."""
+
+    permission = Permission.STUDY_VIEW
+    queryset = Study.objects.all()
+    person: Any
+
+    def get_queryset(self) -> QuerySet[Study]:
+        """The studies that are this account's to see."""
+        return visible_studies(self.person)
+
+
+class StudyList(Studies, Asking, ApiList):
+    """Studies, the newest first."""
+
+    serializer_class = StudySerializer
+    filterset_class = StudyFilter
+    further_errors: ClassVar = {"POST": {404, 409}}
+
+    @extend_schema(request=NewStudySerializer, responses={201: WholeStudySerializer})
+    def post(self, request: Request) -> Response:
+        """Ask what a change would have done over the last days. Whoever may make the change may ask."""
+        sent = NewStudySerializer(data=request.data)
+        sent.is_valid(raise_exception=True)
+        change = self.change(sent.validated_data)
+        try:
+            study = ask(
+                actor=self.person.username,
+                cluster=self.cluster,
+                change=change,
+                days=sent.validated_data["days"],
+                request_id=self.request_id,
+            )
+        except NotNowError as error:
+            raise ConflictError(str(error), code="not_now") from error
+        return Response(WholeStudySerializer(study).data, status=status.HTTP_201_CREATED)
+
+
+class StudyDetail(Studies, ApiDetail):
+    """One study."""
+
+    serializer_class = WholeStudySerializer
+
+
+class StudyCancel(Studies, ApiView):
+    """A study that is not wanted any more."""
+
+    serializer_class = WholeStudySerializer
+
+    @extend_schema(request=None, responses=WholeStudySerializer)
+    def post(self, request: Request, pk: int) -> Response:
+        """Cancel it; one that is over stays as it is."""
+        study = self.get_object()
+        require_read(request, Permission.STUDY_VIEW, study)
+        require_write(request, Permission.STUDY_CANCEL, study)
+        cancel(actor=self.person.username, study=study, request_id=self.request_id)
+        return Response(WholeStudySerializer(study).data)

@@ -1,0 +1,53 @@
+"""The answer about the last days as JSON, as a study keeps it, and back."""
+
+from datetime import date, datetime
+from typing import Any
+
+from console.history.past import Day, Past, Sum
+from scheduler.reconcile.compare import NamedLevel
+
+
+def encode_past(past: Past) -> dict[str, Any]:
+    """The whole answer."""
+    return {
+        "partitions": list(past.partitions),
+        "since": past.since.isoformat(),
+        "until": past.until.isoformat(),
+        "used": past.used,
+        "looks": past.looks,
+        "cut": past.cut,
+        "days": [[day.isoformat(), _encode_day(sums)] for day, sums in past.days],
+        "total": _encode_day(past.total),
+    }
+
+
+def decode_past(kept: dict[str, Any]) -> Past:
+    """What `encode_past` has made."""
+    return Past(
+        partitions=tuple(kept["partitions"]),
+        since=datetime.fromisoformat(kept["since"]),
+        until=datetime.fromisoformat(kept["until"]),
+        used=kept["used"],
+        looks=kept["looks"],
+        days=[(date.fromisoformat(day), _decode_day(sums)) for day, sums in kept["days"]],
+        total=_decode_day(kept["total"]),
+        cut=kept["cut"],
+    )
+
+
+def _encode_day(day: Day) -> dict[str, Any]:
+    return {name: _encode_sum(getattr(day, name)) for name in ("done", "present", "changed")}
+
+
+def _decode_day(kept: dict[str, Any]) -> Day:
+    return Day(**{name: _decode_sum(kept[name]) for name in ("done", "present", "changed")})
+
+
+def _encode_sum(sums: Sum) -> dict[str, Any]:
+    waited = [[level.rank, level.name, seconds] for level, seconds in sums.waited.items()]
+    return {"stops": sums.stops, "work": sums.work, "jobs": sums.jobs, "waited": waited}
+
+
+def _decode_sum(kept: dict[str, Any]) -> Sum:
+    waited = {NamedLevel(rank, name): seconds for rank, name, seconds in kept["waited"]}
+    return Sum(stops=kept["stops"], work=dict(kept["work"]), jobs=kept["jobs"], waited=waited)
