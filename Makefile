@@ -12,7 +12,7 @@ ARGS ?=
 WORKERS ?= 2
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor bench client env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages bench client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ lock: env-dev ## write requirements*.txt from requirements*.in
 
 upgrade: env-dev ## the same, with the newest versions that the .in files allow
 	deploy/bin/lock --upgrade
+
+messages: env-dev ## bring locale/ in step with the marked texts, and say what is not translated (docs/languages.md)
+	@$(PY) deploy/bin/messages.py
 
 vendor: env-dev ## fetch the files in static/vendor again (needs npm)
 	$(PY) deploy/bin/vendor.py

@@ -34,4 +34,4 @@ def require_read(request: HttpRequest, permission: Permission, target: Any = Non
 def require_write(request: HttpRequest, permission: Permission, target: Any = None) -> None:
     """403 unless the person may do it."""
     if not request.user.has_perm(permission, target):
-        raise PermissionDenied(_("Your role does not include this: %s") % SENTENCES[permission])
+        raise PermissionDenied(_("Your role does not include this: %s") % _(SENTENCES[permission]))

@@ -27,6 +27,8 @@ class User(AbstractUser):
     cluster_user = models.CharField(
         _("user name on the cluster"), max_length=64, blank=True, help_text=_("Empty: the same as here.")
     )
+    language = models.CharField(_("language"), max_length=10, blank=True, editable=False)
+    """The code of the language that the person chose; empty: none, the cookie and the browser say it."""
     session_generation = models.PositiveIntegerField(default=0, editable=False)
     """Part of what every session is bound to: one more, and all sessions of the account have ended."""
 

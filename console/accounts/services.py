@@ -98,6 +98,15 @@ def change_account(
     return user
 
 
+def set_language(user: User, code: str) -> None:
+    """Keep the language that a person reads; empty: as the browser says.
+
+    Not in the audit log: it changes nothing for anybody else, and nothing that anybody may do.
+    """
+    user.language = code
+    user.save(update_fields=["language"])
+
+
 @transaction.atomic
 def end_sessions(*, actor: str, user: User, reason: str = "", request_id: str = "") -> None:
     """Sign the account out everywhere. Its API tokens stay."""

@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern] = [
     path("sign-in/oidc/callback/", single_sign_on.callback, name="oidc-callback"),
     path("sign-out/", signing.sign_out, name="logout"),
     path("theme/", signing.theme, name="theme"),
+    path("language/", signing.language, name="language"),
     path("account/", account.account, name="account"),
     path("account/token/", account.new_token, name="account-token"),
     path("account/token/<int:pk>/revoke/", account.end_token, name="account-token-revoke"),

@@ -1,5 +1,7 @@
 """Errors that services of several apps raise. Wrong values are Django's `ValidationError`, by field."""
 
+from django.utils.translation import gettext as _
+
 
 class ChangedSinceError(Exception):
     """Somebody else changed the thing after it was read: nothing was done, look again.
@@ -13,10 +15,10 @@ class ChangedSinceError(Exception):
         self.seen = seen
         self.current = current
         if current is None:
-            text = f"The {what} was deleted since you looked at it."
+            text = _("The %(what)s was deleted since you looked at it.")
         else:
-            text = (
-                f"The {what} was changed since you looked at it "
-                f"(you saw version {seen}, now it is {current}). Look at it again before you change it."
+            text = _(
+                "The %(what)s was changed since you looked at it (you saw version %(seen)s, now it is %(current)s). "
+                "Look at it again before you change it."
             )
-        super().__init__(text)
+        super().__init__(text % {"what": what, "seen": seen, "current": current})

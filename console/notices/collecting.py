@@ -15,6 +15,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice, NoticeKind
+from console.notices.spoken import Spoken
 from console.partitions.models import PartitionAdmin
 from console.steering.models import (
     STOP_KINDS,
@@ -36,16 +37,16 @@ BATCH = 500
 def collect() -> int:
     """Make the notices that are missing; returns how many."""
     now = clock.now()
-    since = now - LOOK_BACK
+    since, spoken = now - LOOK_BACK, Spoken()
     found = [
         notice
         for cluster in Cluster.objects.all()
         for notice in (
-            *_stopped(cluster, since),
-            *_resumed(cluster, now),
-            *_started(cluster, since),
-            *_undone(cluster, since),
-            *_approvals(cluster),
+            *_stopped(cluster, since, spoken),
+            *_resumed(cluster, now, spoken),
+            *_started(cluster, since, spoken),
+            *_undone(cluster, since, spoken),
+            *_approvals(cluster, spoken),
         )
     ]
     new = {notice.key: notice for notice in found}
@@ -64,7 +65,7 @@ def _known(keys: list[str]) -> Iterator[str]:
         yield from Notice.objects.filter(key__in=keys[first : first + BATCH]).values_list("key", flat=True)
 
 
-def _stopped(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+def _stopped(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
     """Stops that were seen to have worked."""
     done = PlannedAction.objects.filter(
         cluster=cluster, kind__in=STOP_KINDS, state=ActionState.VERIFIED, verified_at__gte=since
@@ -74,11 +75,11 @@ def _stopped(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     for stop in stops:
         run = (stop.job_id, stop.run_start, stop.run_restarts)
         key = f"stopped/{cluster.pk}/{stop.job_id}/{stop.run_start}/{stop.run_restarts}"
-        text = texts.stopped(stop, saved.get(run))
+        text = spoken.to(stop.user, texts.stopped, stop, saved.get(run))
         yield _notice(NoticeKind.STOPPED, key, stop.user, stop.plan, job_id=stop.job_id, text=text)
 
 
-def _resumed(cluster: Cluster, now: datetime) -> Iterator[Notice]:
+def _resumed(cluster: Cluster, now: datetime, spoken: Spoken) -> Iterator[Notice]:
     """Jobs whose stop was told and which have started again since; also when they are over by now."""
     told = Notice.objects.filter(
         cluster=cluster.name, kind=NoticeKind.STOPPED, made_at__gte=now - REMEMBERED
@@ -100,29 +101,31 @@ def _resumed(cluster: Cluster, now: datetime) -> Iterator[Notice]:
         stop = before[0]
         key = f"resumed/{cluster.pk}/{row.job_id}/{row.start}/{row.restarts}"
         checkpoint = saved.get((row.job_id, stop.run_start, stop.run_restarts))
-        text = texts.resumed(row, stop, clock.from_epoch(row.start), checkpoint)
+        text = spoken.to(row.user, texts.resumed, row, stop, clock.from_epoch(row.start), checkpoint)
         yield _notice(NoticeKind.RESUMED, key, row.user, stop.plan, job_id=row.job_id, text=text)
 
 
-def _started(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+def _started(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
     """Beneficiaries that run, when somebody was stopped for them."""
     plans = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, started_at__gte=since, actions__kind__in=STOP_KINDS,
         actions__state=ActionState.VERIFIED,
     )  # fmt: skip
     for plan in plans.distinct().order_by("id"):
-        yield _notice(NoticeKind.STARTED, f"started/{plan.pk}", plan.user, plan, text=texts.started(plan))
+        text = spoken.to(plan.user, texts.started, plan)
+        yield _notice(NoticeKind.STARTED, f"started/{plan.pk}", plan.user, plan, text=text)
 
 
-def _undone(cluster: Cluster, since: datetime) -> Iterator[Notice]:
+def _undone(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
     plans = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, state=PlanState.UNDONE, ended_at__gte=since
     )
     for plan in plans.order_by("id"):
-        yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=texts.undone(plan))
+        text = spoken.to(plan.user, texts.undone, plan)
+        yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=text)
 
 
-def _approvals(cluster: Cluster) -> Iterator[Notice]:
+def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
     """Plans that wait for a person, to each administrator of the partition; to the console's where it has none."""
     plans = list(
         Plan.objects.filter(
@@ -141,9 +144,9 @@ def _approvals(cluster: Cluster) -> Iterator[Notice]:
     accounts = {account.username: account for account in User.objects.filter(is_active=True)}
     everywhere = {name for name, account in accounts.items() if account.role == Role.ADMINISTRATOR}
     for plan in plans:
-        text = texts.approval(plan)
         for name in sorted(admins.get(plan.partition) or everywhere):
             user = accounts[name].slurm_user if name in accounts else name
+            text = spoken.to(user, texts.approval, plan)
             yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)
 
 

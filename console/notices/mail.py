@@ -16,6 +16,7 @@ from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice
 from console.notices.outbox import MAIL
+from console.notices.spoken import Spoken
 
 MOST_IN_ONE = 200
 ONE_MANS_FAULT = (smtplib.SMTPRecipientsRefused, smtplib.SMTPDataError, smtplib.SMTPSenderRefused)
@@ -25,7 +26,7 @@ _USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 
 def send_mails(until: float) -> int:
     """Send what is due, while there is time (`time.monotonic()`); returns how many e-mails were sent."""
-    sent = 0
+    sent, spoken = 0, Spoken()
     with contextlib.ExitStack() as stack:
         connection: BaseEmailBackend | None = None
         while time.monotonic() < until and (user := MAIL.next_user(clock.now())) is not None:
@@ -37,7 +38,7 @@ def send_mails(until: float) -> int:
                 continue
             try:
                 connection = connection or _open(stack)
-                connection.send_messages([message_for(address, notices)])
+                connection.send_messages([spoken.to(user, message_for, address, notices)])
             except ONE_MANS_FAULT as error:
                 MAIL.failed(notices, str(error))
             except (OSError, smtplib.SMTPException) as error:

@@ -6,10 +6,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job
+from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.why.wording import one_line, victims, who
-from scheduler.model import words
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
 
@@ -42,7 +42,7 @@ def resumed(row: Job, stop: PlannedAction, at: datetime, checkpoint: Checkpoint 
     facts = {
         "job": _named(row.job_id, row.name),
         "at": moment(at),
-        "nodes": words.names(clean(node) for node in sorted(row.alloc))
+        "nodes": saying.names(clean(node) for node in sorted(row.alloc))
         if row.alloc
         else clean(row.partition),
         "before": moment(stop.issued_at),

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job, Node
+from console.core import saying
 from console.steering.models import Plan, PlanState
-from scheduler.model import words
 from scheduler.model.jobs import Level
 
 DENSE_ABOVE = 48
@@ -269,4 +269,4 @@ def _free(node: Node) -> str:
         return node.state.lower()
     free = {name: amount - node.used.get(name, 0) for name, amount in node.total.items() if ":" not in name}
     shown = {name: amount for name, amount in free.items() if amount > 0 and name != "mem"}
-    return f"{words.amounts(shown)} free" if shown else "full"
+    return _("%(amounts)s free") % {"amounts": saying.amounts(shown)} if shown else _("full")

@@ -11,8 +11,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Node
+from console.core import saying
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
-from scheduler.model import words
 from scheduler.priority.order import natural
 
 NODES_PER_PAGE = 120
@@ -78,7 +78,7 @@ def kind_of(node: Node) -> str:
 
 @lru_cache(maxsize=256)
 def _kind_words(total: tuple[tuple[str, int], ...]) -> str:
-    return words.amounts({name: n for name, n in total if name != "mem"})
+    return saying.amounts({name: n for name, n in total if name != "mem"})
 
 
 def _order(node: Node) -> tuple[int, int, str, tuple[str, str]]:

@@ -8,10 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock
+from console.core import clock, saying
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
 from console.steering.why import Known
-from scheduler.model import words
 from scheduler.model.actions import STOPPING, ActionKind
 
 ACTION_SENTENCES: dict[str, Promise] = {
@@ -71,7 +70,7 @@ def _seen(row: Job) -> list[Event]:
         )
     ]
     if row.start:
-        nodes = words.names(sorted(row.alloc)) if row.alloc else where
+        nodes = saying.names(sorted(row.alloc)) if row.alloc else where
         text = _("Started on %s") % nodes if not row.restarts else _("Started again on %s") % nodes
         events.append(Event(clock.from_epoch(row.start), "player-play", text, row.resources))
     if row.ended_at:

@@ -9,6 +9,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from console.audit.services import Context, reason_of, record
 from console.core.errors import ChangedSinceError
@@ -106,7 +107,7 @@ def activate_draft(
             reason=reason,
             based_on=based_on,
             request_id=request_id,
-            source=_("draft %(name)s") % {"name": current.name},
+            source=gettext_noop("draft %(name)s") % {"name": current.name},
         )
 
 
@@ -125,7 +126,7 @@ def roll_back(
             reason=reason,
             based_on=based_on,
             request_id=request_id,
-            source=_("back to revision %(n)d") % {"n": number},
+            source=gettext_noop("back to revision %(n)d") % {"n": number},
         )
 
 

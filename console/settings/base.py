@@ -9,6 +9,7 @@ from console.settings.history import *  # noqa: F403
 from console.settings.history import HISTORY_SCHEDULE
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
+from console.settings.languages import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
 from console.settings.sign_in import *  # noqa: F403
 
@@ -61,6 +62,7 @@ MIDDLEWARE = [
     "console.accounts.sessions.SessionLimitsMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "console.accounts.languages.AccountLanguageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.core.middleware.VaryOnHtmxMiddleware",
@@ -132,10 +134,8 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "overview"
 LOGOUT_REDIRECT_URL = "login"
 
-# --- Language and time --------------------------------------------------------------------------------------------
-LANGUAGE_CODE = "en"
+# --- Time (languages: console/settings/languages.py) --------------------------------------------------------------
 TIME_ZONE = env.str("TZ", default="UTC") or "UTC"
-USE_I18N = True
 USE_TZ = True
 
 # --- Static files and content security ----------------------------------------------------------------------------

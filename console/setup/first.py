@@ -5,6 +5,7 @@ from datetime import timedelta
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import AccountData, create_account
@@ -52,6 +53,6 @@ def take_seat(*, code: str, username: str, email: str, password: str, request_id
             username=username,
             data=AccountData(role=Role.ADMINISTRATOR, email=email),
             password=password,
-            reason=_("The first administrator, with the one-time code of the server."),
+            reason=gettext_noop("The first administrator, with the one-time code of the server."),
             request_id=request_id,
         )

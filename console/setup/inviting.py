@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import RESERVED, AccountData, create_account
@@ -82,7 +83,7 @@ def accept(*, key: str, password: str, request_id: str = "") -> User:
         username=row.username,
         data=AccountData(role=row.role, email=row.email),
         password=password,
-        reason=_("Invited by %(who)s.") % {"who": row.invited_by},
+        reason=gettext_noop("Invited by %(who)s.") % {"who": row.invited_by},
         request_id=request_id,
     )
     row.used_at = clock.now()

@@ -17,12 +17,14 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from console.audit.services import reason_of
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
 from console.core.points import reached
+from console.core.saying import duration, names
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.steering.facts import pauses_of, why_paused
@@ -31,7 +33,6 @@ from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, Pla
 from console.steering.new_plans import actions_for, deadline_for
 from console.steering.states import move_plan
 from scheduler.model.policy import Enforcement
-from scheduler.model.words import duration, names
 
 FEW_CYCLES = 5
 LEAST_FRESH_S = 10.0
@@ -94,7 +95,8 @@ def reject(*, actor: str, plan: Plan, reason: str, seen: str, request_id: str = 
         changes = [*_not_waiting(plan), *_not_the_one_seen(plan, seen)]
         if changes:
             raise OutOfDateError(plan, changes)
-        outcome = _("%(who)s rejected it: %(why)s") % {"who": actor, "why": reason}
+        # Kept in English, as all that is stored; pages say it again in the reader's language.
+        outcome = gettext_noop("%(who)s rejected it: %(why)s") % {"who": actor, "why": reason}
         _decide(plan, PlanState.REJECTED, actor, reason, ended_at=clock.now(), outcome=outcome)
         _tell(plan, actor, reason, request_id)
         reached("web.rejecting")

@@ -13,10 +13,10 @@ from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
 from console.core.diff import Difference
+from console.core.saying import names
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from scheduler.model.words import names
 
 EACH = 100
 """Things of each kind that a page reads at most."""

@@ -12,6 +12,7 @@ from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator
 from console.cluster.models import Job
 from console.core import clock
+from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.steering.approving import awaits_decision
@@ -19,7 +20,6 @@ from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.work import Work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import SENTENCES
-from scheduler.model.words import names
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def _option(each: dict[str, Any], own: set[str], later_s: float, beneficiary: Jo
 
 def passed_over(plan: Plan) -> list[Passed]:
     """The running jobs that were looked at and left alone, by reason."""
-    known = {reason.value: sentence for reason, sentence in SENTENCES.items()}
+    known = {reason.value: _(sentence) for reason, sentence in SENTENCES.items()}
     by_reason: dict[str, list[str]] = {}
     for each in plan.passed_over:
         by_reason.setdefault(each["reason"], []).append(each["job"])

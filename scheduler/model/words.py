@@ -28,6 +28,11 @@ def _one(name: str, amount: int) -> str:
 
 def duration(seconds: float) -> str:
     """`2 h 14 min`, `3 d 4 h`, `12 min`, `40 s`: two units at most."""
+    return " ".join(f"{count} {unit}" for count, unit in duration_parts(seconds))
+
+
+def duration_parts(seconds: float) -> tuple[tuple[int, str], ...]:
+    """The same as numbers with their units (`d`, `h`, `min`, `s`), for whoever says it in another language."""
     whole = max(0, int(seconds))
     for unit, length, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
         if whole >= length:

@@ -21,13 +21,14 @@
     return stamp ? Date.parse(stamp) : Date.now();
   }
 
-  // --- Ages: the same words as scheduler/model/words.py ------------------------------------------------------
+  // --- Ages: the same words as console/core/saying.py --------------------------------------------------------
   function duration(seconds) {
     const s = Math.max(0, Math.floor(seconds));
+    const [d, h, min, sec] = doc.documentElement.dataset.units.split(",");
     const two = (long, unit, rest, part) => (rest ? `${long} ${unit} ${rest} ${part}` : `${long} ${unit}`);
-    if (s >= 86400) return two(Math.floor(s / 86400), "d", Math.floor((s % 86400) / 3600), "h");
-    if (s >= 3600) return two(Math.floor(s / 3600), "h", Math.floor((s % 3600) / 60), "min");
-    return s >= 60 ? `${Math.floor(s / 60)} min` : `${s} s`;
+    if (s >= 86400) return two(Math.floor(s / 86400), d, Math.floor((s % 86400) / 3600), h);
+    if (s >= 3600) return two(Math.floor(s / 3600), h, Math.floor((s % 3600) / 60), min);
+    return s >= 60 ? `${Math.floor(s / 60)} ${min}` : `${s} ${sec}`;
   }
 
   function ageOf(element) {
@@ -195,7 +196,7 @@
     const banner = doc.getElementById("offline");
     if (!banner || banner.hidden === !on) return;
     banner.hidden = !on;
-    if (on) banner.querySelector("[data-clock]").textContent = new Date().toLocaleTimeString();
+    if (on) banner.querySelector("[data-clock]").textContent = new Date().toLocaleTimeString(doc.documentElement.lang);
   }
   ["htmx:sendError", "htmx:timeout"].forEach((name) => doc.addEventListener(name, () => offline(true)));
   doc.addEventListener("htmx:responseError", (event) => offline(event.detail.xhr.status >= 500 || isPoll(event)));

@@ -44,6 +44,7 @@ CASES = (
     Case("oidc", "get", (404, 404, 404, 404, 404, 404)),
     Case("oidc-callback", "get", (404, 404, 404, 404, 404, 404)),
     Case("theme", "post", (302, 302, 302, 302, 302, 302)),
+    Case("language", "post", (302, 302, 302, 302, 302, 302)),
     Case("account", "get", EVERYBODY),
     Case("account-token", "post", EVERYBODY),
     # Only one's own are there.
@@ -211,7 +212,7 @@ def test_a_page_is_for_whom_it_is_for(case: Case, house: House, signed_in: Signe
     assert {role: answer.status_code for role, answer in answers.items()} == dict(
         zip(ROLES, case.statuses, strict=True)
     )
-    if case.statuses[0] == SIGN_IN and case.page not in {"theme", "logout"}:
+    if case.statuses[0] == SIGN_IN and case.page not in {"theme", "language", "logout"}:
         assert answers["anonymous"].url.startswith("/sign-in/?next=")
 
 

@@ -48,7 +48,7 @@ def _page(
     tokens = list(ApiToken.objects.filter(user=user))
     context: dict[str, Any] = {
         "role_words": ROLE_WORDS[Role(user.role)],
-        "permissions": [SENTENCES[p] for p in Permission if user.has_perm(p)],
+        "permissions": [_(SENTENCES[p]) for p in Permission if user.has_perm(p)],
         "tokens": [(token, token.has_ended(now)) for token in tokens],
         "new_token": new_token,
         "token_form": token_form or TokenForm(),

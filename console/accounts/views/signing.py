@@ -1,15 +1,19 @@
-"""Signing in and out by name and password, light or dark."""
+"""Signing in and out by name and password; light or dark, the language."""
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRefresh
 
+from console.accounts.access import person
 from console.accounts.forms import SignInForm
+from console.accounts.languages import known
 from console.accounts.oidc import provider_name
+from console.accounts.services import set_language
 from console.core.htmx import wants_part
 from console.core.templatetags.ui import THEMES
 
@@ -55,6 +59,31 @@ def theme(request: HttpRequest) -> HttpResponse:
         )
     else:
         response.delete_cookie("theme", samesite="Lax")
+    return response
+
+
+@login_not_required
+@require_POST
+def language(request: HttpRequest) -> HttpResponse:
+    """Choose a language, or none: then the browser says it. Kept with the account, and in a cookie for the sign-in."""
+    chosen = request.POST.get("language", "")
+    if chosen and not known(chosen):
+        return render(request, "400.html", status=400)
+    if request.user.is_authenticated:
+        set_language(person(request), chosen)
+    response = redirect(safe_next(request, request.POST.get("next", "")))
+    name = settings.LANGUAGE_COOKIE_NAME
+    if chosen:
+        response.set_cookie(
+            name,
+            chosen,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            samesite="Lax",
+            httponly=settings.LANGUAGE_COOKIE_HTTPONLY,
+            secure=request.is_secure(),
+        )
+    else:
+        response.delete_cookie(name, samesite="Lax")
     return response
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
 from django.utils import timezone
@@ -13,8 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.core import clock
-from scheduler.model import words
+from console.core import clock, saying
 from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
@@ -120,7 +120,8 @@ _REASONS: dict[str, str] = {reason.value: sentence for reason, sentence in SENTE
 @register.filter
 def reason_sentence(value: str) -> str:
     """A machine reason as its sentence; nothing for what is no reason."""
-    return _REASONS.get(value, "")
+    sentence = _REASONS.get(value, "")
+    return _(sentence) if sentence else ""
 
 
 @register.filter
@@ -140,8 +141,8 @@ def ago_words(seconds: float) -> str:
     """`2 s ago`, `in 3 min`; live.js says it the same way while the page is open."""
     whole = int(seconds)
     if whole < 0:
-        return _("in %(time)s") % {"time": words.duration(-whole)}
-    return _("%(time)s ago") % {"time": words.duration(whole)}
+        return _("in %(time)s") % {"time": saying.duration(-whole)}
+    return _("%(time)s ago") % {"time": saying.duration(whole)}
 
 
 def _moment(value: datetime | int | None) -> datetime | None:
@@ -176,7 +177,7 @@ def since(value: datetime | int | None, never: str = "–") -> SafeString | str:
     moment = _moment(value)
     if moment is None:
         return never
-    return _time_element(moment, "since", words.duration((clock.now() - moment).total_seconds()))
+    return _time_element(moment, "since", saying.duration((clock.now() - moment).total_seconds()))
 
 
 @register.simple_tag
@@ -192,13 +193,13 @@ def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
 @register.filter
 def duration(seconds: float | str | None) -> str:
     """`2 h 14 min`; a dash for what is not known (templates pass an empty text for a missing key)."""
-    return "–" if seconds in {None, ""} else words.duration(float(seconds or 0))
+    return "–" if seconds in {None, ""} else saying.duration(float(seconds or 0))
 
 
 @register.filter
 def amounts(value: Mapping[str, int] | None) -> str:
     """`4 × a100, 16 cpu, 32 GB`."""
-    return words.amounts(value or {})
+    return saying.amounts(value or {})
 
 
 @register.filter
@@ -267,6 +268,22 @@ def age(value: datetime) -> str:
 def names(items: list[str]) -> SafeString:
     """Names as small labels."""
     return format_html_join(" ", '<span class="chip">{}</span>', ((item,) for item in items))
+
+
+@register.simple_tag
+def duration_units() -> str:
+    """The units of durations for live.js, the longest first."""
+    return ",".join(saying.units().values())
+
+
+SHORT = {"en": "EN", "zh-hans": "中文"}
+"""What stands on the button of a language; its whole name is told on hover and to screen readers."""
+
+
+@register.simple_tag
+def languages() -> list[tuple[str, str, str]]:
+    """The languages to choose from: code, name and short name, each in itself."""
+    return [(code, name, SHORT.get(code, code)) for code, name in settings.LANGUAGES]
 
 
 THEMES = ("light", "dark")

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Job, JobPhase
+from console.core.saying import duration
 from console.overview.levels import Named, named_level
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
@@ -20,7 +21,6 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering.work import LABELS, hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
-from scheduler.model.words import duration
 
 
 @dataclass(frozen=True, slots=True)

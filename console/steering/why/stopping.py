@@ -6,13 +6,12 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock
+from console.core import clock, saying
 from console.core.templatetags.ui import word
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.why.answer import About, Line, Part, Return, Stage, Stop
 from console.steering.why.reading import Known
 from console.steering.why.wording import one_line, sentence, times, who
-from scheduler.model import words
 from scheduler.model.actions import ActionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.preemption.sentences import clean
@@ -130,7 +129,7 @@ def passed_over(plan: Plan) -> Iterator[Line]:
     for other in plan.passed_over:
         by_reason.setdefault(str(other.get("reason", "")), []).append(clean(str(other.get("job", ""))))
     for reason, ids in by_reason.items():
-        facts = {"jobs": words.names(ids, NAMED), "why": sentence(reason)}
+        facts = {"jobs": saying.names(ids, NAMED), "why": sentence(reason)}
         yield Line(_("Left alone: %(jobs)s. %(why)s") % facts)
 
 

@@ -7,14 +7,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job, JobPhase
-from console.core import clock
+from console.core import clock, saying
 from console.steering.models import Plan, PlanKind, PlannedAction
 from console.steering.why.answer import About, Answer, Line, Part, Return, Stage
 from console.steering.why.reading import Known
 from console.steering.why.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.why.waiting import waiting
 from console.steering.why.wording import one_line, victims, who
-from scheduler.model import words
 from scheduler.preemption.sentences import clean
 
 DETAILED = 3
@@ -128,7 +127,7 @@ def _running(known: Known, row: Job) -> Part:
 
 
 def _running_lines(known: Known, row: Job) -> Iterator[Line]:
-    where = words.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
+    where = saying.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
     if row.start:
         yield Line(_("It started on %s") % where, clock.from_epoch(row.start))
     if row.phase == JobPhase.COMPLETING:

@@ -6,8 +6,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job
+from console.core import saying
 from console.steering.models import Plan
-from scheduler.model import words
 from scheduler.model.reasons import SENTENCES
 from scheduler.preemption.sentences import clean
 
@@ -22,7 +22,8 @@ def one_line(text: str, longest: int = LONGEST_REASON) -> str:
 
 def sentence(reason: str) -> str:
     """A machine reason in words; the reason itself when this version does not know it."""
-    return _SENTENCES.get(reason, one_line(reason.replace("_", " "), 60))
+    known = _SENTENCES.get(reason)
+    return _(known) if known else one_line(reason.replace("_", " "), 60)
 
 
 def who(job_id: str, user: str) -> str:
@@ -32,7 +33,7 @@ def who(job_id: str, user: str) -> str:
 
 def jobs(rows: Iterable[Job], limit: int = 5) -> str:
     """`99 (ann, P0), 100 (cy, P1) and 3 more`."""
-    return words.names((_ranked(row) for row in rows), limit)
+    return saying.names((_ranked(row) for row in rows), limit)
 
 
 def _ranked(row: Job) -> str:
@@ -42,7 +43,7 @@ def _ranked(row: Job) -> str:
 
 def victims(plan: Plan) -> str:
     """`88 (bob) and 91 (eve)`."""
-    return words.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
+    return saying.names((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), 5)
 
 
 def times(count: int) -> str:

@@ -1,0 +1,44 @@
+"""Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
+
+from collections.abc import Iterable, Mapping
+
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from scheduler.model import words
+
+
+def units() -> dict[str, str]:
+    """The units of durations in words."""
+    return {
+        "d": pgettext("unit of time", "d"),
+        "h": pgettext("unit of time", "h"),
+        "min": pgettext("unit of time", "min"),
+        "s": pgettext("unit of time", "s"),
+    }
+
+
+def duration(seconds: float) -> str:
+    """`2 h 14 min`, two units at most."""
+    said = units()
+    return " ".join(f"{count} {said[unit]}" for count, unit in words.duration_parts(seconds))
+
+
+def amounts(held: Mapping[str, int]) -> str:
+    """`4 × a100, 16 cpu, 32 GB`: Slurm's own names, the same in every language."""
+    return words.amounts(held) if any(held.values()) else _("nothing")
+
+
+def names(items: Iterable[str], limit: int = 6) -> str:
+    """`a, b and c`; a long list is cut: `a, b, c and 9 more`."""
+    every = list(items)
+    if len(every) < 2:
+        return every[0] if every else _("nobody")
+    if len(every) > limit:
+        facts = {"some": _comma(every[: limit - 1]), "n": len(every) - limit + 1}
+        return _("%(some)s and %(n)d more") % facts
+    return _("%(first)s and %(last)s") % {"first": _comma(every[:-1]), "last": every[-1]}
+
+
+def _comma(items: Iterable[str]) -> str:
+    return pgettext("between names", ", ").join(items)
