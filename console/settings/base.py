@@ -7,9 +7,9 @@ from csp.constants import NONE, SELF
 from console.settings.env import BASE_DIR, choice, env, home, number
 from console.settings.history import *  # noqa: F403
 from console.settings.history import HISTORY_SCHEDULE
+from console.settings.languages import *  # noqa: F403
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
-from console.settings.languages import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
 from console.settings.sign_in import *  # noqa: F403
 
@@ -60,9 +60,9 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "console.accounts.sessions.SessionLimitsMiddleware",
+    "console.accounts.languages.AccountLanguageMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "console.accounts.languages.AccountLanguageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.core.middleware.VaryOnHtmxMiddleware",

@@ -37,8 +37,8 @@ def duration_parts(seconds: float) -> tuple[tuple[int, str], ...]:
     for unit, length, smaller, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60)):
         if whole >= length:
             rest = whole % length // part
-            return f"{whole // length} {unit} {rest} {smaller}" if rest else f"{whole // length} {unit}"
-    return f"{whole // 60} min" if whole >= 60 else f"{whole} s"
+            return ((whole // length, unit), (rest, smaller)) if rest else ((whole // length, unit),)
+    return ((whole // 60, "min"),) if whole >= 60 else ((whole, "s"),)
 
 
 def moment(seconds: int) -> str:
