@@ -13,6 +13,7 @@ from console.history.changes import Change, policy_change, project_change
 from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
 from console.partitions.models import Partition
+from console.partitions.quota_form import quota_form
 from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
 
 
@@ -35,6 +36,17 @@ def typed_policy(partition: Partition, data: QueryDict) -> Change:
         raise FormFaultsError(_faults(form, rows.values()))
     try:
         return policy_change(partition, policy)
+    except ValidationError as error:
+        raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def typed_quotas(partition: Partition, data: QueryDict) -> Change:
+    """The policy in force with the quotas that the matrix says. Raises `FormFaultsError`."""
+    form = quota_form(partition, data=_with_reason(data))
+    if not form.is_valid():
+        raise FormFaultsError(_told(form, form.errors))
+    try:
+        return policy_change(partition, form.document())
     except ValidationError as error:
         raise FormFaultsError(_told(form, error.message_dict)) from None
 

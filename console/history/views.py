@@ -19,7 +19,7 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
 from console.history.changes import Change, file_change
-from console.history.forms import FormFaultsError, typed_policy, typed_project
+from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas
 from console.history.past import days_asked, over_days_at_once
 from console.history.studies import ask, takes_too_long
 from console.history.study_views import context_of
@@ -44,6 +44,16 @@ def policy(request: HttpRequest, name: str) -> HttpResponse:
     require_write(request, Permission.POLICY_CHANGE, partition)
     back = reverse("partition-policy", args=[name])
     return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
+
+
+@require_POST
+def quotas(request: HttpRequest, name: str) -> HttpResponse:
+    """What the quotas in the matrix would change."""
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    require_write(request, Permission.POLICY_CHANGE, partition)
+    back = reverse("partition-quotas", args=[name])
+    return _answer(request, partition.cluster, lambda: typed_quotas(partition, request.POST), back, "quotas")
 
 
 @require_POST

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from console.core.rows import Rows
-from console.partitions.forms import LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
+from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
@@ -52,6 +52,8 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     draft.level_rows = [index for index, _row in levels]
     draft.document["levels"] = [_level(row) for _index, row in levels]
     draft.document["quotas"] = {row["name"]: row["quota"] for _i, row in levels if row["quota"] is not None}
+    for key, column in FURTHER_QUOTAS.items():
+        draft.document[key] = {row["name"]: row[column] for _i, row in levels if row[column]}
     for key, (prefix, subject) in _OVERRIDES.items():
         draft.document[key] = _overrides(rows[prefix], subject, draft)
         draft.document[f"{key}_until"] = {
@@ -108,7 +110,7 @@ def _place(error: InputError, draft: Draft, form: PolicyForm, rows: dict[str, Ro
     match path_steps(error.path):
         case ["levels", index, name, *_rest] if name in rows[LEVELS].form.base_fields:
             rows[LEVELS].forms[draft.level_rows[int(index)]].add_error(name, message)
-        case ["quotas", level, *_rest]:
+        case [("quotas" | "quota_amounts" | "quota_totals"), level, *_rest]:
             _at_row(rows[LEVELS], "name", level, "quota", message, form)
         case [("user_overrides" | "task_overrides") as key, subject, *_rest]:
             prefix, column = _OVERRIDES[key]

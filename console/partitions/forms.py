@@ -48,6 +48,8 @@ VICTIM_ORDERS = (
 )
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
+FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
+"""Keys of a policy whose limits go with the rows of levels, and the columns that hold them."""
 MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
@@ -162,6 +164,17 @@ class DeleteDraftForm(forms.Form):
     reason = ReasonField()
 
 
+class AmountsField(forms.JSONField):
+    """Limits of resources that go unseen with a level's row; the matrix of quotas is where they are changed."""
+
+    def __init__(self) -> None:
+        super().__init__(required=False, widget=forms.HiddenInput)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Nothing stands for none: a new row is blank."""
+        return super().prepare_value(value) if value else ""
+
+
 class LevelForm(forms.Form):
     """One level; its row's place is its rank."""
 
@@ -170,6 +183,8 @@ class LevelForm(forms.Form):
     keyword = forms.CharField(label=_("Keyword"), max_length=60, required=False)
     keyword_users = PatternsField(label=_("Who may use the keyword"), one_line=True)
     quota = WholeField(label=_("Quota"), required=False)
+    amounts = AmountsField()
+    totals = AmountsField()
 
 
 class MomentField(forms.DateTimeField):
@@ -238,6 +253,10 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
                 "keyword": rule.keyword or "",
                 "keyword_users": rule.keyword_users,
                 "quota": policy.quotas.get(rule.name),
+                **{
+                    column: dict(getattr(policy, key).get(rule.name, {}))
+                    for key, column in FURTHER_QUOTAS.items()
+                },
             }
             for rule in policy.levels
         ],

@@ -1,6 +1,7 @@
 """Partitions, their policies and their administrators: one transaction with the row in the audit log."""
 
 import json
+import re
 from collections.abc import Collection, Iterable
 from typing import Any
 
@@ -20,6 +21,8 @@ from scheduler.model.policy import PartitionPolicy
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
+MOST_RESOURCES = 50
+RESOURCE = re.compile(r"[A-Za-z][\w:./-]{0,63}", re.ASCII)
 LONGEST_PATTERN = 200
 MOST_PATTERNS = 1000
 
@@ -163,6 +166,7 @@ def _check_limits(policy: PartitionPolicy) -> None:
     for field in ("max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour"):
         if (getattr(policy, field) or 0) > MOST_TIMES:
             raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
+    _check_quotas(policy)
     for rule in policy.levels:
         if len(rule.name) > LONGEST_LEVEL:
             raise ValidationError(
@@ -173,6 +177,25 @@ def _check_limits(policy: PartitionPolicy) -> None:
         _check_patterns(field, getattr(policy, field))
     if "\\u0000" in json.dumps(encode_policy(policy)):
         raise ValidationError({"__all__": _("A name in it holds a NUL character; remove it.")})
+
+
+def _check_quotas(policy: PartitionPolicy) -> None:
+    """The matrix of quotas shows every limit as a column, and takes numbers up to this back."""
+    if any(most > MOST_TIMES for most in policy.quotas.values()):
+        raise ValidationError({"quotas": _("At most %(most)d.") % {"most": MOST_TIMES}})
+    for field in ("quota_amounts", "quota_totals"):
+        limits = [each for by_resource in getattr(policy, field).values() for each in by_resource.items()]
+        if any(most > MOST_TIMES for _name, most in limits):
+            raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
+        if len({name for name, _most in limits}) > MOST_RESOURCES:
+            raise ValidationError(
+                {field: _("At most %(most)d different resources.") % {"most": MOST_RESOURCES}}
+            )
+        for name, _most in limits:
+            if not RESOURCE.fullmatch(name):
+                raise ValidationError(
+                    {field: _("“%(name)s” is no resource.") % {"name": name[:LONGEST_LEVEL]}}
+                )
 
 
 def _check_patterns(field: str, patterns: Collection[str]) -> None:

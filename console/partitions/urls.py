@@ -2,10 +2,11 @@
 
 from django.urls import URLPattern, path
 
-from console.partitions.views import comparing, drafts, policy
+from console.partitions.views import comparing, drafts, policy, quotas
 
 urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/policy/", policy.policy, name="partition-policy"),
+    path("partitions/<str:name>/quotas/", quotas.quotas, name="partition-quotas"),
     path("partitions/<str:name>/revisions/", policy.revisions, name="partition-revisions"),
     path("partitions/<str:name>/drafts/<int:pk>/", drafts.draft, name="partition-draft"),
     path("partitions/<str:name>/drafts/<int:pk>/delete/", drafts.delete, name="partition-draft-delete"),

@@ -24,7 +24,8 @@ TERMS: dict[str, tuple[Any, Any]] = {
     ),
     "quota": (
         _("quota"),
-        _("How many jobs of a level each user may have running in the partition."),
+        _("How many jobs of a level each user may have running in the partition, and what those of a user, or of all "
+          "users together, may hold."),
     ),
     "grace": (
         _("grace"),

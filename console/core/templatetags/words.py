@@ -14,6 +14,8 @@ register = template.Library()
 KEYS: dict[str, Any] = {
     "levels": gettext_lazy("level"),
     "quotas": gettext_lazy("quota"),
+    "quota_amounts": gettext_lazy("quota of amounts"),
+    "quota_totals": gettext_lazy("quota of all users together"),
     "min_score": gettext_lazy("from score"),
     "over_quota": gettext_lazy("a job beyond its user's quota"),
     "user_overrides": gettext_lazy("user override"),
@@ -60,7 +62,7 @@ KEYS: dict[str, Any] = {
 
 
 _HOLDERS = frozenset(
-    {"levels", "quotas", "user_overrides_until", "task_overrides_until"}
+    {"levels", "quotas", "quota_amounts", "quota_totals", "user_overrides_until", "task_overrides_until"}
     | {"user_overrides", "task_overrides", "projects", "partitions", "tasks"}
 )
 """Keys that hold named things: what follows them is a name, and stands as it is."""

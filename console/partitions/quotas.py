@@ -1,0 +1,167 @@
+"""A partition's quotas as a list of limits, and how much of each is used now."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.db.models import Count, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Job, JobPhase, Node
+from console.partitions.models import Partition
+from scheduler.model import words
+from scheduler.model.policy import PartitionPolicy
+
+JOBS = ""
+"""Stands for the number of jobs where resources are named."""
+_ORDER = {JOBS: -1, "gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
+
+Meter = tuple[str, int, str | None, str]
+"""What one limit counts: partition, rank of the level, whose jobs (None: everybody's), resource."""
+
+
+class Kind(StrEnum):
+    """The three kinds of limits, by their keys in the priority file."""
+
+    JOBS = "quotas"
+    AMOUNTS = "quota_amounts"
+    TOTALS = "quota_totals"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One limit of a level. `rank`: 0 is the highest level. Memory in MB."""
+
+    rank: int
+    level: str
+    kind: Kind
+    resource: str
+    most: int
+
+    @property
+    def label(self) -> str:
+        """What is counted, in words."""
+        return resource_word(self.resource)
+
+    def meter(self, partition: str, user: str) -> Meter:
+        """What it counts for a user's job."""
+        return partition, self.rank, None if self.kind is Kind.TOTALS else user, self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a limit is used. `user`: by whose jobs; empty: by everybody's."""
+
+    limit: Limit
+    user: str
+    used: int
+
+    @property
+    def full(self) -> bool:
+        """Whether nothing is left of it."""
+        return self.used >= self.limit.most
+
+    @property
+    def ratio(self) -> float:
+        """The used part; a limit of nothing is used up."""
+        return self.used / self.limit.most if self.limit.most else 1.0 + self.used
+
+    @property
+    def share(self) -> str:
+        """The used part, as SVG takes it."""
+        return f"{100 * min(self.ratio, 1.0):.5g}%"
+
+    @property
+    def text(self) -> str:
+        """`2 / 3`, `12 / 16 gpu`, `48 GB / 64 GB`."""
+        resource, most = self.limit.resource, self.limit.most
+        if resource == JOBS:
+            return f"{self.used} / {most}"
+        if resource == "mem":
+            return f"{words.amounts({resource: self.used})} / {words.amounts({resource: most})}"
+        return f"{self.used} / {most} {resource}"
+
+
+def resource_word(resource: str) -> str:
+    """A resource as the head of a column."""
+    return {JOBS: _("jobs"), "mem": _("memory (MB)")}.get(resource, resource)
+
+
+def limits_of(policy: PartitionPolicy) -> list[Limit]:
+    """All limits, the highest level first; of each level jobs, each user's amounts, totals."""
+    return [
+        Limit(rank, rule.name, kind, resource, most)
+        for rank, rule in enumerate(policy.levels)
+        for kind, limits in _of_level(policy, rule.name)
+        for resource, most in sorted(limits.items(), key=lambda item: _in_order(item[0]))
+    ]
+
+
+def resources_of(partition: Partition, policy: PartitionPolicy) -> list[str]:
+    """What could be limited: all that the partition's nodes have, and what the policy limits already."""
+    limited = {limit.resource for limit in limits_of(policy) if limit.resource != JOBS}
+    rows = Node.objects.filter(cluster=partition.cluster_id).order_by()
+    as_text = {name: Cast(name, TextField()) for name in ("total", "partitions")}
+    kinds = rows.values_list(*(text for text in as_text.values())).distinct()
+    for total, partitions in kinds:
+        if partition.name in json.loads(partitions):
+            limited |= json.loads(total).keys()
+    return sorted(limited, key=_in_order)
+
+
+def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
+    """Who uses how much of which limit, the fullest first; users who use nothing of a limit are left out."""
+    limits = limits_of(policy)
+    taken = taken_of(Job.objects.filter(cluster=partition.cluster_id), {partition.name: limits})
+    users: dict[int, set[str]] = {}
+    for _partition, rank, user, _resource in taken:
+        if user is not None:
+            users.setdefault(rank, set()).add(user)
+    found = []
+    for limit in limits:
+        whose = [""] if limit.kind is Kind.TOTALS else users.get(limit.rank, ())
+        uses = (Use(limit, user, taken[limit.meter(partition.name, user)]) for user in whose)
+        found += [use for use in uses if use.used or limit.kind is Kind.TOTALS]
+    return sorted(
+        found, key=lambda use: (-use.ratio, use.limit.rank, use.user, _in_order(use.limit.resource))
+    )
+
+
+def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[Meter]:
+    """What running jobs take of the limits of partitions; one query, none where there is no limit.
+
+    What the jobs hold is read only where a limit is about that.
+    """
+    every = [limit for each in limits.values() for limit in each]
+    if not every:
+        return Counter()
+    ranks = {limit.rank for limit in every}
+    rows = jobs.filter(phase=JobPhase.RUNNING, partition__in=limits, task_level__in=ranks).order_by()
+    taken: Counter[Meter] = Counter()
+    keys = ("partition", "task_level", "user")
+    if all(limit.kind is Kind.JOBS for limit in every):
+        for name, rank, user, count in rows.values_list(*keys).annotate(Count("id")):
+            taken[name, rank, user, JOBS] = count
+        return taken
+    for name, rank, user, text in rows.values_list(*keys, Cast("alloc", TextField())).iterator(2000):
+        taken[name, rank, user, JOBS] += 1
+        for part in json.loads(text).values():
+            for resource, amount in part.items():
+                taken[name, rank, user, resource] += amount
+                taken[name, rank, None, resource] += amount
+    return taken
+
+
+def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[Kind, Mapping[str, int]]]:
+    if level in policy.quotas:
+        yield Kind.JOBS, {JOBS: policy.quotas[level]}
+    yield Kind.AMOUNTS, policy.quota_amounts.get(level, {})
+    yield Kind.TOTALS, policy.quota_totals.get(level, {})
+
+
+def _in_order(resource: str) -> tuple[int, str]:
+    """Jobs, then GPUs, memory last."""
+    return _ORDER.get(resource.partition(":")[0], 5), resource

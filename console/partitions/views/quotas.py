@@ -1,0 +1,99 @@
+"""A partition's quotas: the matrix of limits, and who uses how much of them now."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from console.accounts.access import require_write
+from console.accounts.permissions import Permission
+from console.core.errors import ChangedSinceError
+from console.core.fields import add_errors
+from console.core.htmx import invalid_form_status, render_page
+from console.core.rows import BUTTON
+from console.partitions.drafts import Content, create_draft
+from console.partitions.models import Partition
+from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
+from console.partitions.quotas import all_uses, limits_of
+from console.partitions.selectors import policy_in_force, policy_of
+from console.partitions.services import activate_policy
+from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition, told
+
+PAGE = "partitions/quotas.html"
+USES_PER_PAGE = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def quotas(request: HttpRequest, name: str) -> HttpResponse:
+    """The page; saving puts the quotas in force as the policy's next revision, or keeps them as a draft."""
+    partition = readable_partition(request, name)
+    if request.method == "POST":
+        require_write(request, Permission.POLICY_CHANGE, partition)
+        return _take(request, partition)
+    values = {**quota_initial(policy_of(partition)), "based_on": policy_in_force(partition).number}
+    return _show(request, partition, quota_form(partition, initial=values))
+
+
+def _take(request: HttpRequest, partition: Partition) -> HttpResponse:
+    """Save, or come back from a page where it was only tried, with what was typed."""
+    if BUTTON in request.POST:
+        return _show(request, partition, quota_form(partition, initial=request.POST.dict()))
+    form = quota_form(partition, data=request.POST)
+    to = _saved(request, partition, form) if form.is_valid() else ""
+    return moved(request, to) if to else _show(request, partition, form, invalid=True)
+
+
+def _saved(request: HttpRequest, partition: Partition, form: QuotaForm) -> str:
+    """Where to go on; empty when nothing was saved, the reasons being in the form by then."""
+    by: dict[str, Any] = told(request, form) | {"partition": partition}
+    based_on = form.cleaned_data["based_on"] or 0
+    try:
+        _check_levels(partition, based_on)
+        if AS_DRAFT in request.POST:
+            draft = create_draft(content=Content(form.cleaned_data["draft_name"], form.document()), **by)
+            messages.success(
+                request, _("The draft “%(name)s” is saved; nothing is in force.") % {"name": draft.name}
+            )
+            return reverse("partition-draft", args=[partition.name, draft.pk])
+        activate_policy(document=form.document(), based_on=based_on, **by)
+    except ChangedSinceError as error:
+        form.add_error(None, str(error))
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+    else:
+        messages.success(request, _("The quotas of %(name)s are in force.") % {"name": partition.name})
+        return reverse("partition-quotas", args=[partition.name])
+    return ""
+
+
+def _check_levels(partition: Partition, based_on: int) -> None:
+    """The cells are about the levels of the revision that the person had read, by rank."""
+    current = policy_in_force(partition).number
+    if based_on != current:
+        what = _("policy of partition %(name)s") % {"name": partition.name}
+        raise ChangedSinceError(what, seen=based_on, current=current)
+
+
+def _show(
+    request: HttpRequest, partition: Partition, form: QuotaForm, *, invalid: bool = False
+) -> HttpResponse:
+    policy = policy_of(partition)
+    user = request.GET.get("user", "").strip()
+    uses = all_uses(partition, policy)
+    found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
+    context = head(request, partition) | {
+        "tab": "quotas",
+        "form": form,
+        "invalid": invalid,
+        "limited": bool(limits_of(policy)),
+        "page": Paginator(found, USES_PER_PAGE).get_page(request.GET.get("page")),
+        "uses": len(uses),
+        "user_sought": user,
+        "target": "quota-use",
+    }
+    return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
