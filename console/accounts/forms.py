@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Scope
+from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import USUAL_DAYS
 
 
@@ -18,6 +19,13 @@ class SignInForm(AuthenticationForm):
         "invalid_login": _("This name and password do not belong together. Both are case-sensitive."),
         "inactive": _("This account is switched off."),
     }
+
+    def clean(self) -> dict[str, Any]:
+        """A directory that is away, or does not let in, says so itself."""
+        try:
+            return super().clean()
+        except (DirectoryError, NotAdmittedError) as error:
+            raise ValidationError(str(error), code="directory") from error
 
 
 class OwnPasswordForm(PasswordChangeForm):

@@ -4,11 +4,13 @@ A page that polls is no person: somebody who has left a live page open is signed
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.base import SessionBase
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
@@ -57,3 +59,9 @@ def _look_at(request: HttpRequest) -> None:
 
 def _is_poll(request: HttpRequest) -> bool:
     return "HX-Request" in request.headers and "since" in request.GET
+
+
+def forget_ended_sessions() -> None:
+    """Delete the sessions whose time is over: nobody can use them, and nothing else would."""
+    store: type[SessionBase] = import_module(settings.SESSION_ENGINE).SessionStore
+    store.clear_expired()

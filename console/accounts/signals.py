@@ -9,6 +9,9 @@ may import accounts, not the other way round); without a listener the services r
 
 `sessions_ended` is sent inside the transaction that ended all sessions of an account, with `actor`, `user`,
 `reason` and `request_id`.
+
+`not_admitted` is sent when an identity provider or the directory has vouched for somebody who is not let in, with
+`name` (theirs over there), `reason` (the sentence that they are shown) and `request_id`.
 """
 
 from django.dispatch import Signal
@@ -16,3 +19,4 @@ from django.dispatch import Signal
 account_saved = Signal()
 token_changed = Signal()
 sessions_ended = Signal()
+not_admitted = Signal()

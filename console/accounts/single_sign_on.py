@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from console.accounts.models import Identity, Role, User
 from console.accounts.services import AccountData, account_data, change_account, create_account
+from console.accounts.signals import not_admitted
 from console.core import clock
 
 SYSTEM = "giveway"
@@ -23,6 +24,14 @@ SYSTEM = "giveway"
 
 class NotAdmittedError(Exception):
     """This person is not let in. The message is one sentence for them."""
+
+
+class DirectoryError(Exception):
+    """The directory cannot be asked, or answers nothing that makes sense. For people; `why` is for administrators."""
+
+    def __init__(self, sentence: str, why: str = "") -> None:
+        super().__init__(sentence)
+        self.why = why or sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +43,27 @@ class Outsider:
     username: str
     email: str = ""
     groups: frozenset[str] = field(default_factory=frozenset)
+    cluster_user: str = ""
+    """Empty where the provider does not tell: what is set here stays."""
+
+
+def admit(outsider: Outsider, *, request_id: str = "") -> User:
+    """The account of this person, with the role that their groups give. Raises `NotAdmittedError`."""
+    try:
+        return _admitted(outsider, request_id)
+    except NotAdmittedError as error:
+        not_admitted.send(sender=User, name=outsider.username, reason=str(error), request_id=request_id)
+        raise
 
 
 @transaction.atomic
-def admit(outsider: Outsider, *, request_id: str = "") -> User:
-    """The account of this person, with the role that their groups give. Raises `NotAdmittedError`."""
+def bring_up_to_date(user: User, outsider: Outsider) -> User:
+    """Role, e-mail and user name on the cluster as the provider has them by now."""
+    return _brought_up_to_date(user, outsider, "")
+
+
+@transaction.atomic
+def _admitted(outsider: Outsider, request_id: str) -> User:
     _require_group(outsider)
     user = _known(outsider) or _linked(outsider) or _created(outsider, request_id)
     if not user.is_active:
@@ -80,7 +105,11 @@ def _created(outsider: Outsider, request_id: str) -> User:
         user = create_account(
             actor=SYSTEM,
             username=outsider.username,
-            data=AccountData(role=_role(outsider) or Role.VIEWER, email=outsider.email),
+            data=AccountData(
+                role=_role(outsider) or Role.VIEWER,
+                email=outsider.email,
+                cluster_user=_cluster_user(outsider, ""),
+            ),
             password=None,
             reason=_reason(outsider),
             request_id=request_id,
@@ -109,9 +138,22 @@ def _role(outsider: Outsider) -> Role | None:
 
 def _brought_up_to_date(user: User, outsider: Outsider, request_id: str) -> User:
     now = account_data(user)
-    wanted = replace(now, role=_role(outsider) or now.role, email=outsider.email or now.email)
-    # The last administrator keeps the role, an unusable address is not taken over: neither keeps anybody out.
-    for data in (wanted, replace(wanted, role=now.role), replace(wanted, email=now.email)):
+    wanted = replace(
+        now,
+        role=_role(outsider) or now.role,
+        email=outsider.email or now.email,
+        cluster_user=_cluster_user(outsider, now.cluster_user),
+    )
+    # The last administrator keeps the role; an unusable address or a user name of somebody else's is not taken over:
+    # none of these keeps anybody out.
+    only_role = replace(wanted, email=now.email, cluster_user=now.cluster_user)
+    for data in (
+        wanted,
+        replace(wanted, cluster_user=now.cluster_user),
+        replace(wanted, email=now.email),
+        replace(wanted, role=now.role),
+        only_role,
+    ):
         try:
             with transaction.atomic():
                 return change_account(
@@ -120,6 +162,12 @@ def _brought_up_to_date(user: User, outsider: Outsider, request_id: str) -> User
         except ValidationError:
             continue
     return user
+
+
+def _cluster_user(outsider: Outsider, now: str) -> str:
+    """As accounts have it: empty where it is the account's own name."""
+    told = outsider.cluster_user or now
+    return "" if told == outsider.username else told
 
 
 def _reason(outsider: Outsider) -> str:

@@ -74,3 +74,10 @@ class LockedOutError(exceptions.APIException):
     status_code = 429
     default_code = "locked_out"
     default_detail = "Too many wrong passwords. Wait a quarter of an hour and try again."
+
+
+class UnavailableError(exceptions.APIException):
+    """Something that has to be asked first does not answer."""
+
+    status_code = 503
+    default_code = "unavailable"

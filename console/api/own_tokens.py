@@ -88,7 +88,7 @@ class TokenView(ApiView):
     parser_classes: ClassVar[Any] = [BoundedJSONParser, FormParser, MultiPartParser]
     throttle_scope = "token"
     open_methods: ClassVar = frozenset({"POST"})
-    further_errors: ClassVar = {"POST": {429}}
+    further_errors: ClassVar = {"POST": {403, 429, 503}}
 
     def _is_open(self) -> bool:
         """Asking for a token is how scripts sign in. Without a request the OpenAPI document is being made."""

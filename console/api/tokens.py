@@ -6,11 +6,12 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
 from django.http import HttpRequest
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 
 from console.accounts.models import ApiToken
+from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import TokenData, make_token
-from console.api.errors import LockedOutError
+from console.api.errors import LockedOutError, UnavailableError
 
 WRONG = "No active account has this name and password."
 
@@ -20,9 +21,15 @@ def obtain_token(
 ) -> tuple[ApiToken, str]:
     """A new token of the account with this name and password.
 
-    Raises `ValidationError` for a wrong pair and `LockedOutError` after too many of them.
+    Raises `ValidationError` for a wrong pair, `LockedOutError` after too many of them, and where a directory is asked
+    `UnavailableError` and `PermissionDenied`.
     """
-    user: Any = authenticate(request, username=username, password=password)
+    try:
+        user: Any = authenticate(request, username=username, password=password)
+    except DirectoryError as error:
+        raise UnavailableError(str(error)) from error
+    except NotAdmittedError as error:
+        raise PermissionDenied(str(error)) from error
     if getattr(request, "axes_locked_out", False):
         # Taken back, or axes' middleware would put its own page in the place of our answer.
         request.axes_locked_out = False  # type: ignore[attr-defined]

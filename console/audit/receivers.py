@@ -9,13 +9,14 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from console.accounts.models import User
-from console.accounts.signals import account_saved, sessions_ended, token_changed
+from console.accounts.signals import account_saved, not_admitted, sessions_ended, token_changed
 from console.audit.models import AuditEntry
 from console.audit.services import Context, Subject, record
 from console.core import clock
 
 FAILURES_APART = timedelta(minutes=1)
 """A failed sign-in is recorded once per account and minute: guessing must not fill the log."""
+LONGEST_NAME = 150
 NOBODY = "unknown name"
 """Stands for every name that is no account: people type passwords there, and the log is for ever."""
 
@@ -86,11 +87,29 @@ def record_failure(*, credentials: dict[str, Any], request: HttpRequest | None =
     username = str(credentials.get("username", ""))[:150]
     known = username.isprintable() and User.objects.filter(username=username).exists()
     name = username if known else NOBODY
-    recent = AuditEntry.objects.filter(
-        action="account.sign_in_failed", object_id=name, at__gt=clock.now() - FAILURES_APART
-    )
-    if not recent.exists():
+    if not _was_told("account.sign_in_failed", name):
         _record("account.sign_in_failed", "anonymous", name, request)
+
+
+@receiver(not_admitted, dispatch_uid="audit.not_admitted")
+def record_refusal(*, name: str, reason: str, request_id: str, **_: Any) -> None:
+    """At most one row per name and minute. The name is what a provider tells, so it is somebody's."""
+    name = name if 0 < len(name) <= LONGEST_NAME and name.isprintable() else NOBODY
+    if _was_told("account.not_admitted", name):
+        return
+    with transaction.atomic():
+        record(
+            actor="anonymous",
+            action="account.not_admitted",
+            subject=_subject(name),
+            reason=reason,
+            context=Context(request_id=request_id),
+        )
+
+
+def _was_told(action: str, name: str) -> bool:
+    since = clock.now() - FAILURES_APART
+    return AuditEntry.objects.filter(action=action, object_id=name, at__gt=since).exists()
 
 
 def _record(action: str, actor: str, name: str, request: HttpRequest | None) -> None:

@@ -188,6 +188,12 @@ ACTIONS: dict[str, AuditAction] = {
             _("Sign-in failed"),
             _("Somebody failed to sign in as {object_label}."),
         ),
+        AuditAction(
+            "account.not_admitted",
+            _("Not let in"),
+            _("{object_label} signed in elsewhere and was not let in."),
+            reason=Reason.ALWAYS,
+        ),
         AuditAction("account.token_made", _("Token made"), _("A token was made for {object_label}.")),
         AuditAction(
             "account.token_revoked", _("Token revoked"), _("{actor} revoked the token of {object_label}.")

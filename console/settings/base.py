@@ -4,6 +4,8 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
+from console.settings.directory import *  # noqa: F403
+from console.settings.directory import DIRECTORY_SCHEDULE
 from console.settings.env import BASE_DIR, choice, env, home, number
 from console.settings.history import *  # noqa: F403
 from console.settings.history import HISTORY_SCHEDULE
@@ -121,6 +123,7 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "rules.permissions.ObjectPermissionBackend",
     "console.accounts.backends.PasswordBackend",
+    "console.accounts.backends.DirectoryBackend",
 ]
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
@@ -242,6 +245,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "verify": {"task": "console.audit.tasks.verify", "schedule": 60.0, "options": {"expires": 60.0}},
     # The doctor's round, when a page has asked for one; asking whether costs a query.
     "examine": {"task": "setup.examine", "schedule": 5.0, "options": {"expires": 10.0}},
+    **DIRECTORY_SCHEDULE,
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,
 }

@@ -11,6 +11,7 @@ from django.test import Client
 
 from console.accounts.models import User
 from console.accounts.services import account_data, change_account
+from console.steering.tasks import housekeep
 from tests.factories import NOW, PASSWORD
 from tests.ui.conftest import House, SignedIn
 
@@ -152,3 +153,14 @@ def test_a_token_got_with_a_password_opens_no_session(house: House) -> None:
     sent = {"username": "vera", "password": PASSWORD}
     assert client.post("/api/v1/token/", sent, content_type="application/json").status_code == 200
     assert "sessionid" not in client.cookies and not Session.objects.exists()
+
+
+def test_sessions_that_have_ended_are_deleted(house: House) -> None:
+    with time_machine.travel(NOW - 2 * LONGEST, tick=False):
+        old = sign_in(Client())
+    with time_machine.travel(NOW, tick=False):
+        new = sign_in(Client())
+        housekeep()
+    assert list(Session.objects.filter(session_key__in=[old, new]).values_list("session_key", flat=True)) == [
+        new
+    ]

@@ -187,7 +187,7 @@ def test_as_root_no_suite_may_be_skipped(machine: Machine) -> None:
     machine.stand_in("deploy/bin/debian-packages", 'echo "packages $*"')
     machine.stand_in(".venv/bin/pytest", PYTEST)
     assert machine.run("test", "-n", "2").stdout.splitlines() == [
-        "packages slurm-wlm munge redis-server postgresql chromium lua5.1",
+        "packages slurm-wlm munge redis-server postgresql chromium lua5.1 slapd",
         "GIVEWAY_REQUIRE_BROWSER=1",
         "GIVEWAY_REQUIRE_SERVERS=1",
         "GIVEWAY_REQUIRE_SLURM=1",

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection
 
 from console.cluster.connect import check_up
 from console.cluster.models import Job, JobPhase
-from console.health.doctor import database, installation, slurm, slurm_settings, work
+from console.health.doctor import database, directory, installation, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level, fail, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -23,6 +23,7 @@ NEED_NOTHING = (
     work.check_messages,
     work.check_submit_rules,
     installation.check_settings,
+    directory.check_directory,
 )
 
 
