@@ -105,9 +105,11 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     }
 else:
     options = DATABASES["default"].setdefault("OPTIONS", {})
-    options["pool"] = {"min_size": 1, "max_size": 4}
-    # A connection that the server has lost meanwhile is replaced before it is used.
+    # Every thread keeps its connection, and one that the server has lost meanwhile is replaced before it is used. Not
+    # a pool: while the database is away, that lets every request wait for its turn instead of failing at once.
+    DATABASES["default"]["CONN_MAX_AGE"] = 600
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    options["connect_timeout"] = 5
     # A process that stands still inside a transaction, or whose machine is gone, keeps nobody waiting for its locks.
     options["options"] = " ".join(
         [
