@@ -5,7 +5,7 @@ Factories and builders are plain modules (tests/factories.py, tests/builders.py)
 
 pytest_plugins = [
     "tests.plugins.browser",
-    "tests.plugins.database",
     "tests.plugins.private_slurm",
-    "tests.plugins.servers",
+    "tests.plugins.servers",  # before those that import it
+    "tests.plugins.database",
 ]

@@ -10,12 +10,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.m
 
 
 def test_beat_and_worker_steer_over_postgresql_and_redis(
-    postgres_url: str, redis_url: str, tmp_path: Path
+    migrated_postgres_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     env = clean_environment(
-        DATABASE_URL=postgres_url, REDIS_URL=redis_url, GIVEWAY_HOME=str(tmp_path / "home")
+        DATABASE_URL=migrated_postgres_url, REDIS_URL=redis_url, GIVEWAY_HOME=str(tmp_path / "home")
     )
-    assert manage("migrate", "-v0", env=env).returncode == 0
     seeded = manage("shell", "-v0", "-c", "from console.launch.demo import seed; print(seed())", env=env)
     assert "True" in seeded.stdout, seeded.stderr
     worker_log, beat_log = tmp_path / "worker.log", tmp_path / "beat.log"

@@ -14,6 +14,7 @@ from typing import Any, Self
 from tests.e2e.processes import ROOT, clean_environment
 from tests.faults.oracle import Verdict
 from tests.faults.worlds import WORLDS, Stage
+from tests.plugins.migrated import copy_migrated_sqlite
 
 KILLED = -9
 
@@ -62,9 +63,7 @@ class Harness:
         for world in WORLDS:
             folder = self._template(world)
             folder.mkdir()
-            if world != next(iter(WORLDS)):
-                first = self._template(next(iter(WORLDS)))
-                shutil.copy(first / "giveway.sqlite3", folder / "giveway.sqlite3")
+            copy_migrated_sqlite(folder / "giveway.sqlite3")
             self.ask(do="build", folder=str(folder), worlds=[world])
             Stage(folder, world).begin()
         return self

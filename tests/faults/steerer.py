@@ -81,14 +81,11 @@ def _child(request: dict[str, Any]) -> int:
 
 
 def _build(request: dict[str, Any]) -> int:
-    """The database of a story: migrated, with its policy in force. The cluster has been seen once."""
-    from django.core.management import call_command
-
+    """The database of a story, its policy in force. The cluster has been seen once."""
     from console.cluster.connect import configured_cluster
     from console.partitions.services import activate_policy, ensure_partition
     from tests.faults.worlds import POLICY, WORLDS
 
-    call_command("migrate", verbosity=0)
     for world in request["worlds"]:
         row = ensure_partition(cluster=configured_cluster(), name="x")
         row.refresh_from_db()

@@ -10,6 +10,7 @@ import redis
 from scheduler.adapters.simulator.state import What
 from tests.faults.house import House, house
 from tests.faults.tally import Row, note
+from tests.plugins.migrated import create_migrated_database
 from tests.plugins.servers import PostgresServer, RedisServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(900)]
@@ -42,7 +43,7 @@ def test_redis_and_the_database_go_away_and_processes_die(
     servers: tuple[PostgresServer, RedisServer], tmp_path: Path, long_form: bool
 ) -> None:
     postgres, broker = servers
-    url = postgres.create_database("faults")
+    url = create_migrated_database(postgres, "faults")
     away_s = 60 if long_form else 3
     with house(tmp_path / "home", DATABASE_URL=url, REDIS_URL=broker.url) as built:
         built.start("worker", "worker", fault="lease.taken:5")

@@ -64,7 +64,6 @@ class Browser:
 
 
 def test_a_death_of_the_web_server_leaves_a_decision_whole(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'giveway.sqlite3'}"
     port = free_port()
     ROLES["web"] = (
         "-m",
@@ -73,7 +72,7 @@ def test_a_death_of_the_web_server_leaves_a_decision_whole(tmp_path: Path) -> No
         "--config=python:console.launch.web",
         f"--bind=127.0.0.1:{port}",
     )
-    with house(tmp_path / "home", DATABASE_URL=url) as built:
+    with house(tmp_path / "home") as built:
         built.policy = {**POLICY, "grace_s": 0, "enforcement": "approve"}
         built.seed()
         assert manage("shell", "-v0", "-c", PERSON, env=built.env).returncode == 0

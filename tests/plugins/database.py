@@ -6,6 +6,7 @@ back.
 """
 
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from pathlib import Path
 import pytest
 from django.db import connections
 from django.test import TransactionTestCase
+
+from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
+from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -89,15 +93,23 @@ class SharedDatabase:
         )
 
 
+@pytest.fixture
+def migrated_postgres_url(postgres_server: PostgresServer) -> Iterator[str]:
+    """DATABASE_URL of a new database with all tables, dropped afterwards."""
+    name = f"test_{secrets.token_hex(6)}"
+    yield create_migrated_database(postgres_server, name)
+    postgres_server.drop_database(name)
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def shared_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SharedDatabase]:
     """Each test runs twice: on an SQLite file and on a real PostgreSQL."""
-    url = f"sqlite:///{tmp_path / 'giveway.sqlite3'}"
     if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
+        url = request.getfixturevalue("migrated_postgres_url")
+    else:
+        url = f"sqlite:///{tmp_path / 'giveway.sqlite3'}"
+        copy_migrated_sqlite(tmp_path / "giveway.sqlite3")
     shared = SharedDatabase(url, tmp_path)
-    migrated = shared.manage("migrate", "--verbosity=0")
-    assert migrated.returncode == 0, migrated.stderr
     yield shared
     for process in shared.running:
         process.kill()

@@ -69,9 +69,11 @@ class PostgresServer(Server):
     def database_url(self, name: str) -> str:
         return f"postgres://giveway:{self.password}@127.0.0.1:{self.port}/{name}"
 
-    def create_database(self, name: str) -> str:
+    def create_database(self, name: str, template: str = "template1") -> str:
+        """A new database, a copy of `template` (to which nobody may be connected just then); its DATABASE_URL."""
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         return self.database_url(name)
 
     def drop_database(self, name: str) -> None:
