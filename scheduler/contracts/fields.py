@@ -205,15 +205,6 @@ amounts: Reader[dict[str, int]] = mapping(whole)
 """Resource name to amount."""
 
 
-def later(what: str) -> Reader[None]:
-    """A key of the contract whose feature does not exist yet: any value is answered alike."""
-
-    def read(_value: object, path: str) -> None:
-        raise InputError(path, f"{what} is not supported yet; leave it out")
-
-    return read
-
-
 def unique(values: Iterable[str], paths: Iterable[str], what: str) -> None:
     """Refuse a name that stands twice among things that are told apart by it."""
     seen: set[str] = set()

@@ -78,9 +78,9 @@ _NODE: dict[str, Reader[Any]] = {
 }
 _PARTITION: dict[str, Reader[Any]] = {"name": _text, "state": _text, "nodes": _texts}
 _REQUEST: dict[str, Reader[Any]] = {
-    "nodes": _integer,
-    "exclusive": flag,
-    **dict.fromkeys(("per_node", "spread"), amounts),
+    **dict.fromkeys(("nodes", "count"), _integer),
+    **dict.fromkeys(("exclusive", "partial"), flag),
+    **dict.fromkeys(("per_node", "spread", "unit"), amounts),
     **dict.fromkeys(("features", "only_nodes", "not_nodes"), _set),
 }
 _JOB: dict[str, Reader[Any]] = {

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scheduler.contracts.errors import InputError
-from scheduler.contracts.fields import Fields, amounts, flag, later, names, positive
+from scheduler.contracts.fields import Fields, amounts, flag, names, positive
 from scheduler.model.jobs import Request
 
 _SHAPES = {"nodes": ("nodes", "per_node"), "spread": ("spread",), "unit": ("unit", "count", "partial")}
@@ -20,8 +20,6 @@ _ASKED = {"nodes": "per_node", "spread": "spread", "unit": "unit"}
 def decode_request(value: object, path: str) -> Request:
     """A request in exactly one of its shapes, asking for something."""
     fields = Fields(value, path, _KEYS)
-    for key in _SHAPES["unit"]:
-        fields.get(key, later("a request in units"), None)
     shapes = [shape for shape, keys in _SHAPES.items() if any(fields.has(key) for key in keys)]
     if len(shapes) != 1:
         many = {0: "has no shape", 2: "has two shapes", 3: "has three shapes"}[len(shapes)]

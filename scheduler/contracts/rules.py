@@ -1,5 +1,6 @@
 """The `partition` of a snapshot: the rules that the planner needs (contract A)."""
 
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from scheduler.contracts.errors import InputError, join, quoted
@@ -11,46 +12,58 @@ from scheduler.contracts.fields import (
     choice,
     different,
     entries,
-    later,
+    flag,
     level,
     listing,
     mapping,
     maybe,
     name,
+    number,
     text,
     whole,
 )
 from scheduler.model.jobs import Level
-from scheduler.model.policy import Mode, OverQuota, VictimOrder
+from scheduler.model.policy import (
+    Balance,
+    Dispatch,
+    GiveBack,
+    Mode,
+    Otherwise,
+    OverQuota,
+    Partial,
+    VictimOrder,
+)
 from scheduler.model.snapshot import PartitionRules
 
 T = TypeVar("T")
 Bands = tuple[tuple[Level, ...], ...]
 
-_LATER_WORDS = {
-    "partial": ("spare", "take", "taking what there is of a request in units"),
-    "give_back": ("units", "whole", "giving back whole requests"),
-    "dispatch": ("slurm", "managed", "dispatch by Giveway"),
-}
 _LIMITS: dict[str, int | None] = {
     "min_wait_s": 0,
     "cool_down_s": 0,
     "stopped": 0,
     "max_stops_per_hour": None,
     "max_stops_per_user_hour": None,
+    "patience_s": 0,
 }
 """Optional numbers, each with what it is when left out."""
+_WORDS: dict[str, StrEnum] = {
+    "partial": Partial.SPARE,
+    "give_back": GiveBack.UNITS,
+    "dispatch": Dispatch.SLURM,
+}
 _QUOTAS = ("quotas", "quota_amounts", "quota_totals")
+_BALANCE = ("resource", "max_distance", "else", "swap_below_s")
 _KEYS = (
     "name", "mode", "victim_order", "bands", "exempt_s", *_QUOTAS, "over_quota", "level_names",
-    *_LIMITS, "paused", "stopped_by_user", *_LATER_WORDS, "patience_s", "balance",
+    *_LIMITS, "paused", "stopped_by_user", "units", "elastic", *_WORDS, "balance",
 )  # fmt: skip
 
 
 def decode_rules(value: object, path: str) -> PartitionRules:
     """The rules of a snapshot's partition. What belongs to later versions may only have its default."""
     fields = Fields(value, path, _KEYS)
-    rules = PartitionRules(
+    return PartitionRules(
         name=fields.need("name", name),
         mode=fields.need("mode", choice(Mode)),
         victim_order=fields.get("victim_order", choice(VictimOrder), VictimOrder.SHORTEST_RUNTIME),
@@ -68,17 +81,14 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         stopped=fields.get("stopped", whole, 0),
         max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
         max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
+        units=fields.get("units", flag, True),
+        elastic=fields.get("elastic", flag, True),
+        partial=fields.get("partial", choice(Partial), Partial.SPARE),
+        give_back=fields.get("give_back", choice(GiveBack), GiveBack.UNITS),
+        dispatch=fields.get("dispatch", choice(Dispatch), Dispatch.SLURM),
+        patience_s=fields.get("patience_s", whole, 0),
+        balance=fields.get("balance", maybe(_balance), None),
     )
-    for key, (default, other, what) in _LATER_WORDS.items():
-        word = fields.get(key, text, default)
-        if word == other:
-            later(what)(word, fields.at(key))
-        if word != default:
-            raise InputError(fields.at(key), f"{quoted(word)} is not one of {default}, {other}")
-    if fields.get("patience_s", whole, 0):
-        later("waiting instead of stopping (patience_s above 0)")(None, fields.at("patience_s"))
-    fields.get("balance", maybe(later("balanced placement")), None)
-    return rules
 
 
 def encode_rules(rules: PartitionRules) -> dict[str, Any]:
@@ -101,8 +111,43 @@ def encode_rules(rules: PartitionRules) -> dict[str, Any]:
         result["paused"] = rules.paused
     if rules.stopped_by_user:
         result["stopped_by_user"] = dict(sorted(rules.stopped_by_user.items()))
+    result |= _encode_methods(rules)
     numbers = {key: getattr(rules, key) for key in _LIMITS}
     return result | {key: value for key, value in numbers.items() if value != _LIMITS[key]}
+
+
+def _encode_methods(rules: PartitionRules) -> dict[str, Any]:
+    """What is switched on beside stopping whole jobs."""
+    result: dict[str, Any] = {key: False for key in ("units", "elastic") if not getattr(rules, key)}
+    if rules.partial is not Partial.SPARE:
+        result["partial"] = rules.partial.value
+    if rules.give_back is not GiveBack.UNITS:
+        result["give_back"] = rules.give_back.value
+    if rules.dispatch is not Dispatch.SLURM:
+        result["dispatch"] = rules.dispatch.value
+    if rules.balance is not None:
+        result["balance"] = _encode_balance(rules.balance)
+    return result
+
+
+def _balance(value: object, path: str) -> Balance:
+    """The rule for sets of equal compute power (spec 5)."""
+    fields = Fields(value, path, _BALANCE)
+    return Balance(
+        resource=fields.need("resource", name),
+        max_distance=fields.need("max_distance", number),
+        otherwise=fields.get("else", choice(Otherwise), Otherwise.WAIT),
+        swap_below_s=fields.get("swap_below_s", whole, 0),
+    )
+
+
+def _encode_balance(balance: Balance) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "resource": balance.resource,
+        "max_distance": balance.max_distance,
+        "else": balance.otherwise.value,
+    }
+    return result | ({"swap_below_s": balance.swap_below_s} if balance.swap_below_s else {})
 
 
 def bands(value: object, path: str) -> Bands:

@@ -11,7 +11,6 @@ from scheduler.contracts.fields import (
     choice,
     different,
     flag,
-    later,
     level,
     listing,
     mapping,
@@ -23,6 +22,7 @@ from scheduler.contracts.fields import (
     unique,
     whole,
 )
+from scheduler.contracts.pieces import check_pieces, decode_elastic, encode_elastic
 from scheduler.contracts.requests import decode_request, encode_request
 from scheduler.contracts.rules import decode_rules, encode_rules
 from scheduler.model.jobs import Job, JobState
@@ -103,7 +103,6 @@ def _node(value: object, path: str) -> Node:
 
 def _job(value: object, path: str) -> Job:
     fields = Fields(value, path, _JOB_KEYS)
-    _refuse_later(fields)
     protected = fields.get("protected", text, "")
     job = Job(
         id=fields.need("id", name),
@@ -125,8 +124,12 @@ def _job(value: object, path: str) -> Job:
         promised=fields.get("promised", mapping(amounts), {}),
         stopped_at=fields.get("stopped_at", maybe(whole), None),
         beneficiary=fields.get("beneficiary", flag, False),
+        balanced=fields.get("balanced", flag, False),
+        unit=fields.get("unit", amounts, {}),
+        elastic=fields.get("elastic", maybe(decode_elastic), None),
     )
     _check_state(job, fields)
+    check_pieces(job, fields)
     return job
 
 
@@ -136,13 +139,6 @@ def _how(value: object, path: str) -> How:
     if word not in STOPPED:
         raise InputError(path, f"{quoted(word)} is not one of requeue, cancel")
     return How(word)
-
-
-def _refuse_later(fields: Fields) -> None:
-    fields.get("elastic", maybe(later("an elastic job")), None)
-    fields.get("unit", maybe(later("a job that holds units")), None)
-    if fields.get("balanced", flag, False):
-        later("a balanced job")(None, fields.at("balanced"))
 
 
 def _check_state(job: Job, fields: Fields) -> None:
@@ -215,7 +211,11 @@ def _encode_job(job: Job) -> dict[str, Any]:
         result["how"] = job.how.value
     if job.promised:
         result["promised"] = _by_node(job.promised)
-    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts", "beneficiary")}
+    if job.unit:
+        result["unit"] = dict(job.unit)
+    if job.elastic:
+        result["elastic"] = encode_elastic(job.elastic)
+    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts", "beneficiary", "balanced")}
     moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at")}
     result |= {key: value for key, value in said.items() if value}
     return result | {key: moment for key, moment in moments.items() if moment is not None}

@@ -12,6 +12,9 @@ class Reason(StrEnum):
     LOWER_USER_AND_TASK = "lower_user_and_task"
     LOWER_TASK_AND_USER = "lower_task_and_user"
     ROOM_IS_COMING = "room_is_coming"
+    SHRINKS = "shrinks"
+    GROWS = "grows"
+    GETS_PART = "gets_part"
     NOTHING_LOWER_RUNS = "nothing_lower_runs"
     NOT_ENOUGH_EVEN_SO = "not_enough_even_so"
     DOES_NOT_FIT_EVER = "does_not_fit_ever"
@@ -23,6 +26,12 @@ class Reason(StrEnum):
     BLOCKED = "blocked"
     OVER_QUOTA_HELD = "over_quota_held"
     OVER_QUOTA_REJECTED = "over_quota_rejected"
+    SWAPS_A_NODE = "swaps_a_node"
+    NEAREST_SET = "nearest_set"
+    NO_EVEN_SET = "no_even_set"
+    NOT_MEASURED = "not_measured"
+    STARTS_SOON = "starts_soon"
+    EARLIEST_START = "earliest_start"
     PLAN_RUNNING = "plan_running"
     PLAN_REJECTED = "plan_rejected"
     # Why a running job was passed over
@@ -35,6 +44,7 @@ class Reason(StrEnum):
     HELD_BACK = "held_back"
     USER_LIMIT = "user_limit"
     COMES_BACK = "comes_back"
+    EXCHANGED = "exchanged"
     NOT_NEEDED = "not_needed"
     NOT_ENOUGH = "not_enough"
 
@@ -46,6 +56,9 @@ SENTENCES: dict[Reason, str] = {
     Reason.LOWER_USER_AND_TASK: "Jobs of lower users, and lower tasks of equal users, make room.",
     Reason.LOWER_TASK_AND_USER: "Jobs of lower task level, and equal tasks of lower users, make room.",
     Reason.ROOM_IS_COMING: "Jobs that are ending already make enough room.",
+    Reason.SHRINKS: "Elastic jobs of lower rank give up workers and go on; nobody is stopped.",
+    Reason.GROWS: "There is free room for workers that it lacks.",
+    Reason.GETS_PART: "There is room for a part of its units; the rest goes on waiting.",
     Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
     Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",
     Reason.DOES_NOT_FIT_EVER: "It asks for more than the partition has.",
@@ -57,6 +70,12 @@ SENTENCES: dict[Reason, str] = {
     Reason.BLOCKED: "It may not start yet, whatever room there is.",
     Reason.OVER_QUOTA_HELD: "It is over quota; it is held until a job of the same level ends.",
     Reason.OVER_QUOTA_REJECTED: "It is over quota; the partition refuses such jobs.",
+    Reason.SWAPS_A_NODE: "A young running job exchanges a node with it, so that both have even sets.",
+    Reason.NEAREST_SET: "No set of nodes is even enough; it gets the nearest one.",
+    Reason.NO_EVEN_SET: "There is room, but on nodes of too different compute power.",
+    Reason.NOT_MEASURED: "Too few of the nodes that it may use have been measured.",
+    Reason.STARTS_SOON: "It is predicted to start by itself soon enough; nobody is stopped.",
+    Reason.EARLIEST_START: "Nodes are kept for it until it can start there.",
     Reason.PLAN_RUNNING: "Room is being made for it.",
     Reason.PLAN_REJECTED: "An administrator rejected the plan that would have made room for it.",
     Reason.EQUAL_OR_HIGHER: "Equal or higher rank.",
@@ -68,6 +87,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.HELD_BACK: "It would have been stopped, but a limit forbids that for now.",
     Reason.USER_LIMIT: "Its user's jobs were stopped as often as may be within an hour.",
     Reason.COMES_BACK: "Stopped, it would come back ranked above the job that it makes room for.",
+    Reason.EXCHANGED: "It exchanges a node for another one already.",
     Reason.NOT_NEEDED: "Not needed.",
     Reason.NOT_ENOUGH: "Stopping it, even with all the others, would not make enough room.",
 }

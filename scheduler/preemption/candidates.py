@@ -10,6 +10,7 @@ from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.shapes import SUBMITTED
 from scheduler.preemption.universe import Place, Runner, Universe
 
 Candidate = tuple[int, int, int, int, Runner, Amounts]
@@ -64,7 +65,7 @@ class Candidates:
             return [(r.first, harm_of(r, harm), r.ran, r.order, r, _NOTHING) for r in every]
         name = place.node.name
         here = (runner for runner in place.runners if not runner.lasting)
-        return [(r.first, harm_of(r, harm), r.ran, r.order, r, r.job.alloc[name]) for r in here]
+        return [(r.first, harm_of(r, harm), r.ran, r.order, r, r.alloc[name]) for r in here]
 
     def _second_tier(self, reach: Reach, harm: str, place: Place | None) -> Iterator[Candidate]:
         """The second tier; worked out only when the first one has been gone through."""
@@ -83,8 +84,11 @@ class Candidates:
 def harm_of(runner: Runner, resource: str) -> int:
     """What stopping costs: seconds run, or (for a resource) seconds run times what the job holds of it.
 
-    Dividing by the partition's total would give the share of the resource, and the same order.
+    Dividing by the partition's total would give the share of the resource, and the same order. For requests in
+    units it is the time of submission that counts, later ones being cheaper.
     """
     if not resource:
         return runner.ran
+    if resource == SUBMITTED:
+        return -runner.job.submit
     return runner.ran * sum(amounts.get(resource, 0) for _, amounts in runner.parts)

@@ -71,7 +71,7 @@ class Limits:
         `below`: all that it outranks.
         """
         room = self._search.victims(wanted) if below.stoppable else None
-        held = self._of_the_job(job) if room else None
+        held = self.of_the_job(job) if room else None
         if room and held:
             return Found(room, held)
         if wanted not in self._answers:
@@ -80,6 +80,11 @@ class Limits:
                 return found
             self._answers[wanted] = found
         return self._answers[wanted]
+
+    def allows(self, job: Job, runners: int) -> bool:
+        """Whether so many may be interrupted for a pending job, without being stopped for good."""
+        most = self._rules.max_stops_per_hour
+        return self.of_the_job(job) is None and (most is None or self._used + runners <= most)
 
     def changed(self) -> None:
         """Room was taken or made: what was answered before holds no longer."""
@@ -94,8 +99,8 @@ class Limits:
         if self._rules.max_stops_per_user_hour is not None:
             self._spare_used_up(set(users))
 
-    def _of_the_job(self, job: Job) -> Held | None:
-        """Step 2."""
+    def of_the_job(self, job: Job) -> Held | None:
+        """Step 2: what forbids that anybody gives way for this job just now."""
         rules = self._rules
         if rules.paused:
             return Held(Reason.PAUSED)

@@ -20,17 +20,24 @@ Cost = tuple[tuple[int, int, int], ...]
 """Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
 stands."""
 
+Loss = tuple[Runner, str, int]
+"""A runner, a node of its, and how many of its pieces there it loses."""
+
 Gone = Set[Runner]
 NOBODY: Gone = frozenset()
 _NONE: dict[str, int] = {}
 
 
 class Price(NamedTuple):
-    """What a node costs: nothing (`victims` empty), or these victims, the most valuable first."""
+    """What a node costs: nothing (`victims` empty), or these victims, the most valuable first.
+
+    `losses`: who of them only lose pieces, with the node and how many. The others are stopped.
+    """
 
     cost: Cost = ()
     victims: tuple[Runner, ...] = ()
     waste: int = 0
+    losses: tuple[Loss, ...] = ()
 
 
 FREE = Price()
@@ -64,7 +71,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     """
     if shape.exclusive:
         return _price_of_all(place, shape, candidates, gone)
-    short = _missing(place, shape, gone)
+    short = missing(place, shape, gone)
     if not short:
         return FREE
     taken = _take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
@@ -89,7 +96,7 @@ def _take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candid
     return None
 
 
-def _missing(place: Place, shape: Shape, gone: Gone) -> dict[str, int]:
+def missing(place: Place, shape: Shape, gone: Gone = NOBODY) -> dict[str, int]:
     """What is missing on a node, by resource."""
     free, coming = place.free, place.coming
     short = {}
@@ -98,7 +105,7 @@ def _missing(place: Place, shape: Shape, gone: Gone) -> dict[str, int]:
         if rest > 0:
             short[name] = rest
     if short and gone:
-        for runner, gives in [(r, r.job.alloc[place.node.name]) for r in place.runners if r in gone]:
+        for runner, gives in [(r, r.alloc[place.node.name]) for r in place.runners if r in gone]:
             for name in short:
                 short[name] -= gives.get(name, 0) if runner.alive else 0
         short = {name: rest for name, rest in short.items() if rest > 0}

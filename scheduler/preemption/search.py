@@ -1,6 +1,6 @@
 """Finding room for a pending job: free, coming, or made by victims."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scheduler.model.resources import Amounts
@@ -39,16 +39,28 @@ class Search:
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
         """Room without stopping anybody, counting what is coming or not."""
         if not shape.count:
-            pool = self._pool(shape)
+            pool = self.pool(shape)
             return pool.placement(shape, coming=coming) if pool.fits(shape, coming=coming) else None
-        offers = self._without.get((shape.each, coming))
-        if offers is None:
-            offers = Offers(
-                self._universe, shape.places, lambda place: price_without_victims(place, shape, coming)
-            )
-            self._without[shape.each, coming] = offers
-        found = offers.cheapest(shape.count)
+        found = self._fits(shape, coming=coming).cheapest(shape.count)
         return placed(shape, [place for place, _ in found]) if len(found) == shape.count else None
+
+    def free_places(self, shape: Shape) -> list[Place]:
+        """At most as many nodes as a shape wants on which it fits with what is free or coming."""
+        return [place for place, _ in self._fits(shape, coming=True).cheapest(shape.count)]
+
+    def fitting(self, shape: Shape, *, coming: bool) -> Sequence[tuple[Place, Price]]:
+        """All nodes on which the shape fits without victims, the one with the least left over first."""
+        return self._fits(shape, coming=coming).cheapest(len(shape.places))
+
+    def each(self, shape: Shape, *, coming: bool) -> Iterable[tuple[int, Amounts]]:
+        """What each node (by its order) has free or coming of what a spread request asks for."""
+        return self.pool(shape).each(coming=coming)
+
+    def cheapest(self, wanted: Wanted, count: int, *, both: bool) -> Sequence[tuple[Place, Price]]:
+        """At most so many nodes one by one, with the price of each: by the first tier of victims alone, or both."""
+        if both:
+            return self._both(wanted).cheapest(count)
+        return self._first(wanted.shape).cheapest(count, wanted.reach.first_floor)
 
     def victims(self, wanted: Wanted) -> Room | None:
         """Who has to go so that the job fits (with what is free and coming), and where it then runs.
@@ -57,7 +69,7 @@ class Search:
         """
         shape = wanted.shape
         if not shape.count:
-            found = self._pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
+            found = self.pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
             return None if found is None else Room((), found)
         room = self._nodes(wanted)
         if room is None:
@@ -69,14 +81,14 @@ class Search:
         return (
             placed(shape, list(room.places))
             if shape.count
-            else self._pool(shape).placement(shape, coming=True)
+            else self.pool(shape).placement(shape, coming=True)
         )
 
     def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
         """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
         request."""
         if not shape.count:
-            return dict(self._pool(shape).now())
+            return dict(self.pool(shape).now())
         rooms = [self._universe.by_name[node].free for node in nodes]
         return {name: sum(max(0, room.get(name, 0)) for room in rooms) for name, _ in shape.wants}
 
@@ -95,6 +107,15 @@ class Search:
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return Room(tuple(places), _sum(victims))
+
+    def _fits(self, shape: Shape, *, coming: bool) -> Offers:
+        offers = self._without.get((shape.each, coming))
+        if offers is None:
+            offers = Offers(
+                self._universe, shape.places, lambda place: price_without_victims(place, shape, coming)
+            )
+            self._without[shape.each, coming] = offers
+        return offers
 
     def _first(self, shape: Shape) -> Offers:
         """Prices by the order of the first axis, in which nobody is out of reach: the caller cuts it off."""
@@ -130,7 +151,8 @@ class Search:
         if wanted.shape.count == 1 and not (ranking.two_axes and ranking.bands):
             self._failed[wanted.shape.each] = len(self._universe.log)
 
-    def _pool(self, shape: Shape) -> Pool:
+    def pool(self, shape: Shape) -> Pool:
+        """What a request that names no number of nodes is counted in."""
         pool = self._pools.get(shape.pool)
         if pool is None:
             pool = self._pools[shape.pool] = Pool(self._universe, self._candidates, shape)
@@ -144,7 +166,7 @@ class Search:
         if wanted.shape.exclusive:
             return True
         held = self._universe.below(wanted.reach).held
-        soon = self._pool(wanted.shape).soon()
+        soon = self.pool(wanted.shape).soon()
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in wanted.shape.wants)
 
 

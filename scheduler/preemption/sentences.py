@@ -51,7 +51,7 @@ class Speaker:
 
     def start(self, job: Job, nodes: Iterable[str], free: Amounts) -> str:
         """There is room."""
-        return f"{self.needs(job)}; {_free(job, nodes, free)}."
+        return f"{self.needs(job)}; {free_now(job, nodes, free)}."
 
     def wait(self, job: Job, nodes: Iterable[str]) -> str:
         """Room is coming by itself."""
@@ -64,9 +64,7 @@ class Speaker:
     def preempt(self, job: Job, nodes: Iterable[str], free: Amounts, victims: Iterable[Runner]) -> str:
         """Victims make room."""
         stopped = words.names((self.victim(runner) for runner in victims), limit=5)
-        return (
-            f"{self.needs(job)}; {_free(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
-        )
+        return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
 
     def held(self, job: Job, found: Found, free: Amounts) -> str:
         """Victims would make room, but may not be stopped."""
@@ -74,10 +72,10 @@ class Speaker:
         stopped = words.names((self.victim(runner) for runner in victims), limit=5)
         nodes = [place.node.name for place in found.room.places]
         where = f" on {_names(nodes)}" if nodes else ""
-        why = self._limit(job, found.held, len(victims)) if found.held else ""
-        return f"{self.needs(job)}; {_free(job, nodes, free)}. Stopping {stopped} would make room{where}, but {why}."
+        why = self.limit(job, found.held, len(victims)) if found.held else ""
+        return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} would make room{where}, but {why}."
 
-    def _limit(self, job: Job, held: Held, victims: int) -> str:
+    def limit(self, job: Job, held: Held, victims: int) -> str:
         """The limit that holds stops back."""
         rules = self._rules
         match held.reason:
@@ -191,7 +189,8 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
-def _free(job: Job, nodes: Iterable[str], free: Amounts) -> str:
+def free_now(job: Job, nodes: Iterable[str], free: Amounts) -> str:
+    """`n1 has 4 cpu free`; of a request that names no number of nodes, what is free in all."""
     if job.request and not job.request.nodes:
         return f"free now: {words.amounts(free)}"
     names = list(nodes)

@@ -1,12 +1,17 @@
 """What a request asks of a node, worked out once for all pending jobs that ask the same."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scheduler.model.jobs import Request
 from scheduler.model.policy import VictimOrder
+from scheduler.preemption.pieces import units_in
 from scheduler.preemption.universe import Place, Universe, suits
 
 ShapeKey = tuple[object, ...]
+
+SUBMITTED = " submitted"
+"""In place of a resource: of equal rank those submitted later go first (spec 2.2). No resource is called so."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -14,6 +19,7 @@ class Shape:
     """A request against one universe.
 
     `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now.
+    `units`: for a request in units, how many; `count` is 0 then, and `wants` is the unit. `partial`: fewer will do.
     `each`: equal for shapes that ask the same of a node, however many of them. `pool`: equal for spread
     shapes that ask for the same resources of the same nodes, however much. `harm`: the resource that lost
     work is counted in ("" when only running time counts). `ever`: whether the whole partition, empty and
@@ -28,6 +34,13 @@ class Shape:
     places: tuple[Place, ...]
     harm: str
     ever: bool
+    units: int = 0
+    partial: bool = False
+
+    @property
+    def asked(self) -> Iterable[tuple[str, int]]:
+        """What a request that names no number of nodes asks for in all."""
+        return ((name, amount * self.units) for name, amount in self.wants) if self.units else self.wants
 
 
 class Shapes:
@@ -48,24 +61,31 @@ class Shapes:
 
     def _make(self, request: Request) -> Shape:
         universe = self._universe
-        asked = request.per_node if request.nodes else request.spread
+        asked = request.per_node if request.nodes else request.spread or request.unit
         wants = tuple(sorted((name, amount) for name, amount in asked.items() if amount))
         suitable = self._suits(request)
         if request.nodes:
             suitable = [place for place in suitable if _holds(place, wants)]
             ever = len(suitable) >= request.nodes
+        elif request.count:
+            suitable = [place for place in suitable if _holds(place, wants)]
+            held = sum(units_in(place.node.total, request.unit) for place in suitable)
+            ever = held >= (1 if request.partial else request.count)
         else:
             ever = all(sum(place.node.total.get(name, 0) for place in suitable) >= n for name, n in wants)
-        order = universe.snapshot.partition.victim_order
+        by_work = universe.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
+        harm = universe.scarcest(name for name, _ in wants) if by_work else ""
         return Shape(
             count=request.nodes,
             each=_key(request)[1:],
-            pool=(frozenset(name for name, _ in wants), *_key(request)[3:]),
+            pool=(wants if request.count else frozenset(name for name, _ in wants), *_key(request)[3:7]),
             wants=wants,
             exclusive=request.exclusive,
             places=tuple(place for place in suitable if place.node.up),
-            harm=universe.scarcest(name for name, _ in wants) if order is VictimOrder.LEAST_LOST_WORK else "",
+            harm=SUBMITTED if request.count else harm,
             ever=ever,
+            units=request.count,
+            partial=request.partial,
         )
 
     def _suits(self, request: Request) -> list[Place]:
@@ -95,4 +115,7 @@ def _key(request: Request) -> ShapeKey:
         request.only_nodes,
         request.not_nodes,
         request.exclusive,
+        frozenset(request.unit.items()),
+        request.count,
+        request.partial,
     )

@@ -8,11 +8,13 @@ from the most valuable to the least.
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
+from scheduler.model import resources
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.pricing import Price, cost_of_runners
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
+from scheduler.preemption.trials import Trial, share
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
 Amounts = dict[str, int]
@@ -30,7 +32,7 @@ class Pool:
         self._universe = universe
         self._candidates = candidates
         self._names = [name for name, _ in shape.wants]
-        self._exclusive = shape.exclusive
+        self.exclusive = shape.exclusive
         self._seen = len(universe.log)
         self._each: dict[int, tuple[Amounts, Amounts]] = {}
         self._now: Amounts = {}
@@ -54,10 +56,14 @@ class Pool:
         self._catch_up()
         return self._soon
 
+    def each(self, *, coming: bool) -> Iterable[tuple[int, Amounts]]:
+        """What is free (and coming) on each node that has any of it, by the node's order."""
+        self._catch_up()
+        return [(order, parts[coming]) for order, parts in sorted(self._each.items()) if parts[coming]]
+
     def price(self, shape: Shape, reach: Reach) -> Price | None:
         """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
-        soon = self.soon()
-        trial = _Trial(self, {name: amount - soon.get(name, 0) for name, amount in shape.wants})
+        trial = self.trial(shape)
         taken: list[Runner] = []
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
@@ -68,6 +74,11 @@ class Pool:
             if trial.enough():
                 return cost_of_runners(_needed(trial, taken), shape, reach)
         return None
+
+    def trial(self, shape: Shape) -> Trial:
+        """What a request is short of, with what is free or coming."""
+        soon = self.soon()
+        return _Short(self, {name: amount - soon.get(name, 0) for name, amount in shape.wants})
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, Amounts]:
         """Where to take it from: typed resources first, which count for their plain ones too; then as far as
@@ -90,7 +101,7 @@ class Pool:
                         part[each] = part.get(each, 0) + amount
                         left[each] -= amount
         places = [self.places[order] for order in sorted(result)]
-        if self._exclusive:
+        if self.exclusive:
             return {place.node.name: dict(place.node.total) for place in places}
         return {place.node.name: with_type(place, result[place.order]) for place in places}
 
@@ -99,7 +110,7 @@ class Pool:
         that must be empty and is not. `extra` and `leaving`: what those runners hold there, and how many
         they are.
         """
-        if self._exclusive and place.holders > leaving:
+        if self.exclusive and place.holders > leaving:
             return {}
         return self._positive(place.free, place.coming, extra)
 
@@ -114,7 +125,7 @@ class Pool:
     def _useful(self, runner: Runner) -> bool:
         """Whether it holds anything wanted on a node that counts."""
         return any(
-            place.order in self.places and (self._exclusive or any(gives.get(name) for name in self._names))
+            place.order in self.places and (self.exclusive or any(gives.get(name) for name in self._names))
             for place, gives in runner.parts
         )
 
@@ -130,8 +141,8 @@ class Pool:
         place = self.places[order]
         soon = self.room(place, _NONE, 0)
         now = soon
-        if place.coming or (place.ending and self._exclusive):
-            empty = self._exclusive and (place.holders or place.ending)
+        if place.coming or (place.ending and self.exclusive):
+            empty = self.exclusive and (place.holders or place.ending)
             now = {} if empty else self._positive(place.free)
         old_now, old_soon = self._each.get(order, (_NONE, _NONE))
         for total, old, new in ((self._now, old_now, now), (self._soon, old_soon, soon)):
@@ -142,12 +153,14 @@ class Pool:
         self._each[order] = now, soon
 
 
-class _Trial:
+class _Short(Trial):
     """Runners stopped on trial. `short`: what is still missing; below zero, what is left over."""
 
     def __init__(self, pool: Pool, short: Amounts) -> None:
+        self.exclusive = pool.exclusive
         self._pool = pool
         self._short = short
+        self._scale = {name: max(1, amount) for name, amount in short.items()}
         self._extra: dict[int, Amounts] = {}
         self._leaving: dict[int, int] = {}
 
@@ -155,30 +168,26 @@ class _Trial:
         """Whether nothing is missing."""
         return all(rest <= 0 for rest in self._short.values())
 
-    def stop(self, runner: Runner) -> None:
-        """Stop one more."""
-        self._change(runner, 1)
+    def missing(self) -> int:
+        """Millionths of what was missing at first, over all resources."""
+        return share(self._short, self._scale)
 
-    def restore(self, runner: Runner) -> None:
-        """Let one go on after all."""
-        self._change(runner, -1)
-
-    def _change(self, runner: Runner, sign: int) -> None:
-        pool = self._pool
-        for place, gives in runner.parts:
-            if place.order not in pool.places:
-                continue
-            extra = self._extra.setdefault(place.order, {})
-            leaving = self._leaving.get(place.order, 0)
-            before = pool.room(place, extra, leaving)
-            (add if sign > 0 else subtract)(extra, gives)
-            self._leaving[place.order] = leaving + sign
-            after = pool.room(place, extra, leaving + sign)
-            add(self._short, before)
-            subtract(self._short, after)
+    def change(self, place: Place, gives: resources.Amounts, leaving: int) -> None:
+        """More or less on a node, if it counts."""
+        pool, order = self._pool, place.order
+        if order not in pool.places:
+            return
+        extra = self._extra.setdefault(order, {})
+        left = self._leaving.get(order, 0)
+        before = pool.room(place, extra, left)
+        add(extra, gives)
+        self._leaving[order] = left + leaving
+        after = pool.room(place, extra, left + leaving)
+        add(self._short, before)
+        subtract(self._short, after)
 
 
-def _needed(trial: _Trial, taken: Sequence[Runner]) -> Iterable[Runner]:
+def _needed(trial: Trial, taken: Sequence[Runner]) -> Iterable[Runner]:
     """Of the runners taken those who are needed: given back from the last one taken to the first."""
     for runner in reversed(taken):
         trial.restore(runner)

@@ -8,12 +8,14 @@ the end of the log instead of looking at every node again.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from scheduler.model.jobs import Job, JobState, Request
 from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.pieces import Pieces, pieces_of
 from scheduler.preemption.ranking import Ranking, Reach
 from scheduler.priority.levels import weight
 from scheduler.priority.order import natural
@@ -43,7 +45,8 @@ class Runner:
     """A running job while planning. `first` and `second` are its weights on the mode's axes.
 
     `spared`: why it may not be stopped (a `Reason`), else empty; `lasting`: whether that holds for the whole plan.
-    `alive`: not stopped yet. `may_go`: alive and not spared.
+    `alive`: not stopped yet. `may_go`: alive and not spared. `alloc`: what it holds now, in the order of `places`;
+    `pieces`: what of it it may lose and go on.
     """
 
     job: Job
@@ -53,14 +56,16 @@ class Runner:
     ran: int
     spared: str
     places: tuple[Place, ...]
+    alloc: Mapping[str, Amounts]
     lasting: bool = False
     alive: bool = True
     may_go: bool = True
+    pieces: Pieces | None = None
 
     @property
     def parts(self) -> Iterable[tuple[Place, Amounts]]:
         """Each of its nodes with what it holds there."""
-        return zip(self.places, self.job.alloc.values(), strict=True)
+        return zip(self.places, self.alloc.values(), strict=True)
 
 
 @dataclass(slots=True)
@@ -113,6 +118,8 @@ class Universe:
         self.tallies: dict[tuple[int, int], Tally] = {}
         self.coming = False
         self.spanning: list[Runner] = []
+        self.elastic: list[Runner] = []
+        self.divided = False
         self.candidates = 0
         held = [job for job in snapshot.jobs if job.state is not JobState.PENDING]
         for job in sorted(held, key=lambda job: natural(job.id)):
@@ -137,9 +144,20 @@ class Universe:
         places = [self.by_name[name] for name in job.alloc]
         alone = places[0].alone if len(places) == 1 else tuple(places)
         runner = Runner(
-            job, len(self.runners), first, second, ran, spared, alone, lasting=bool(spared), may_go=not spared
+            job,
+            len(self.runners),
+            first,
+            second,
+            ran,
+            spared,
+            alone,
+            job.alloc,
+            bool(spared),
+            may_go=not spared,
         )
         self.runners.append(runner)
+        if (job.elastic or job.unit) and not spared:
+            self._divide(runner)
         for place, amounts in runner.parts:
             subtract(place.free, amounts)
             place.holders += 1
@@ -148,10 +166,20 @@ class Universe:
         if spared:
             tally.spared += 1
         else:
-            if len(places) > 1:
+            if len(places) > 1 and (runner.pieces is None or runner.pieces.least):
                 self.spanning.append(runner)
             self.candidates += 1
             tally.change(runner, 1)
+
+    def _divide(self, runner: Runner) -> None:
+        """Note what a job may lose and go on."""
+        runner.pieces = pieces_of(runner.job, self.snapshot.partition)
+        if runner.pieces:
+            # Lists of candidates refer to these amounts: they are changed in place.
+            runner.alloc = {name: dict(amounts) for name, amounts in runner.alloc.items()}
+            self.divided = True
+            if runner.pieces.elastic:
+                self.elastic.append(runner)
 
     # --- Changes ------------------------------------------------------------------------------------------
 
@@ -164,6 +192,29 @@ class Universe:
             add(place.free, amounts)
             place.holders -= 1
             self.log.append(place.order)
+
+    def lose(self, runner: Runner, lost: Mapping[str, int]) -> None:
+        """A running job gives up pieces, so many on each node; their room is free for whoever is decided next."""
+        pieces, alloc = runner.pieces, dict(runner.alloc)
+        if pieces is None:
+            raise ValueError(f"{runner.job.id} cannot lose a part")
+        for name, count in lost.items():
+            place, gives = self.by_name[name], {r: n * count for r, n in pieces.each[name].items()}
+            add(place.free, gives)
+            if runner.may_go:
+                subtract(self.tallies[runner.first, runner.second].held, gives)
+            subtract(cast("dict[str, int]", alloc[name]), gives)
+            pieces.counts[name] -= count
+            if not pieces.counts[name]:
+                del alloc[name], pieces.counts[name]
+                place.holders -= 1
+                place.runners.remove(runner)
+        # What a job may still lose here depends on what it has lost elsewhere.
+        self.log.extend(place.order for place in runner.places)
+        runner.places = tuple(place for place in runner.places if place.node.name in alloc)
+        runner.alloc = alloc
+        if not alloc:
+            self.stop(runner)
 
     def spare(self, runner: Runner, why: str) -> None:
         """From now on nobody may stop a runner that may go, until `allow`."""

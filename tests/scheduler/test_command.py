@@ -241,7 +241,8 @@ WRONG: Mapping[str, tuple[Change, str]] = {
     "two shapes": (put("jobs.1.request.spread", {"cpu": 1}), "$.jobs[1].request: has two shapes"),
     "units": (put("jobs.1.request", {"unit": {"cpu": 1}, "count": 2}), "$.jobs[1].request.unit: a request in units"),
     "elastic": (put("jobs.0.elastic", {"min_nodes": 1}), "$.jobs[0].elastic: an elastic job is not supported yet"),
-    "patience": (put("partition.patience_s", 5), "$.partition.patience_s: "),
+    "patience": (put("partition.patience_s", -5), "$.partition.patience_s: must not be negative"),
+    "balance": (put("partition.balance", {"resource": "gpu"}), "$.partition.balance.max_distance: is missing"),
     "level": (put("jobs.1.user_level", "P0"), "$.jobs[1].user_level: must be a whole number"),
     "a key with a newline": (put("jobs.0.a\nb", 1), '$.jobs[0]["a\\nb"]: unknown key'),
 }  # fmt: skip

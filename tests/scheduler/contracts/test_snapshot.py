@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import Elastic, Job, JobState, Request
 from scheduler.model.nodes import Node
 from scheduler.model.plan import How
-from scheduler.model.policy import Mode, OverQuota, VictimOrder
+from scheduler.model.policy import Balance, Dispatch, Mode, Otherwise, OverQuota, VictimOrder
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from tests.builders import anywhere, ending, node, one_node, pending, running, snapshot
 from tests.scheduler.contracts.documents import SNAPSHOT, Change, changed, drop, put
@@ -66,7 +66,9 @@ def test_our_own_optional_keys() -> None:
     full = snapshot(
         [
             running("1", preemptable=False, protected="it is suspended"),
-            running("2", how=How.CANCEL, restarts=3, predicted_end=1_700_009_999, beneficiary=True),
+            running(
+                "2", how=How.CANCEL, restarts=3, predicted_end=1_700_009_999, beneficiary=True, balanced=True
+            ),
             ending("3"),
             pending(
                 "4", one_node(2, only_nodes=frozenset({"n1"}), not_nodes=frozenset({"n2"}), exclusive=True)
@@ -93,6 +95,9 @@ def test_our_own_optional_keys() -> None:
         max_stops_per_user_hour=4,
         stopped=5,
         stopped_by_user={"ann": 3, "bob": 2},
+        dispatch=Dispatch.MANAGED,
+        patience_s=600,
+        balance=Balance("cpu", 0.05, Otherwise.NEAREST, swap_below_s=300),
     )
     document = encode_snapshot(full)
     assert decode_snapshot(document) == full
@@ -234,40 +239,77 @@ def test_what_is_wrong_is_named_by_its_path(fault: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("change", "path"),
-    [
-        (put("partition.partial", "take"), "$.partition.partial"),
-        (put("partition.give_back", "whole"), "$.partition.give_back"),
-        (put("partition.dispatch", "managed"), "$.partition.dispatch"),
-        (put("partition.patience_s", 60), "$.partition.patience_s"),
-        (put("partition.balance", {"resource": "gpu", "max_distance": 0.05}), "$.partition.balance"),
-        (put("jobs.0.elastic", {"min_nodes": 2}), "$.jobs[0].elastic"),
-        (put("jobs.0.balanced", True), "$.jobs[0].balanced"),
-        (put("jobs.0.unit", {"cpu": 1}), "$.jobs[0].unit"),
-        (put("jobs.1.request", {"unit": {"cpu": 1}, "count": 3, "partial": True}), "$.jobs[1].request.unit"),
-    ],
-)
-def test_what_belongs_to_later_versions_is_said_to_be_not_supported_yet(change: Change, path: str) -> None:
-    with pytest.raises(InputError, match="is not supported yet") as caught:
-        decode_snapshot(changed(SNAPSHOT, change))
-    assert caught.value.path == path
+RUNNING_UNITS = {"unit": {"cpu": 2}, "alloc": {"n1": {"cpu": 4, "gpu": 2}}}
+PIECES: Mapping[str, tuple[dict[str, Any], str, str]] = {
+    "no minimum": ({"elastic": {}}, "elastic", "says no minimum"),
+    "a minimum of nothing": ({"elastic": {"min_nodes": 0}}, "elastic.min_nodes", "at least 1"),
+    "two minimums": ({"elastic": {"min_nodes": 1, "min_units": 1}}, "elastic.min_units", "give one of them"),
+    "a wish below the minimum": ({"elastic": {"min_nodes": 2, "wish_nodes": 1}}, "elastic.wish_nodes", "is below"),
+    "a wish of the other kind": ({"elastic": {"min_nodes": 2, "wish_units": 3}}, "elastic.wish_units", "needs min_"),
+    "nodes for units": (
+        {**RUNNING_UNITS, "elastic": {"min_units": 1, "per_node": {"cpu": 1}}}, "elastic.per_node", "min_nodes",
+    ),
+    "elastic in units without any": ({"elastic": {"min_units": 1}}, "unit", "is missing"),
+    "units with nodes": ({**RUNNING_UNITS, "elastic": {"min_nodes": 1}}, "elastic.min_nodes", "min_units instead"),
+    "a unit of nothing": ({"unit": {"cpu": 0}}, "unit", "is nothing"),
+    "half a unit": ({"unit": {"cpu": 3}}, "alloc.n1", "whole number of units"),
+    "more of one resource": ({"unit": {"cpu": 2, "gpu": 2}}, "alloc.n1", "whole number of units"),
+    "what units cannot share": (
+        {"unit": {"cpu": 2}, "alloc": {"n1": {"cpu": 4, "gpu": 3}}}, "alloc.n1", "whole number of units",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", PIECES)
+def test_what_a_job_says_of_its_pieces_must_hold_together(fault: str) -> None:
+    keys, path, message = PIECES[fault]
+    with pytest.raises(InputError) as caught:
+        decode_snapshot(changed(SNAPSHOT, lambda document: document["jobs"][0].update(keys)))
+    assert caught.value.path == f"$.jobs[0].{path}"
+    assert message in caught.value.message
+
+
+def test_a_pending_job_holds_no_units_yet() -> None:
+    with pytest.raises(InputError, match="its request"):
+        decode_snapshot(changed(SNAPSHOT, put("jobs.1.unit", {"cpu": 1})))
+    request = {"unit": {"cpu": 1}, "count": 2, "exclusive": True}
+    with pytest.raises(InputError, match="cannot be said of units"):
+        decode_snapshot(changed(SNAPSHOT, put("jobs.1.request", request)))
+
+
+def test_units_elastic_jobs_and_their_rules_come_back_as_they_went_in() -> None:
+    whole = {"unit": {"cpu": 2}, "count": 4, "partial": False}
+    first = changed(SNAPSHOT, lambda document: document["jobs"][0].update(RUNNING_UNITS))
+    first["jobs"][0]["elastic"] = {"min_units": 1, "wish_units": 5}
+    first["jobs"][1] |= {
+        "request": whole,
+        "elastic": {"min_nodes": 1, "wish_nodes": 4, "per_node": {"cpu": 3}},
+    }
+    first["partition"] |= {"units": False, "elastic": False, "partial": "take", "give_back": "whole"}
+    read = decode_snapshot(first)
+    assert read.jobs[0].elastic == Elastic(min_units=1, wish_units=5)
+    assert read.jobs[0].unit == {"cpu": 2}
+    assert read.jobs[1].request == Request(unit={"cpu": 2}, count=4, partial=False)
+    assert read.jobs[1].elastic == Elastic(min_nodes=1, wish_nodes=4, per_node={"cpu": 3})
+    rules = read.partition
+    assert (rules.units, rules.elastic, rules.partial, rules.give_back) == (False, False, "take", "whole")
+    assert decode_snapshot(encode_snapshot(read)) == read
 
 
 @pytest.mark.parametrize(
     ("change", "path"),
     [
         (put("partition.partial", "steal"), "$.partition.partial"),
-        (put("partition.partial", 5), "$.partition.partial"),
+        (put("partition.give_back", 5), "$.partition.give_back"),
+        (put("partition.units", "yes"), "$.partition.units"),
         (put("partition.patience_s", -1), "$.partition.patience_s"),
         (put("jobs.0.balanced", "no"), "$.jobs[0].balanced"),
     ],
 )
-def test_their_types_are_checked_all_the_same(change: Change, path: str) -> None:
+def test_the_words_of_the_other_methods_are_checked(change: Change, path: str) -> None:
     with pytest.raises(InputError) as caught:
         decode_snapshot(changed(SNAPSHOT, change))
     assert caught.value.path == path
-    assert "not supported" not in str(caught.value)
 
 
 json_values = st.recursive(

@@ -1,0 +1,62 @@
+"""What of a job may come and go, as contract A writes it: its `unit`, and how it is `elastic`."""
+
+from typing import Any
+
+from scheduler.contracts.errors import InputError, join
+from scheduler.contracts.fields import Fields, amounts, maybe, positive
+from scheduler.model.jobs import Elastic, Job, JobState
+
+_NUMBERS = ("min_nodes", "min_units", "wish_nodes", "wish_units")
+
+
+def decode_elastic(value: object, path: str) -> Elastic:
+    """How far a job may shrink and grow: in nodes or in units."""
+    fields = Fields(value, path, (*_NUMBERS, "per_node"))
+    numbers = {key: fields.get(key, maybe(positive), None) for key in _NUMBERS}
+    elastic = Elastic(**numbers, per_node=fields.get("per_node", amounts, {}))
+    for mine, other in (("nodes", "units"), ("units", "nodes")):
+        least, wish = numbers[f"min_{mine}"], numbers[f"wish_{mine}"]
+        if least is None:
+            if wish is not None:
+                raise InputError(fields.at(f"wish_{mine}"), f"needs min_{mine}: how few it can do with")
+            continue
+        if numbers[f"min_{other}"] is not None:
+            raise InputError(
+                fields.at(f"min_{other}"), "stands beside min_nodes or min_units; give one of them"
+            )
+        if wish is not None and wish < least:
+            raise InputError(fields.at(f"wish_{mine}"), f"is below min_{mine}")
+    if elastic.min_nodes is None and elastic.min_units is None:
+        raise InputError(path, "says no minimum; give min_nodes, or min_units for a job that holds units")
+    if elastic.per_node and elastic.min_nodes is None:
+        raise InputError(fields.at("per_node"), "is only of use with min_nodes; units say their own size")
+    return elastic
+
+
+def check_pieces(job: Job, fields: Fields) -> None:
+    """Whole units on every node; and a job that is elastic in units holds some."""
+    if job.unit and not any(job.unit.values()):
+        raise InputError(fields.at("unit"), 'is nothing; name an amount, for example {"cpu": 1}')
+    if job.state is JobState.PENDING:
+        if job.unit:
+            raise InputError(
+                fields.at("unit"), "must be left out; what a pending job asks for is its request"
+            )
+        return
+    if job.elastic and job.elastic.min_units is not None and not job.unit:
+        raise InputError(fields.at("unit"), "is missing; the job is elastic in units")
+    if job.elastic and job.elastic.min_nodes is not None and job.unit:
+        raise InputError(
+            join(fields.at("elastic"), "min_nodes"), "the job holds units; give min_units instead"
+        )
+    for node, held in job.alloc.items() if job.unit else ():
+        count = max(held.get(name, 0) // amount for name, amount in job.unit.items() if amount)
+        whole = all(held.get(name, 0) == amount * count for name, amount in job.unit.items() if amount)
+        if not count or not whole or any(amount % count for amount in held.values()):
+            raise InputError(join(fields.at("alloc"), node), "is not a whole number of units of the job")
+
+
+def encode_elastic(elastic: Elastic) -> dict[str, Any]:
+    """What a job says of its pieces, without what it leaves open."""
+    result: dict[str, Any] = {key: n for key in _NUMBERS if (n := getattr(elastic, key)) is not None}
+    return result | ({"per_node": dict(elastic.per_node)} if elastic.per_node else {})

@@ -1,0 +1,153 @@
+"""Where workers of elastic jobs make room: on one node, on several, or anywhere (spec 4.1 to 4.3).
+
+For a request for one node, the node whose workers come cheapest; for several nodes, one after the other, each
+shrink counted before the next; for amounts or units anywhere, what `covering` finds.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+from scheduler.preemption.elastic.covering import Worker, Workers, cover
+from scheduler.preemption.offers import Offers
+from scheduler.preemption.pricing import FREE, Cost, Loss, Price, missing
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.search import Search
+from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.trials import OnePlace
+from scheduler.preemption.universe import Place, Runner, Universe
+
+Losses = dict[Runner, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """Who loses how many pieces where, and the nodes that a request for nodes then gets."""
+
+    losses: Losses
+    places: tuple[Place, ...] = ()
+
+
+class Shrinks:
+    """Finds workers for one universe; prices of nodes are kept and brought up to date."""
+
+    def __init__(self, universe: Universe, search: Search) -> None:
+        self._universe = universe
+        self._search = search
+        self._workers = Workers(universe)
+        self._offers: dict[tuple[ShapeKey, Reach], Offers] = {}
+        self._failed: dict[ShapeKey, int] = {}
+
+    def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
+        """The workers that make room for a request; None when all that may be taken is not enough."""
+        if not shape.count:
+            workers = self._workers.anywhere(shape.places, reach)
+            losses = cover(self._search.pool(shape).trial(shape), workers) if workers else None
+            return Shrunk(by_runner(losses)) if losses else None
+        if shape.count == 1:
+            cheapest = self._priced(shape, reach).cheapest(1)
+            if not cheapest:
+                self._note_failure(shape)
+                return None
+            ((place, price),) = cheapest
+            return Shrunk(by_runner(price.losses), (place,))
+        return self._several(shape, reach)
+
+    def _priced(self, shape: Shape, reach: Reach) -> Offers:
+        """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
+        offers = self._offers.get((shape.each, reach))
+        if offers is None:
+            allowed = {place.order for place in shape.places}
+            orders = {p.order for runner in self._universe.elastic for p in runner.places} & allowed
+            places = [self._universe.places[order] for order in sorted(orders)]
+            offers = Offers(
+                self._universe,
+                places,
+                lambda place: self._price(place, shape, reach, {}),
+                since=self._failed.get(shape.each),
+            )
+            self._offers[shape.each, reach] = offers
+        return offers
+
+    def _note_failure(self, shape: Shape) -> None:
+        """As in `search`: whoever is decided later reaches no further, unless with bands on two axes."""
+        ranking = self._universe.ranking
+        if not (ranking.two_axes and ranking.bands):
+            self._failed[shape.each] = len(self._universe.log)
+
+    def _price(self, place: Place, shape: Shape, reach: Reach, used: dict[Runner, int]) -> Price | None:
+        """What a node costs: fewest workers, then the smallest, then the lowest rank.
+
+        `used`: what jobs lose elsewhere.
+        """
+        workers = [left for w in self._workers.on((place,), reach) if (left := _left(w, used))]
+        losses: Sequence[Loss] | None
+        if shape.exclusive:
+            losses = _everybody(place, shape, workers)
+        else:
+            short = missing(place, shape)
+            if not short:
+                return FREE
+            losses = cover(OnePlace(short), workers) if workers else None
+        if losses is None:
+            return None
+        known = {worker.runner: worker for worker in workers}
+        size = sum(known[runner].size * count for runner, _, count in losses)
+        highest = max((known[runner].rank[0] for runner, _, _ in losses), default=0)
+        cost: Cost = ((len(losses), size, 0), (highest, 0, 0))
+        return Price(cost, tuple(runner for runner, _, _ in losses), 0, tuple(losses))
+
+    def _several(self, shape: Shape, reach: Reach) -> Shrunk | None:
+        """Nodes that are free first, then the cheapest, one after the other."""
+        free = self._search.free_places(shape)
+        if len(free) >= shape.count:
+            return None
+        chosen, losses, used = list(free), Counter[tuple[Runner, str]](), dict[Runner, int]()
+        known = {place.order for place in free}
+        offers = self._priced(shape, reach).cheapest(len(shape.places))
+        heap = [(price.cost, place.order) for place, price in offers if place.order not in known]
+        heapify(heap)
+        while heap and len(chosen) < shape.count:
+            cost, order = heappop(heap)
+            place = self._universe.places[order]
+            price = self._price(place, shape, reach, used)
+            if price is None:
+                continue
+            if price.cost > cost:
+                heappush(heap, (price.cost, order))
+                continue
+            chosen.append(place)
+            for runner, node, count in price.losses:
+                losses[runner, node] += count
+                used[runner] = used.get(runner, 0) + count
+        if len(chosen) < shape.count:
+            return None
+        lost = by_runner((runner, node, count) for (runner, node), count in losses.items())
+        return Shrunk(lost, tuple(sorted(chosen, key=lambda place: place.order)))
+
+
+def by_runner(losses: Iterable[Loss]) -> Losses:
+    """Losses by job, in the order of the jobs; of each by node."""
+    result: Losses = {}
+    for runner, node, count in sorted(losses, key=lambda loss: (loss[0].order, loss[1])):
+        mine = result.setdefault(runner, {})
+        mine[node] = mine.get(node, 0) + count
+    return result
+
+
+def _left(worker: Worker, used: dict[Runner, int]) -> Worker | None:
+    """A worker with what its job may still lose."""
+    gone, pieces = used.get(worker.runner, 0), worker.runner.pieces
+    if not gone or pieces is None:
+        return worker
+    count = min(worker.count, pieces.surplus - gone)
+    return Worker(worker.runner, worker.place, count, worker.size, worker.rank) if count > 0 else None
+
+
+def _everybody(place: Place, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:
+    """For a node that must be empty: all who are on it, if they may all go from it."""
+    name = place.node.name
+    going = [w for w in workers if w.runner.pieces and w.count == w.runner.pieces.counts[name]]
+    enough = all(place.node.total.get(resource, 0) >= amount for resource, amount in shape.wants)
+    return [(w.runner, name, w.count) for w in going] if enough and len(going) == place.holders else None

@@ -1,0 +1,61 @@
+"""What a running job may lose and go on: whole units (spec 2.1), or nodes of an elastic job (spec 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scheduler.model.jobs import Job
+from scheduler.model.plan import How
+from scheduler.model.resources import Amounts
+from scheduler.model.snapshot import PartitionRules
+
+
+@dataclass(slots=True, eq=False)
+class Pieces:
+    """The pieces of one running job: all its units, or all its nodes.
+
+    `kind`: UNITS or NODES. `each`: per node, what one piece holds there; `counts`: per node, how many it holds.
+    `least`: it keeps at least so many or is stopped. `elastic`: it may lose pieces before anybody is stopped.
+    """
+
+    kind: How
+    each: Mapping[str, Amounts]
+    counts: dict[str, int]
+    least: int
+    elastic: bool
+
+    @property
+    def held(self) -> int:
+        """How many pieces it has."""
+        return sum(self.counts.values())
+
+    @property
+    def surplus(self) -> int:
+        """How many pieces it may lose without being stopped."""
+        return self.held - self.least
+
+
+def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
+    """The pieces of a running job; None when it runs as a whole or not at all.
+
+    A job in units needs `units` of the partition, or `elastic` and a least number of units; one that is elastic
+    in nodes needs `elastic`.
+    """
+    elastic = job.elastic if rules.elastic else None
+    if job.unit and job.alloc and (rules.units or (elastic and elastic.min_units is not None)):
+        least = (job.elastic.min_units or 0) if job.elastic else 0
+        counts = {node: units_in(held, job.unit) for node, held in job.alloc.items()}
+        if not all(counts.values()):
+            return None
+        each = {
+            node: {name: n // counts[node] for name, n in held.items()} for node, held in job.alloc.items()
+        }
+        is_elastic = elastic is not None and elastic.min_units is not None
+        return Pieces(How.UNITS, each, counts, least, is_elastic)
+    if elastic and elastic.min_nodes is not None and len(job.alloc) > elastic.min_nodes:
+        return Pieces(How.NODES, job.alloc, dict.fromkeys(job.alloc, 1), elastic.min_nodes, elastic=True)
+    return None
+
+
+def units_in(amounts: Amounts, unit: Amounts) -> int:
+    """How many whole units some amounts hold; of what is below zero none."""
+    return max(0, min(amounts.get(name, 0) // amount for name, amount in unit.items() if amount))

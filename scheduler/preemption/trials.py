@@ -1,0 +1,97 @@
+"""Trying out what becomes of a room when running jobs leave, or lose pieces, before anything is decided."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+
+from scheduler.model.resources import Amounts
+from scheduler.preemption.universe import Place, Runner
+
+
+class Trial(ABC):
+    """A room that is asked for, and how much of it is still missing.
+
+    Whoever leaves makes room; whoever comes back takes it again. `exclusive`: only nodes on which nobody is left
+    count, so on a node all pieces of a job go, or none.
+    """
+
+    exclusive = False
+
+    @abstractmethod
+    def enough(self) -> bool:
+        """Whether nothing is missing."""
+
+    @abstractmethod
+    def missing(self) -> int:
+        """How much is missing, in a measure of its own; 0 when it is enough."""
+
+    @abstractmethod
+    def change(self, place: Place, gives: Amounts, leaving: int) -> None:
+        """Somebody leaves (`leaving` 1) or comes back (-1) on a node, or only gives or takes there (0).
+
+        `gives` is what that adds on the node, below zero when it is taken again.
+        """
+
+    def stop(self, runner: Runner) -> None:
+        """Stop a runner."""
+        for place, gives in runner.parts:
+            self.change(place, gives, 1)
+
+    def restore(self, runner: Runner) -> None:
+        """Let a runner go on after all."""
+        for place, gives in runner.parts:
+            self.change(place, {name: -amount for name, amount in gives.items()}, -1)
+
+    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+        """A runner loses so many pieces on a node; below zero, it gets them back."""
+        if runner.pieces and count:
+            each = runner.pieces.each[place.node.name]
+            whole = abs(count) == runner.pieces.counts[place.node.name]
+            leaving = (1 if count > 0 else -1) if whole else 0
+            self.change(place, {name: amount * count for name, amount in each.items()}, leaving)
+
+
+def most(limit: int, fits: Callable[[int], bool], *, whole: bool = False) -> int:
+    """The largest number up to a limit that fits, when whatever is less fits too; 0 always does.
+
+    `whole`: the limit or nothing.
+    """
+    if limit <= 0 or fits(limit):
+        return max(0, limit)
+    if whole:
+        return 0
+    low, high = 0, limit
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+class OnePlace(Trial):
+    """What is missing on one node, by resource; below zero, what is left over."""
+
+    def __init__(self, short: dict[str, int]) -> None:
+        self.short = short
+        self._scale = {name: max(1, amount) for name, amount in short.items()}
+
+    def enough(self) -> bool:
+        """Whether nothing is missing."""
+        return all(rest <= 0 for rest in self.short.values())
+
+    def missing(self) -> int:
+        """Millionths of what was missing at first, over all resources."""
+        return share(self.short, self._scale)
+
+    def change(self, place: Place, gives: Amounts, leaving: int) -> None:
+        """More or less on the node."""
+        for name in self.short:
+            self.short[name] -= gives.get(name, 0)
+
+
+def share(short: Amounts, scale: Amounts) -> int:
+    """What is missing in millionths of `scale`, over all resources together."""
+    return sum(rest * 1_000_000 // scale[name] + 1 for name, rest in short.items() if rest > 0)
+
+
+def everywhere(runners: Iterable[Runner]) -> Iterable[tuple[Runner, Place]]:
+    """Each runner with each of its nodes."""
+    return ((runner, place) for runner in runners for place in runner.places)
