@@ -1,7 +1,7 @@
 """A cluster user's own jobs, levels and quotas: what they ask the console first."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -11,8 +11,8 @@ from django.db.models import Q
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.overview.levels import Named, named_level, score_level
-from console.overview.nodemap import share
 from console.partitions.models import Partition
+from console.partitions.quotas import Meter, Use, limits_of, take, taken_of
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction
@@ -42,25 +42,6 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class QuotaUse:
-    """How many of the user's jobs run at a level that has a quota."""
-
-    level: Named
-    used: int
-    limit: int
-
-    @property
-    def share(self) -> str:
-        """The part that is used, for a bar."""
-        return share(min(self.used, self.limit), self.limit)
-
-    @property
-    def full(self) -> bool:
-        """Whether the next job of the level is over quota."""
-        return self.used >= self.limit
-
-
-@dataclass(frozen=True, slots=True)
 class Standing:
     """The user's level through one project (or through none), and where it comes from."""
 
@@ -77,7 +58,7 @@ class MyPartition:
     name: str
     mode: str
     standings: list[Standing]
-    quotas: list[QuotaUse]
+    quotas: list[Use]
     over_quota: str
     keywords: list[tuple[str, Named]]
 
@@ -94,7 +75,7 @@ class Mine:
 
 
 def my_jobs(cluster: Cluster, user: str, visible: Sequence[Partition]) -> Mine:
-    """Everything about one user of the cluster; nine queries at most, whatever there is."""
+    """Everything about one user of the cluster; ten queries at most, whatever there is."""
     names = [partition.name for partition in visible]
     rows = list(
         Job.objects.filter(cluster=cluster, user=user, partition__in=names)
@@ -108,12 +89,15 @@ def my_jobs(cluster: Cluster, user: str, visible: Sequence[Partition]) -> Mine:
     running = [row for row in rows if row.phase != JobPhase.PENDING]
     shown = [*waiting[:MOST_JOBS], *running[:MOST_JOBS]]
     projects = [project for project in core_projects(cluster) if user in project.members]
+    uses = _uses(cluster, user, [partition for partition in visible if partition.revision_id], running)
     return Mine(
         waiting=waiting[:MOST_JOBS],
         running=running[:MOST_JOBS],
         stopped=_stopped(cluster, user, rows),
         partitions=[
-            _partition(partition, user, projects, running) for partition in visible if partition.revision_id
+            _partition(partition, user, projects, uses[partition.name])
+            for partition in visible
+            if partition.revision_id
         ],
         more=len(rows) - len(shown),
     )
@@ -167,34 +151,37 @@ def _known(cluster: Cluster, ids: Iterable[str], rows: Sequence[Job]) -> dict[st
 # --- Levels and quotas -----------------------------------------------------------------------------------
 
 
-def _partition(
-    partition: Partition, user: str, projects: Sequence[Project], running: Iterable[Job]
-) -> MyPartition:
+def _partition(partition: Partition, user: str, projects: Sequence[Project], uses: list[Use]) -> MyPartition:
     policy = policy_of(partition)
-    held = Counter(
-        row.task_level
-        for row in running
-        if row.partition == partition.name and row.phase == JobPhase.RUNNING and row.task_level is not None
-    )
     return MyPartition(
         name=partition.name,
         mode=policy.mode.value,
         standings=_standings(policy, user, projects, int(clock.now().timestamp())),
-        quotas=_quotas(policy, held),
+        quotas=uses,
         over_quota=policy.over_quota.value,
         keywords=_keywords(policy, user),
     )
 
 
-def _quotas(policy: PartitionPolicy, held: Mapping[int, int]) -> list[QuotaUse]:
-    limits = {
-        index: policy.quotas[rule.name]
-        for index, rule in enumerate(policy.levels)
-        if rule.name in policy.quotas
+def _uses(
+    cluster: Cluster, user: str, partitions: Sequence[Partition], running: Iterable[Job]
+) -> dict[str, list[Use]]:
+    """By partition, how much of each limit the user's jobs use; where all users count together, everybody's."""
+    limits = {partition.name: limits_of(policy_of(partition)) for partition in partitions}
+    taken: Counter[Meter] = Counter()
+    for row in running:
+        if row.phase == JobPhase.RUNNING and row.task_level is not None:
+            take(taken, (row.partition, row.task_level, user), row.alloc)
+    of_all = {name: [limit for limit in each if limit.of_all] for name, each in limits.items()}
+    taken |= {
+        meter: used
+        for meter, used in taken_of(Job.objects.filter(cluster=cluster), of_all).items()
+        if meter[2] is None
     }
-    return [
-        QuotaUse(named_level(policy, index), held.get(index, 0), limit) for index, limit in limits.items()
-    ]
+    return {
+        name: [Use(limit, "" if limit.of_all else user, taken[limit.meter(name, user)]) for limit in each]
+        for name, each in limits.items()
+    }
 
 
 def _standings(policy: PartitionPolicy, user: str, projects: Sequence[Project], now: int) -> list[Standing]:

@@ -11,8 +11,8 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase, Node
+from console.core import saying
 from console.partitions.models import Partition
-from scheduler.model import words
 from scheduler.model.policy import PartitionPolicy
 
 JOBS = ""
@@ -46,9 +46,14 @@ class Limit:
         """What is counted, in words."""
         return resource_word(self.resource)
 
+    @property
+    def of_all(self) -> bool:
+        """Whether everybody's jobs count together."""
+        return self.kind is Kind.TOTALS
+
     def meter(self, partition: str, user: str) -> Meter:
         """What it counts for a user's job."""
-        return partition, self.rank, None if self.kind is Kind.TOTALS else user, self.resource
+        return partition, self.rank, None if self.of_all else user, self.resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,7 @@ class Use:
         if resource == JOBS:
             return f"{self.used} / {most}"
         if resource == "mem":
-            return f"{words.amounts({resource: self.used})} / {words.amounts({resource: most})}"
+            return f"{saying.amounts({resource: self.used})} / {saying.amounts({resource: most})}"
         return f"{self.used} / {most} {resource}"
 
 
@@ -122,9 +127,9 @@ def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
             users.setdefault(rank, set()).add(user)
     found = []
     for limit in limits:
-        whose = [""] if limit.kind is Kind.TOTALS else users.get(limit.rank, ())
+        whose = [""] if limit.of_all else users.get(limit.rank, ())
         uses = (Use(limit, user, taken[limit.meter(partition.name, user)]) for user in whose)
-        found += [use for use in uses if use.used or limit.kind is Kind.TOTALS]
+        found += [use for use in uses if use.used or limit.of_all]
     return sorted(
         found, key=lambda use: (-use.ratio, use.limit.rank, use.user, _in_order(use.limit.resource))
     )
@@ -147,12 +152,18 @@ def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[
             taken[name, rank, user, JOBS] = count
         return taken
     for name, rank, user, text in rows.values_list(*keys, Cast("alloc", TextField())).iterator(2000):
-        taken[name, rank, user, JOBS] += 1
-        for part in json.loads(text).values():
-            for resource, amount in part.items():
-                taken[name, rank, user, resource] += amount
-                taken[name, rank, None, resource] += amount
+        take(taken, (name, rank, user), json.loads(text))
     return taken
+
+
+def take(taken: Counter[Meter], whose: tuple[str, int, str], alloc: Mapping[str, Mapping[str, int]]) -> None:
+    """Count a running job in. `whose`: its partition, the rank of its task level, its user; `alloc`: what it holds."""
+    name, rank, user = whose
+    taken[name, rank, user, JOBS] += 1
+    for part in alloc.values():
+        for resource, amount in part.items():
+            taken[name, rank, user, resource] += amount
+            taken[name, rank, None, resource] += amount
 
 
 def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[Kind, Mapping[str, int]]]:

@@ -117,13 +117,29 @@ def test_a_quota_counts_my_running_jobs_of_its_level_there(house: House, signed_
     for i, fields in enumerate(others):
         factories.make_running_job(house.cluster, str(600 + i), **{"user": "ann", "task_level": 1, **fields})
     quotas = found(house, "ann").partitions[0].quotas
-    assert [(each.level.name, each.used, each.limit, each.full) for each in quotas] == [
-        ("P0", 1, 1, True),
-        ("P1", 1, 3, False),
+    assert [(each.limit.level, each.text, each.full) for each in quotas] == [
+        ("P0", "1 / 1", True),
+        ("P1", "1 / 3", False),
     ]
     page = page_of(house, signed_in, "ann")
-    assert "1 / 1 full" in page
+    assert "1 / 1 jobs full" in page
     assert 'width="33.333%"' in page
+
+
+def test_my_quota_has_what_my_jobs_hold_and_what_everybodys_do(house: House) -> None:
+    for job_id, user, level, cpu in (("600", "ann", 0, 4), ("601", "bob", 0, 8), ("602", "ann", 1, 16)):
+        factories.make_running_job(
+            house.cluster, job_id, user=user, task_level=level, alloc={"n1": {"cpu": cpu, "mem": 2048}}
+        )
+    limits = {"quota_amounts": {"P0": {"cpu": 16, "mem": 4096}}, "quota_totals": {"P0": {"cpu": 12}}}
+    house.x.revision = factories.make_revision(house.x, 2, quotas={}, **limits)
+    house.x.save()
+    quotas = found(house, "ann").partitions[0].quotas
+    assert [(each.user, each.limit.resource, each.text, each.full) for each in quotas] == [
+        ("ann", "cpu", "4 / 16 cpu", False),
+        ("ann", "mem", "2 GB / 4 GB", False),
+        ("", "cpu", "12 / 12 cpu", True),
+    ]
 
 
 def test_keywords_are_those_that_are_mine_to_use(house: House) -> None:

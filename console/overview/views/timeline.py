@@ -1,9 +1,7 @@
 """A partition's last hours and days: plots with their numbers beside them."""
 
-from collections import Counter
 from dataclasses import dataclass
 
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -11,13 +9,13 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
-from console.cluster.models import Job, JobPhase
 from console.core.saying import duration
 from console.overview.levels import Named, named_level
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.overview.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
 from console.partitions.models import Partition
+from console.partitions.quotas import Limit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering.work import LABELS, hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
@@ -46,14 +44,15 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How far the quota of a level is used: by how many users, and how many of them have all of it."""
+    """How far a limit of a level is used: the most by one user, by how many users, how many of whom have all of it.
 
-    level: Named
-    limit: int
-    users: int
+    Where all users count together, `users` is None.
+    """
+
+    limit: Limit
+    most: Use
+    users: int | None
     full: int
-    most: int
-    part: str
 
 
 @require_safe
@@ -147,27 +146,15 @@ def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
 
 def _quotas(partition: Partition, policy: PartitionPolicy) -> list[Quota]:
     """How the quotas are used now; one query where there are any."""
-    limits = {
-        i: policy.quotas[rule.name] for i, rule in enumerate(policy.levels) if rule.name in policy.quotas
-    }
-    if not limits:
-        return []
-    rows = Job.objects.filter(
-        cluster=partition.cluster_id,
-        partition=partition.name,
-        phase=JobPhase.RUNNING,
-        task_level__in=limits,
-    ).order_by()
-    held: dict[int, Counter[str]] = {index: Counter() for index in limits}
-    for user, index, count in rows.values_list("user", "task_level").annotate(Count("id")):
-        held[index][user] = count
-    return [_quota(policy, index, limit, held[index]) for index, limit in limits.items()]
+    uses: dict[Limit, list[Use]] = {limit: [] for limit in limits_of(policy)}
+    for use in all_uses(partition, policy):
+        uses[use.limit].append(use)
+    return [_quota(limit, each) for limit, each in uses.items()]
 
 
-def _quota(policy: PartitionPolicy, index: int, limit: int, held: Counter[str]) -> Quota:
-    most = max(held.values(), default=0)
-    full = sum(count >= limit for count in held.values())
-    return Quota(named_level(policy, index), limit, len(held), full, most, share(min(most, limit), limit))
+def _quota(limit: Limit, uses: list[Use]) -> Quota:
+    most = uses[0] if uses else Use(limit, "", 0)
+    return Quota(limit, most, None if limit.of_all else len(uses), sum(use.full for use in uses))
 
 
 def _row(step: Step, found: Timeline) -> Row:
