@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count, Max, Q
 
+from console.audit.checks import ChainState, chain_state
 from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
@@ -17,6 +18,7 @@ QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0
 """How long the broker may take to answer."""
 
+NEVER_VERIFIED = ChainState(None, None, None)
 Counted = dict[tuple[str, ...], int]
 
 
@@ -37,6 +39,7 @@ class Figures:
     paused: Counted = field(default_factory=dict)
     """(cluster, partition); the whole cluster under an empty partition."""
     audit_rows: int = 0
+    chain: ChainState = NEVER_VERIFIED
     notices: Counted = field(default_factory=dict)
     """(by what)"""
 
@@ -58,6 +61,7 @@ def measure() -> Figures:
         held_back=held_back,
         paused=dict(_paused()),
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,
+        chain=chain_state(),
         notices=_notices(),
     )
 

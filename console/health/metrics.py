@@ -157,7 +157,23 @@ def _queue(figures: Figures) -> Iterator[Metric]:
 def _rest(figures: Figures) -> Iterator[Metric]:
     yield _gauge("paused", "1 while nobody may be stopped; no partition: anywhere.", PLACE, figures.paused)
     yield _gauge("audit_rows", "Rows of the audit log.", [], {(): figures.audit_rows})
+    yield from _chain(figures)
     yield _gauge("notices_waiting", "Notices not yet sent.", ["by"], figures.notices)
+
+
+def _chain(figures: Figures) -> Iterator[Metric]:
+    """Nothing of the ages before the first check is done."""
+    now, latest, full = clock.now(), figures.chain.latest, figures.chain.full
+    yield _gauge(
+        "audit_verified_row", "The audit log is whole up to this row.", [], {(): latest.last if latest else 0}
+    )
+    yield _gauge("audit_broken", "1 if the audit log is not whole.", [], {(): int(figures.chain.broken)})
+    ages = {
+        (what,): _age(now, check.finished_at)
+        for what, check in (("new", latest), ("full", full))
+        if check and check.finished_at
+    }
+    yield _gauge("audit_verified_age_seconds", "Time since the audit log was verified.", ["kind"], ages)
 
 
 def _broker() -> Iterator[Metric]:

@@ -16,7 +16,8 @@ from django.core.management import call_command
 from django.db import connection
 from pytest_django import Settings
 
-from console.audit.models import AuditHead
+from console.audit.checks import check_all
+from console.audit.models import AuditHead, ChainCheck
 from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, ClusterPartition
 from console.core import clock
@@ -222,6 +223,22 @@ def test_the_audit_logs_anchors(
     settings.HOME = tmp_path / "nowhere"
     level, text = only(work.check_audit())
     assert level is Level.FAIL and "nowhere" in text
+
+
+def test_the_audit_logs_chain(db: None) -> None:
+    assert bad(work.check_chain()) == []
+    record(
+        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev", "dev"), reason="x"
+    )
+    assert "not been verified yet" in only(work.check_chain())[1]
+    check_all("ada")
+    [good] = work.check_chain()
+    assert good.level is Level.OK and "up to row 1" in good.what
+    ChainCheck.objects.update(finished_at=clock.now() - timedelta(hours=1))
+    assert only(work.check_chain())[0] is Level.WARN
+    ChainCheck.objects.update(faults=["row 7: changed"])
+    level, text = only(work.check_chain())
+    assert level is Level.FAIL and "row 7: changed" in text
 
 
 def test_partitions(house: Cluster) -> None:

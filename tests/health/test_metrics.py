@@ -11,6 +11,9 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
 
+from console.audit.checks import check_all
+from console.audit.models import ChainCheck
+from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.health.metrics import text
@@ -70,6 +73,8 @@ def test_the_figures_are_those_of_the_tables(house: Cluster) -> None:
         ("paused", *{**dev, "partition": "y"}.items()): 0,
         ("paused", *{**dev, "partition": ""}.items()): 0,
         ("audit_rows",): 0,
+        ("audit_verified_row",): 0,
+        ("audit_broken",): 0,
         ("notices_waiting", ("by", "mail")): 0,
         ("notices_waiting", ("by", "webhook")): 1,
     }
@@ -91,6 +96,20 @@ def test_before_the_first_cycle(db: None) -> None:
     assert of(told, "observation_age_seconds", cluster="dev") is None
 
 
+def test_the_chain_of_the_audit_log(house: Cluster) -> None:
+    assert of(samples(), "audit_verified_age_seconds", kind="new") is None, "nobody has looked yet"
+    entry = record(
+        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev"), reason="x"
+    )
+    check_all("ada")
+    ChainCheck.objects.update(finished_at=clock.now() - timedelta(minutes=20))
+    told = samples()
+    assert of(told, "audit_verified_row") == entry.sequence and of(told, "audit_broken") == 0
+    assert 1200 <= (of(told, "audit_verified_age_seconds", kind="full") or 0) < 1260
+    ChainCheck.objects.update(faults=["row 1: changed"])
+    assert of(samples(), "audit_broken") == 1
+
+
 def test_no_job_and_no_person_is_a_label(house: Cluster) -> None:
     make_running_job(house, "777", user="mallory", name="secret_project")
     words = {value for _, labels in samples() for _, value in labels}
@@ -100,12 +119,12 @@ def test_no_job_and_no_person_is_a_label(house: Cluster) -> None:
 def test_the_number_of_queries_does_not_grow(
     house: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         text()
     for number in range(30):
         make_running_job(house, f"5{number}", user_level_name=f"P{number % 4}")
         make_cluster(f"other{number}")
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         text()
 
 

@@ -16,6 +16,7 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("worker", work.check_worker),
     ("audit", work.check_audit),
+    ("audit", work.check_chain),
     ("partitions", installation.check_partitions),
 )
 NEED_NOTHING = (

@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from console.audit.anchors import anchor_file
+from console.audit.checks import chain_state
 from console.audit.models import AuditEntry, AuditHead
 from console.core import clock
 from console.health.doctor.database import is_production
@@ -124,6 +125,26 @@ def check_audit() -> Iterator[Finding]:
         )
     else:
         yield ok("audit", f"Anchors are written to {file}.")
+
+
+def check_chain() -> Iterator[Finding]:
+    """Up to which row the log was found whole, and when."""
+    state = chain_state()
+    latest, cure = state.latest, "Start the worker and its timer; it verifies every minute."
+    if latest is None and not AuditEntry.objects.exists():
+        yield ok("audit", "The audit log is empty.")
+    elif latest is None or latest.finished_at is None:
+        yield warn("audit", "The audit log has not been verified yet.", cure)
+    elif latest.faults:
+        yield fail(
+            "audit",
+            f"The audit log is not whole: {latest.faults[0]}",
+            "Somebody has changed the database past Giveway. See docs/audit.md, and: manage.py audit verify",
+        )
+    elif state.late:
+        yield warn("audit", f"Nobody has verified the audit log since {latest.finished_at:%F %R}.", cure)
+    else:
+        yield ok("audit", f"Verified up to row {latest.last} at {latest.finished_at:%F %R}.")
 
 
 def check_messages() -> Iterator[Finding]:
