@@ -99,7 +99,7 @@ def test_before_the_first_cycle(db: None) -> None:
 def test_the_chain_of_the_audit_log(house: Cluster) -> None:
     assert of(samples(), "audit_verified_age_seconds", kind="new") is None, "nobody has looked yet"
     entry = record(
-        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev"), reason="x"
+        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev", "dev"), reason="x"
     )
     check_all("ada")
     ChainCheck.objects.update(finished_at=clock.now() - timedelta(minutes=20))
