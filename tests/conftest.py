@@ -6,6 +6,7 @@ Factories and builders are plain modules (tests/factories.py, tests/builders.py)
 pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.private_slurm",
+    "tests.plugins.slow_first",
     "tests.plugins.servers",  # before those that import it
     "tests.plugins.database",
 ]
