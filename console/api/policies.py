@@ -51,6 +51,16 @@ class PolicyDocumentSerializer(serializers.Serializer):
     quotas = serializers.DictField(
         child=serializers.IntegerField(), required=False, help_text="Level to running jobs per user."
     )
+    quota_amounts = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField()),
+        required=False,
+        help_text="Level to what each user's running jobs may hold together, by resource; memory in MB.",
+    )
+    quota_totals = serializers.DictField(
+        child=serializers.DictField(child=serializers.IntegerField()),
+        required=False,
+        help_text="Level to what all users' running jobs may hold together.",
+    )
     over_quota = serializers.ChoiceField(choices=[o.value for o in OverQuota], required=False)
     user_overrides = serializers.DictField(
         child=serializers.CharField(), required=False, help_text="User to level."

@@ -23,6 +23,7 @@ from console.api import (
     project_reports,
     project_rules,
     projects,
+    quotas,
     schema,
     studies,
     tallies,
@@ -62,6 +63,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<name:name>/pause/", pauses.PartitionPause.as_view(), name="api-partition-pause"),
     path("partitions/<name:name>/tally/", tallies.PartitionTally.as_view(), name="api-partition-tally"),
     path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
+    path("partitions/<name:name>/quotas/", quotas.QuotaUseList.as_view(), name="api-quotas"),
     path("partitions/<name:name>/revisions/", policies.RevisionList.as_view(), name="api-revisions"),
     path(
         "partitions/<name:name>/revisions/<int:number>/",

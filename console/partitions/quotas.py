@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -130,9 +130,24 @@ def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
         whose = [""] if limit.of_all else users.get(limit.rank, ())
         uses = (Use(limit, user, taken[limit.meter(partition.name, user)]) for user in whose)
         found += [use for use in uses if use.used or limit.of_all]
-    return sorted(
-        found, key=lambda use: (-use.ratio, use.limit.rank, use.user, _in_order(use.limit.resource))
+    return _fullest_first(found)
+
+
+def own_uses(partition: Partition, policy: PartitionPolicy, user: str) -> list[Use]:
+    """How much of each limit a user's jobs use, used or not; where all users count together, everybody's jobs."""
+    limits, jobs = limits_of(policy), Job.objects.filter(cluster=partition.cluster_id)
+    taken = taken_of(jobs.filter(user=user), {partition.name: limits})
+    together = taken_of(jobs, {partition.name: [limit for limit in limits if limit.of_all]})
+    return _fullest_first(
+        Use(limit, "", together[limit.meter(partition.name, "")])
+        if limit.of_all
+        else Use(limit, user, taken[limit.meter(partition.name, user)])
+        for limit in limits
     )
+
+
+def _fullest_first(uses: Iterable[Use]) -> list[Use]:
+    return sorted(uses, key=lambda use: (-use.ratio, use.limit.rank, use.user, _in_order(use.limit.resource)))
 
 
 def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[Meter]:

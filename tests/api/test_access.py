@@ -77,6 +77,9 @@ TABLE: list[Row] = [
     ("api-policy", {"name": "y"}, "put", (401, 404, 404, 404, 403, 200)),
     ("api-policy", {"name": "x"}, "patch", (401, 404, 404, 200, 403, 200)),
     ("api-policy", {"name": "y"}, "patch", (401, 404, 404, 404, 403, 200)),
+    # Without the policy: what holds for one's own jobs.
+    ("api-quotas", {"name": "x"}, "get", EVERYBODY),
+    ("api-quotas", {"name": "nowhere"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-revisions", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
     ("api-revisions", {"name": "y"}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-revision", {"name": "x", "number": 1}, "get", (401, 404, 404, 200, 200, 200)),

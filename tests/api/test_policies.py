@@ -54,6 +54,8 @@ NEW_KEYS: dict[str, Any] = {
     "protected_accounts": ["physics"],
     "protected_qos": ["high"],
     "keyword_denied": "refuse",
+    "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
+    "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [
         {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "eval-*"]},
         {"name": "P1", "min_score": 20},
@@ -114,6 +116,9 @@ def test_a_policy_based_on_an_old_revision_is_a_conflict(house: House, ada: APIC
         ({"levels": {}}, "policy.levels"),
         ({"user_overrides": {"carol": "P9"}}, "policy.user_overrides.carol"),
         ({"quotas": {"P0": -1}}, "policy.quotas.P0"),
+        ({"quota_amounts": {"P0": 4}}, "policy.quota_amounts.P0"),
+        ({"quota_totals": {"P0": {"gpu": 10**9 + 1}}}, "policy.quota_totals"),
+        ({"quota_totals": {"P0": {"a b": 1}}}, "policy.quota_totals"),
         ({"bands": [[0], [0]]}, "policy.bands[1]"),
         ({"colour": "red"}, "policy.colour"),
         ({"name": "y"}, "policy.name"),
