@@ -40,7 +40,7 @@ class Memory:
         self.seen = Observation(
             cluster="dev",
             taken_at=int(time.time()),
-            nodes=tuple(nodes),
+            nodes=tuple(replace(node, partitions=("x",), state="ALLOCATED") for node in nodes),
             partitions=(ObservedPartition("x", nodes=tuple(node.name for node in nodes)),),
             jobs=(*map(_observed, jobs), *waiting),
         )

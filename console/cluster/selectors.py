@@ -1,8 +1,27 @@
 """Reading the mirror. Pages and the API come here; only steering goes through `connect`."""
 
-from django.conf import settings
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from console.cluster.models import Cluster
+from django.conf import settings
+from django.db.models import TextField
+from django.db.models.functions import Cast
+
+from console.cluster.models import Cluster, Node
+
+
+class SeenNode(NamedTuple):
+    """What pages need of a node. A cluster has thousands, so this is no more than that and no model."""
+
+    pk: int
+    name: str
+    up: bool
+    state: str
+    state_reason: str
+    total: Mapping[str, int]
+    used: Mapping[str, int]
+    partitions: tuple[str, ...] = ()
 
 
 def shown_cluster() -> Cluster:
@@ -11,3 +30,26 @@ def shown_cluster() -> Cluster:
         name=settings.GIVEWAY_CLUSTER_NAME, defaults={"kind": settings.GIVEWAY_CLUSTER}
     )
     return row
+
+
+def seen_nodes(cluster: Cluster) -> list[SeenNode]:
+    """All nodes by name. Most of them have the same as others: what is written alike is decoded once, and shared."""
+    rows = (
+        Node.objects.filter(cluster=cluster)
+        .order_by("name")
+        .values_list(
+            *("pk", "name", "up", "state", "state_reason"),
+            *(Cast(field, TextField()) for field in ("total", "used", "partitions")),
+        )
+    )
+    known: dict[str, Any] = {}
+
+    def decoded(text: str) -> Any:
+        if text not in known:
+            known[text] = json.loads(text)
+        return known[text]
+
+    return [
+        SeenNode(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions)))
+        for pk, name, up, state, reason, total, used, partitions in rows
+    ]

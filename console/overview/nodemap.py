@@ -11,7 +11,8 @@ from django.db.models.functions import Cast
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.cluster.models import Job, Node
+from console.cluster.models import Job
+from console.cluster.selectors import SeenNode
 from console.core import saying
 from console.steering.models import Plan, PlanState
 from scheduler.model.jobs import Level
@@ -111,7 +112,7 @@ def moves_of(plans: Iterable[Plan]) -> Moves:
 class NodeBar:
     """One node. `ticks` are the borders of single units, when there are few enough to be told apart."""
 
-    node: Node
+    node: SeenNode
     resource: str
     total: int
     used: int
@@ -153,7 +154,7 @@ def main_resource(total: Mapping[str, int]) -> str:
 
 
 def node_map(
-    nodes: Collection[Node],
+    nodes: Collection[SeenNode],
     jobs: Iterable[HeldJob],
     names: Sequence[str] = (),
     moves: Moves | None = None,
@@ -193,7 +194,7 @@ class _Painter:
     names: Sequence[str]
     moves: Moves
 
-    def bar(self, node: Node, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
+    def bar(self, node: SeenNode, jobs: list[HeldJob], *, ticked: bool) -> NodeBar:
         """One node's bar, the highest level first."""
         resource = main_resource(node.total)
         total = node.total.get(resource, 0)
@@ -264,7 +265,7 @@ class _Painter:
         return self.names[level] if level is not None and level < len(self.names) else ""
 
 
-def _free(node: Node) -> str:
+def _free(node: SeenNode) -> str:
     if not node.up:
         return node.state.lower()
     free = {name: amount - node.used.get(name, 0) for name, amount in node.total.items() if ":" not in name}

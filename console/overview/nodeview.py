@@ -8,9 +8,9 @@ from itertools import groupby
 from django.core.paginator import Page, Paginator
 from django.http import QueryDict
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
+from django.utils.translation import get_language, gettext_lazy
 
-from console.cluster.models import Node
+from console.cluster.selectors import SeenNode
 from console.core import saying
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
 from scheduler.priority.order import natural
@@ -19,12 +19,12 @@ NODES_PER_PAGE = 120
 ALL, TABLE = "all", "table"
 
 
-def _idle(node: Node) -> int:
+def _idle(node: SeenNode) -> int:
     resource = main_resource(node.total)
     return node.total.get(resource, 0) - node.used.get(resource, 0)
 
 
-CHOICES: dict[str, tuple[Promise, Callable[[Node], bool]]] = {
+CHOICES: dict[str, tuple[Promise, Callable[[SeenNode], bool]]] = {
     ALL: (gettext_lazy("all"), lambda node: True),
     "room": (gettext_lazy("with room"), lambda node: node.up and _idle(node) > 0),
     "full": (gettext_lazy("full"), lambda node: node.up and _idle(node) <= 0),
@@ -59,7 +59,7 @@ class Kind:
 class NodeView:
     """The map as the address asks for it."""
 
-    page: Page[Node]
+    page: Page[SeenNode]
     kinds: list[Kind]
     choices: list[Choice]
     dense: bool
@@ -71,25 +71,30 @@ class NodeView:
         return [bar for kind in self.kinds for bar in kind.bars]
 
 
-def kind_of(node: Node) -> str:
+def kind_of(node: SeenNode) -> str:
     """What a node is: `8 × a100, 64 cpu`. Memory is left out: it differs between nodes that are the same to people."""
-    return _kind_words(tuple(node.total.items()))
+    return _kind_words(tuple(node.total.items()), get_language() or "")
 
 
-@lru_cache(maxsize=256)
-def _kind_words(total: tuple[tuple[str, int], ...]) -> str:
+@lru_cache(maxsize=1024)
+def _kind_words(total: tuple[tuple[str, int], ...], language: str) -> str:
+    """Of one kind and language once per process: a map asks it of thousands of nodes."""
     return saying.amounts({name: n for name, n in total if name != "mem"})
 
 
-def _order(node: Node) -> tuple[int, int, str, tuple[str, str]]:
+_natural = lru_cache(maxsize=20_000)(natural)
+"""Nodes keep their names: each is taken to pieces once per process."""
+
+
+def _order(node: SeenNode) -> tuple[int, int, str, tuple[str, str]]:
     """GPUs first, the larger kinds first; then by name, numbers as numbers."""
     resource = main_resource(node.total)
-    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node), natural(node.name))
+    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node), _natural(node.name))
 
 
 def read_nodes(
     query: QueryDict,
-    nodes: Sequence[Node],
+    nodes: Sequence[SeenNode],
     held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
     moves: Moves | None = None,
@@ -119,7 +124,7 @@ def read_nodes(
     )
 
 
-def _kind(label: str, nodes: Sequence[Node], bars: list[NodeBar]) -> Kind:
+def _kind(label: str, nodes: Sequence[SeenNode], bars: list[NodeBar]) -> Kind:
     up = [node for node in nodes if node.up]
     return Kind(
         label=label,

@@ -1,6 +1,7 @@
 """What the overview and the partition page show, gathered from the apps below in a fixed number of queries."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
-from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
+from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase
+from console.cluster.selectors import SeenNode, seen_nodes
 from console.core import clock
 from console.overview.nodemap import share
 from console.partitions.models import Partition
@@ -72,7 +74,7 @@ class PartitionState:
     policy: PartitionPolicy
     slurm_state: str
     capacities: list[Capacity]
-    nodes: list[Node]
+    nodes: list[SeenNode]
     waiting: list[LevelCount]
     running: int
     plans: list[Plan] = field(default_factory=list)
@@ -109,7 +111,7 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
     chosen = [partition for partition in partitions if partition.revision_id]
     names = [partition.name for partition in chosen]
     seen = dict(ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state"))
-    nodes = list(Node.objects.filter(cluster=cluster))
+    nodes = seen_nodes(cluster)
     jobs = _job_counts(cluster, names)
     plans = list(
         Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
@@ -123,7 +125,7 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
 def _state(
     partition: Partition,
     seen: Mapping[str, str],
-    nodes: Iterable[Node],
+    nodes: Iterable[SeenNode],
     jobs: Iterable[Mapping[str, Any]],
     plans: Iterable[Plan],
     stops: Mapping[str, int],
@@ -163,17 +165,20 @@ def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list
     return [LevelCount(index, policy.level_name(index), counts[index]) for index in ordered]
 
 
-def capacities(nodes: Iterable[Node]) -> list[Capacity]:
-    """The main resources over some nodes, GPUs first."""
+def capacities(nodes: Collection[SeenNode]) -> list[Capacity]:
+    """The main resources over some nodes, GPUs first. Nodes that share what they have are added up together."""
+    one_of = {(id(node.total), id(node.used), node.up): node for node in nodes}
+    alike = Counter((id(node.total), id(node.used), node.up) for node in nodes)
     total: dict[str, int] = {}
     used: dict[str, int] = {}
     away: dict[str, int] = {}
-    for node in nodes:
+    for key, count in alike.items():
+        node = one_of[key]
         for name, amount in node.total.items():
             held = min(node.used.get(name, 0), amount)
-            total[name] = total.get(name, 0) + amount
-            used[name] = used.get(name, 0) + held
-            away[name] = away.get(name, 0) + (0 if node.up else amount - held)
+            total[name] = total.get(name, 0) + amount * count
+            used[name] = used.get(name, 0) + held * count
+            away[name] = away.get(name, 0) + (0 if node.up else (amount - held) * count)
     return [
         Capacity(name, total[name], used[name], away[name]) for name in SHOWN_RESOURCES if total.get(name)
     ]

@@ -6,7 +6,8 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from console.cluster.models import Job, Node
+from console.cluster.models import Job
+from console.cluster.selectors import SeenNode
 from console.overview.nodemap import MOST_BLOCKS, Coming, HeldJob, held_jobs, moves_of, node_map
 from console.overview.nodeview import NodeView, read_nodes
 from console.steering.models import Plan
@@ -16,9 +17,18 @@ from tests.ui.conftest import House, part
 NAMES = ("P0", "P1", "P2")
 
 
-def node(name: str = "n1", **fields: Any) -> Node:
-    return Node(
-        **{"name": name, "up": True, "state": "MIXED", "total": {"gpu": 8, "cpu": 64}, "used": {}, **fields}
+def node(name: str = "n1", **fields: Any) -> SeenNode:
+    return SeenNode(
+        **{
+            "pk": 1,
+            "name": name,
+            "up": True,
+            "state": "MIXED",
+            "state_reason": "",
+            "total": {"gpu": 8, "cpu": 64},
+            "used": {},
+            **fields,
+        }
     )
 
 
@@ -27,7 +37,7 @@ def running(job_id: str, gpu: int, level: int | None, *nodes: str) -> HeldJob:
     return HeldJob(job_id, "a", "ann", level, alloc)
 
 
-def view(query: str, nodes: list[Node], jobs: tuple[HeldJob, ...] = ()) -> NodeView:
+def view(query: str, nodes: list[SeenNode], jobs: tuple[HeldJob, ...] = ()) -> NodeView:
     return read_nodes(QueryDict(query), nodes, lambda _names: jobs, NAMES)
 
 

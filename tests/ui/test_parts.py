@@ -8,7 +8,8 @@ import pytest
 from django.http import QueryDict
 from django.template import Context, Template
 
-from console.cluster.models import Job, Node
+from console.cluster.models import Job
+from console.cluster.selectors import SeenNode
 from console.core.rows import rearranged
 from console.core.templatetags import ui, words
 from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, HeldJob, node_map, share
@@ -26,9 +27,18 @@ from tests.factories import NOW
 from tests.ui.conftest import House
 
 
-def node(**fields: Any) -> Node:
-    return Node(
-        **{"name": "n1", "up": True, "state": "MIXED", "total": {"gpu": 8, "cpu": 64}, "used": {}, **fields}
+def node(**fields: Any) -> SeenNode:
+    return SeenNode(
+        **{
+            "pk": 1,
+            "name": "n1",
+            "up": True,
+            "state": "MIXED",
+            "state_reason": "",
+            "total": {"gpu": 8, "cpu": 64},
+            "used": {},
+            **fields,
+        }
     )
 
 

@@ -1,0 +1,147 @@
+"""The rows of a list of jobs, a cell for each column. They are written here and not in a template: a page has a
+thousand cells, and each list shows other ones."""
+
+from collections.abc import Callable, Mapping
+
+from django import template
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from console.cluster.models import Job, JobPhase
+from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, since, state
+from console.overview.columns import ALWAYS, COLUMNS
+from console.overview.joblists import JobList
+from console.overview.templatetags.console import part_in_plan
+from console.steering.models import Plan
+
+register = template.Library()
+Plans = Mapping[int, Plan]
+DASH = "–"
+
+
+@register.simple_tag
+def job_cells(jobs: JobList, job: Job, plans: Plans) -> SafeString:
+    """The cells of a job's row, in the order of the list's columns."""
+    made = []
+    for column in jobs.columns:
+        if column.key == ALWAYS:
+            made.append(_number(jobs, job))
+        else:
+            title, inside = CELLS[column.key](job, plans)
+            attribute = format_html(' title="{}"', title) if title else ""
+            made.append(format_html("<td{}{}>{}</td>", _CSS[column.key], attribute, inside))
+    return SafeString("".join(made))
+
+
+def _number(jobs: JobList, job: Job) -> SafeString:
+    return format_html(
+        '<td class="tight"><a href="{}" id="{}-{}">{}</a></td>',
+        reverse("job", args=[job.job_id]),
+        jobs.key,
+        job.pk,
+        job.job_id,
+    )
+
+
+Cell = tuple[str, SafeString | str]
+"""What is told on hover, and what stands there."""
+
+
+def _plain(text: Callable[[Job], object]) -> Callable[[Job, Plans], Cell]:
+    return lambda job, plans: ("", str(text(job) or DASH))
+
+
+def _name(job: Job, plans: Plans) -> Cell:
+    return job.name, job.name
+
+
+def _nodes(job: Job, plans: Plans) -> Cell:
+    nodes = ", ".join(job.alloc)
+    return nodes, nodes or DASH
+
+
+def _partition(job: Job, plans: Plans) -> Cell:
+    to = reverse("partition", args=[job.partition])
+    return "", format_html('<a href="{}">{}</a>', to, job.partition)
+
+
+def _now(job: Job, plans: Plans) -> Cell:
+    part = part_in_plan(job, plans)
+    if part:
+        return "", format_html('<a href="{}">{}</a>', reverse("plan", args=[job.plan]), part)
+    if job.phase == JobPhase.COMPLETING:
+        return "", state("completing", _("ending"))
+    if job.protected:
+        told = format_html("{} {}", icon("shield-check"), _("protected"))
+        return "", format_html('<span title="{}">{}</span>', job.protected, told)
+    return "", state("running", _("running"))
+
+
+def _why(job: Job, plans: Plans) -> Cell:
+    """Why it waits in a line; what its levels come from and what Slurm says when it is opened."""
+    if job.phase != JobPhase.PENDING:
+        return "", ""
+    return "", format_html(
+        '<details id="why-{}"><summary>{}{}</summary>\n<dl class="pairs">{}</dl></details>',
+        job.pk,
+        _part(job, plans),
+        _reason(job),
+        format_html_join("", "<dt>{}</dt><dd>{}</dd>", _origins(job)),
+    )
+
+
+def _part(job: Job, plans: Plans) -> SafeString | str:
+    part = part_in_plan(job, plans) or (state("pending", _("held")) if job.held else "")
+    return format_html("{} ", part) if part else ""
+
+
+def _reason(job: Job) -> SafeString | str:
+    if job.reason:
+        return format_html('{} <span class="quiet">{}</span>', reason_sentence(job.reason), job.explain)
+    return job.explain or job.slurm_reason or DASH
+
+
+def _origins(job: Job) -> list[tuple[str, SafeString | str]]:
+    found: list[tuple[str, SafeString | str]] = []
+    if job.plan:
+        to = reverse("plan", args=[job.plan])
+        found.append((_("Plan"), format_html('<a href="{}">{}</a>', to, job.plan)))
+    found.append((_("User level"), job.user_origin or _("nothing configured")))
+    found.append((_("Task level"), job.task_origin or _("nothing configured")))
+    if job.slurm_reason:
+        found.append((_("Slurm says"), job.slurm_reason))
+    return found
+
+
+CELLS: dict[str, Callable[[Job, Plans], Cell]] = {
+    "place": _plain(lambda job: job.place),
+    "phase": lambda job, plans: ("", state(job.phase, job.get_phase_display())),
+    "name": _name,
+    "user": lambda job, plans: ("", job.user),
+    "project": _plain(lambda job: job.project),
+    "account": _plain(lambda job: job.account),
+    "partition": _partition,
+    "user_level": lambda job, plans: ("", level(job.user_level, job.user_level_name, job.user_origin)),
+    "task_level": lambda job, plans: ("", level(job.task_level, job.task_level_name, job.task_origin)),
+    "asks": lambda job, plans: ("", job.resources),
+    "holds": lambda job, plans: ("", job.resources),
+    "nodes": _nodes,
+    "submitted": lambda job, plans: ("", ago(job.submit)),
+    "waits": lambda job, plans: ("", since(job.submit)),
+    "runs": lambda job, plans: ("", since(job.start)),
+    "limit": lambda job, plans: ("", duration(job.time_limit_s) if job.time_limit_s else DASH),
+    "expected": lambda job, plans: ("", ago(job.estimated_start)),
+    "preemptions": _plain(lambda job: job.preemptions),
+    "now": _now,
+    "why": _why,
+}
+"""By the key of the column; the job's number, which leads to its page, is apart."""
+CLASSES = {"name": "clip", "why": "why"}
+"""Where a cell has another class than its column's head."""
+_CSS = {
+    key: format_html(' class="{}"', css) if (css := CLASSES.get(key, column.css)) else SafeString("")
+    for key, column in COLUMNS.items()
+}
+assert CELLS.keys() | {ALWAYS} == COLUMNS.keys()  # noqa: S101 - a column without a cell shall not start
