@@ -111,6 +111,18 @@ def test_my_jobs(house: House, as_user: AsUser) -> None:
     assert said(shell.run("jobs", "--user", "nobody")) == "No jobs of nobody.\n"
 
 
+def test_quotas(house: House, as_user: AsUser) -> None:
+    factories.make_running_job(house.cluster, "700", user="vera", task_level=0)
+    head, *rows = said(as_user("vera").run("quotas", "x")).splitlines()
+    assert head.split() == ["LEVEL", "OF", "USED", "LIMIT", "USER"]
+    assert [row.split() for row in rows] == [
+        ["P0", "jobs", "1", "1", "full", "vera"],
+        ["P1", "jobs", "0", "3", "vera"],
+    ]
+    assert json.loads(as_user("vera").run("quotas", "x", "--json").stdout)[0]["used"] == 1
+    assert said(as_user("vera").run("quotas", "x", "--user", "bob")) == "Nothing is used of a quota in x.\n"
+
+
 def test_more_jobs_than_one_page_has(house: House, as_user: AsUser) -> None:
     for number in range(505):
         factories.make_job(house.cluster, str(1000 + number), user="vera")

@@ -30,10 +30,8 @@ CHANGES: dict[str, Promise] = {
     ),
     Reason.HOURLY_LIMIT: gettext_lazy("It changes as the stops of the last hour go out of it."),
     Reason.NO_LASTING_ROOM: gettext_lazy("It starts when a running job ends."),
-    Reason.OVER_QUOTA_REJECTED: gettext_lazy(
-        "It starts once another job of the same user and level has ended."
-    ),
-    Reason.OVER_QUOTA_HELD: gettext_lazy("It starts once another job of the same user and level has ended."),
+    Reason.OVER_QUOTA_REJECTED: gettext_lazy("It starts once enough other jobs of its level have ended."),
+    Reason.OVER_QUOTA_HELD: gettext_lazy("It starts once enough other jobs of its level have ended."),
 }
 """What would change a verdict, where that does not depend on the numbers."""
 STILL_TOLD = timedelta(hours=1)

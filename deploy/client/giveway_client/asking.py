@@ -59,6 +59,24 @@ def jobs(options: argparse.Namespace) -> None:
         print(line)
 
 
+def quotas(options: argparse.Namespace) -> None:
+    """How much of a partition's quotas is used: by me, and by everybody for who may see that."""
+    filters = {"user": options.user} if options.user else {}
+    found = list(console().quotas(options.partition, **filters))
+    if options.json:
+        as_json(found)
+        return
+    if not found:
+        print(f"Nothing is used of a quota in {shown(options.partition)}.")
+        return
+    rows = [["LEVEL", "OF", "USED", "LIMIT", "", "USER"]]
+    for use in found:
+        cells = [use["level"], use["resource"], use["used"], use["limit"], "full" if use["full"] else ""]
+        rows.append([shown(cell) for cell in [*cells, use["user"] or "(all together)"]])
+    for line in table(rows, right={2, 3}):
+        print(line)
+
+
 def _row(job: Job) -> list[str]:
     state = "held" if job.held else STATES.get(job.phase, job.phase)
     name = shown(job.name)

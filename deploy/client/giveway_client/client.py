@@ -76,6 +76,10 @@ class Giveway:
         """Partitions by name."""
         return (read(Partition, raw) for raw in self.pages("partitions/"))
 
+    def quotas(self, partition: str, **filters: Any) -> Iterator[dict[str, Any]]:
+        """How much of each limit of a partition is used, the fullest first; `user` None: by all users together."""
+        return self.pages(f"partitions/{named(partition)}/quotas/", **filters)
+
     def pauses(self, partition: str | None = None) -> list[Pause]:
         """Why nobody is stopped in a partition; without one: all pauses there are."""
         told = self.get(_switch(partition)).body
