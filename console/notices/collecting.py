@@ -15,6 +15,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice, NoticeKind
+from console.notices.requests import requests
 from console.notices.spoken import Spoken
 from console.partitions.models import PartitionAdmin
 from console.steering.models import (
@@ -47,6 +48,7 @@ def collect() -> int:
             *_started(cluster, since, spoken),
             *_undone(cluster, since, spoken),
             *_approvals(cluster, spoken),
+            *requests(cluster, since, spoken),
         )
     ]
     new = {notice.key: notice for notice in found}

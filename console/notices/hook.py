@@ -83,7 +83,7 @@ def document(notice: Notice) -> dict[str, Any]:
         "cluster": notice.cluster,
         "partition": notice.partition,
         "job_id": notice.job_id,
-        "plan": notice.plan,
+        "plan": notice.plan or None,
         "text": notice.text,
         "made_at": notice.made_at.isoformat(),
     }

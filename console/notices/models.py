@@ -5,13 +5,15 @@ from django.utils.translation import gettext_lazy as _
 
 
 class NoticeKind(models.TextChoices):
-    """What happened to the job of whom is told."""
+    """What happened to the job of whom is told, or who is to decide what. The last two are about no job and no plan."""
 
     STOPPED = "stopped", _("Stopped")
     RESUMED = "resumed", _("Running again")
     STARTED = "started", _("Room was made, it runs")
     UNDONE = "undone", _("Plan undone")
     APPROVAL = "approval", _("A plan waits for approval")
+    ASKED = "asked", _("A request waits for a decision")
+    DECIDED = "decided", _("A request was decided")
 
 
 class Notice(models.Model):

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
+from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.why.wording import one_line, victims, who
 from scheduler.model.actions import ActionKind
@@ -95,11 +96,61 @@ def approval(plan: Plan) -> str:
     return text % facts
 
 
+def asked(request: UrgencyRequest) -> str:
+    """To an administrator."""
+    facts = {
+        "who": one_line(request.asked_by, 60),
+        "project": one_line(request.project.code, 64),
+        "urgency": f"{request.urgency:g}",
+        "day": request.deadline,
+        "why": one_line(request.reason, 1000),
+    }
+    if request.urgency_by == UrgencyBy.DEADLINE and request.deadline:
+        text = _(
+            "%(who)s asks for an urgency of %(urgency)s, rising towards the deadline of %(day)s, for project "
+            "%(project)s, which is above the limit for managers. Reason: %(why)s"
+        )
+        return text % facts
+    text = _(
+        "%(who)s asks for an urgency of %(urgency)s for project %(project)s, which is above the limit for managers. "
+        "Reason: %(why)s"
+    )
+    return text % facts
+
+
+def decided(request: UrgencyRequest) -> str:
+    """To whoever asked."""
+    facts = {
+        "who": one_line(request.decided_by, 60),
+        "project": one_line(request.project.code, 64),
+        "urgency": f"{request.urgency:g}",
+        "at": moment(request.decided_at),
+        "why": one_line(request.decision_reason, 1000),
+    }
+    if request.state == RequestState.APPROVED:
+        text = _(
+            "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s; it has it since "
+            "%(at)s. Reason: %(why)s"
+        )
+        return text % facts
+    text = _(
+        "%(who)s has rejected the urgency of %(urgency)s that you asked for project %(project)s at %(at)s; it keeps "
+        "its own. Reason: %(why)s"
+    )
+    return text % facts
+
+
 def subject(notices: list[Notice]) -> str:
     """What stands in the list of e-mails: job ids are all that it has of the cluster."""
     if len(notices) > 1:
         return _("Giveway: %d notices") % len(notices)
     notice = notices[0]
+    about_requests = {
+        NoticeKind.ASKED: _("Giveway: a request waits for your decision"),
+        NoticeKind.DECIDED: _("Giveway: your request was decided"),
+    }
+    if notice.kind in about_requests:
+        return about_requests[NoticeKind(notice.kind)]
     subjects = {
         NoticeKind.STOPPED: _("Giveway: job %s was stopped to make room"),
         NoticeKind.RESUMED: _("Giveway: job %s runs again"),

@@ -1,10 +1,12 @@
 """What the pages and the API show of a plan: whom it is for, what it costs, who was passed over, what else there is."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import CharField, QuerySet, Value
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -15,6 +17,7 @@ from console.core import clock
 from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
+from console.projects.models import RequestState, UrgencyRequest
 from console.steering.approving import awaits_decision
 from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.work import Work, ran_s, work_lost, work_of, work_short, work_words
@@ -129,6 +132,23 @@ def waiting_for(user: Any, cluster_name: str) -> QuerySet[Plan]:
         partition__in=decided_partitions(user, cluster_name),
     )
     return rows.order_by("pk")
+
+
+def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
+    """How much waits for an account, in one query: `plans`, and `requests` of managers for whom decides on those.
+
+    Every page shows it.
+    """
+    kind = partial(Value, output_field=CharField())
+    rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"))
+    if user.has_perm(Permission.PLAN_DECIDE):
+        rows = waiting_for(user, cluster_name).order_by().values_list(kind("plans"))
+    if user.has_perm(Permission.REQUEST_DECIDE):
+        waiting = UrgencyRequest.objects.filter(
+            state=RequestState.WAITING, project__cluster__name=cluster_name
+        )
+        rows = rows.union(waiting.order_by().values_list(kind("requests")), all=True)
+    return Counter(kind for (kind,) in rows)
 
 
 def decided_partitions(user: Any, cluster_name: str) -> QuerySet[Partition, str]:

@@ -3,12 +3,17 @@
 from datetime import timedelta
 
 import pytest
+from django.db.models import Value
+from django.db.models.functions import Concat
 
-from console.accounts.models import Role
+from console.accounts.models import Role, User
 from console.core import clock
-from console.notices import tasks
+from console.notices import tasks, texts
 from console.notices.collecting import collect
+from console.notices.hook import document
 from console.notices.models import Notice
+from console.projects.changing import decide_request, withdraw_request
+from console.projects.models import UrgencyRequest
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from tests import factories
@@ -198,3 +203,33 @@ def test_names_stay_on_one_line(sim: Sim, hostile: str) -> None:
 
     texts = list(Notice.objects.values_list("text", flat=True))
     assert texts and all(text.isprintable() and len(text) < 1500 for text in texts)
+
+
+def test_a_request_is_told_to_who_decides_and_its_end_to_who_asked(db: None) -> None:
+    project = factories.make_project(factories.make_cluster())
+    for name in ("ada", "alf", "off"):
+        factories.make_administrator(name)
+    pam = factories.make_viewer("pam")
+    User.objects.filter(username__in=["ada", "pam"]).update(cluster_user=Concat("username", Value("_r")))
+    User.objects.filter(username="off").update(is_active=False)
+    facts = {"asked_by": "pam", "asked_at": clock.now(), "reason": "A demo\non <b>Friday</b>"}
+    one, other = (
+        UrgencyRequest.objects.create(project=each, urgency=9, urgency_by="hand", **facts)
+        for each in (project, factories.make_project(project.cluster, "beta"))
+    )
+    assert [collect(), collect()] == [4, 0]
+    assert [(n.user, n.key) for n in told("asked")] == [
+        ("ada_r", f"asked/{one.pk}/ada"),
+        ("alf", f"asked/{one.pk}/alf"),
+        ("ada_r", f"asked/{other.pk}/ada"),
+        ("alf", f"asked/{other.pk}/alf"),
+    ]
+    assert "pam asks for an urgency of 9 for project alpha" in told("asked")[0].text
+    assert "Reason: A demo on <b>Friday</b>" in told("asked")[0].text
+    assert texts.subject(told("asked")[:1]) == "Giveway: a request waits for your decision"
+    decide_request(actor="ada", request=one, approve=False, reason="Not this week")
+    withdraw_request(actor="pam", request=other, reason="Not needed")
+    assert [collect(), collect()] == [1, 0]
+    [answer] = told("decided")
+    assert answer.user == f"{pam.username}_r" and "ada has rejected the urgency of 9" in answer.text
+    assert document(answer)["plan"] is None and document(answer)["job_id"] == ""

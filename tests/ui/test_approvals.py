@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from console.projects.models import UrgencyRequest
 from console.steering.models import Plan, PlannedAction
 from console.steering.pausing import pause
 from tests import factories
@@ -275,3 +276,20 @@ def test_a_partition_that_is_live_says_so(ask: Ask, ada: Client) -> None:
     text = ada.get("/partitions/x/shadow/").content.decode()
     assert "It is live: its policy says “Approve”." in text
     assert "No plan was made in shadow." in text
+
+
+def test_the_navigation_counts_what_managers_ask_for(house: House, signed_in: SignedIn) -> None:
+    def link(name: str) -> str:
+        page = signed_in(name).get("/help/").content.decode()
+        return page.partition('href="/project-requests/"')[2].partition("</li>")[0]
+
+    def ask_for(code: str) -> None:
+        facts = {"asked_by": "pam", "asked_at": timezone.now(), "reason": "A demo"}
+        project = factories.make_project(house.cluster, code)
+        UrgencyRequest.objects.create(project=project, urgency=9, urgency_by="hand", **facts)
+
+    assert "chip" not in link("ada")
+    ask_for("one"), ask_for("two")
+    assert "2<span" in link("ada") and "requests wait" in link("ada")
+    page = signed_in("dave").get("/help/").content.decode()
+    assert 'href="/project-requests/"' not in page, "partition administrators do not decide on these"

@@ -1,5 +1,6 @@
 """What every page says of steering: pauses that hold, and how many plans wait for whoever looks."""
 
+from collections import Counter
 from typing import Any
 
 from django import template
@@ -67,4 +68,20 @@ def plans_to_decide(context: dict[str, Any]) -> int | None:
     request: HttpRequest = context["request"]
     if not request.user.has_perm(Permission.PLAN_DECIDE):
         return None
-    return selectors.waiting_for(request.user, settings.GIVEWAY_CLUSTER_NAME).count()
+    return _to_decide(request)["plans"]
+
+
+@register.simple_tag(takes_context=True)
+def requests_to_decide(context: dict[str, Any]) -> int | None:
+    """How many requests of managers wait for the person; None for who decides on none."""
+    request: HttpRequest = context["request"]
+    return _to_decide(request)["requests"] if request.user.has_perm(Permission.REQUEST_DECIDE) else None
+
+
+def _to_decide(request: HttpRequest) -> Counter[str]:
+    """Asked once per request."""
+    if not hasattr(request, "_to_decide"):
+        found = selectors.numbers_to_decide(request.user, settings.GIVEWAY_CLUSTER_NAME)
+        request._to_decide = found  # type: ignore[attr-defined]  # noqa: SLF001
+    kept: Counter[str] = request._to_decide  # type: ignore[attr-defined]  # noqa: SLF001
+    return kept
