@@ -29,7 +29,7 @@ def test_the_foundations_hold_on_postgresql(postgres_server: PostgresServer, fol
     command += ["-m", "not postgres", "-k", " and ".join(f"not {word}" for word in ALIKE)]
     command += [f"tests/{folder}" for folder in folders.split()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
-    database = postgres_server.create_database(f"part_{folders.split()[0]}")
+    database = postgres_server.create_database(f"part_{folders.split(maxsplit=1)[0]}")
     done = subprocess.run(
         command,
         cwd=ROOT,

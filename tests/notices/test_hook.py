@@ -117,27 +117,24 @@ def test_a_receiver_that_never_answers_is_left_in_time(
     by_hook.holds.set()
 
 
-def _environment(database: SharedDatabase, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Settings of the processes that are started; they inherit ours."""
-    monkeypatch.setenv("GIVEWAY_WEBHOOK_URL", receiver.url)
-    monkeypatch.setenv("GIVEWAY_WEBHOOK_SECRET", SECRET)
+def _prepare(database: SharedDatabase, receiver: Receiver) -> None:
+    """Notices that are due, and where they go."""
+    database.settings = {"GIVEWAY_WEBHOOK_URL": receiver.url, "GIVEWAY_WEBHOOK_SECRET": SECRET}
     database.python(MAKE)
 
 
 def test_killed_while_it_sends_nothing_is_lost_and_nothing_floods(
-    shared_database: SharedDatabase, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    shared_database: SharedDatabase, receiver: Receiver
 ) -> None:
     from threading import Event
 
-    _environment(shared_database, receiver, monkeypatch)
+    _prepare(shared_database, receiver)
     receiver.holds = Event()
     sender = shared_database.start(POST)
-    assert sender.stdin is not None
-    sender.stdin.write("\n")
-    sender.stdin.flush()
+    sender.go()
     assert receiver.begun.wait(30), "the first POST is under way"
     sender.kill()
-    sender.communicate(timeout=30)
+    assert sender.wait() == -9
     shared_database.running = []
     receiver.holds.set()
     receiver.holds = None
@@ -153,9 +150,9 @@ def test_killed_while_it_sends_nothing_is_lost_and_nothing_floods(
 
 
 def test_two_workers_at_once_send_each_notice_once(
-    shared_database: SharedDatabase, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+    shared_database: SharedDatabase, receiver: Receiver
 ) -> None:
-    _environment(shared_database, receiver, monkeypatch)
+    _prepare(shared_database, receiver)
     shared_database.start(POST)
     shared_database.start(POST)
     assert sum(int(text.split()[-1]) for text in shared_database.go()) == 3

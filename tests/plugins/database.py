@@ -8,89 +8,84 @@ back.
 import os
 import secrets
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connections
 from django.test import TransactionTestCase
 
+from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
 from tests.plugins.servers import PostgresServer
-
-ROOT = Path(__file__).parents[2]
-TIMEOUT_S = 60
 
 
 @dataclass
 class SharedDatabase:
-    """A migrated database for real processes, SQLite and PostgreSQL in turn; they have the test's own home folder."""
+    """A migrated database for real processes, SQLite and PostgreSQL in turn; they have the test's own home folder.
+
+    `settings`: of the processes that are started from now on, where they differ from those of the tests.
+    """
 
     url: str
     home: Path
-    running: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "DATABASE_URL": self.url,
-            "GIVEWAY_HOME": str(self.home),
-            "DJANGO_SETTINGS_MODULE": "console.settings.test",
-        }
+    settings: dict[str, Any] = field(default_factory=dict)
+    running: list[Forked] = field(default_factory=list)
+    _count: int = 0
 
     def manage(self, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run `manage.py` to its end."""
-        return self._run(["manage.py", *arguments], given)
+        return self._run({"arguments": arguments}, given)
 
     def python(self, code: str, *arguments: str) -> str:
         """Run code with Django set up; what it printed."""
-        done = self._run(["-c", f"import django; django.setup()\n{code}", *arguments], None)
+        done = self._run({"code": code, "arguments": arguments}, None)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def start(self, code: str, *arguments: str) -> subprocess.Popen[str]:
-        """Start code with Django set up; it waits for a line (`go`) before it runs, so that several begin together."""
-        process = subprocess.Popen(
-            [sys.executable, "-c", f"import django; django.setup()\nprint(); input()\n{code}", *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def start(self, code: str, *arguments: str) -> Forked:
+        """Start code with Django set up; it waits until `go` before it runs, so that several begin together."""
+        gate = self._file("in")
+        os.mkfifo(gate)
+        process = self._fork({"code": code, "arguments": arguments}, gate)
         self.running.append(process)
-        assert process.stdout is not None
-        process.stdout.readline()
         return process
 
     def go(self) -> list[str]:
         """Let what was started run to its end; what each printed."""
         for process in self.running:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        return self.ends()
-
-    def ends(self) -> list[str]:
-        """What each printed; all must end well."""
-        printed = [process.communicate(timeout=TIMEOUT_S)[0] for process in self.running]
-        assert [process.returncode for process in self.running] == [0] * len(self.running)
+            process.go()
+        ended = [process.wait() for process in self.running]
+        printed = [process.stdout.read_text() for process in self.running]
+        errors = [process.stderr.read_text() for process in self.running]
         self.running = []
+        assert ended == [0] * len(ended), errors
         return printed
 
-    def _run(self, arguments: list[str], given: str | None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            input=given or "",
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-        )
+    def _run(self, what: dict[str, Any], given: str | None) -> subprocess.CompletedProcess[str]:
+        stdin = self._file("in")
+        stdin.write_text(given or "")
+        process = self._fork(what, stdin)
+        status = process.wait()
+        return subprocess.CompletedProcess([], status, process.stdout.read_text(), process.stderr.read_text())
+
+    def _fork(self, what: dict[str, Any], stdin: Path) -> Forked:
+        server, _, name = self.url.rpartition("/")
+        sqlite = self.url.startswith("sqlite")
+        parent = forker("sqlite:///" if sqlite else f"{server}/postgres")
+        files = {"stdin": stdin, "stdout": self._file("out"), "stderr": self._file("err")}
+        said = {key: str(path) for key, path in files.items()}
+        database = self.url.removeprefix("sqlite:///") if sqlite else name
+        about = {"home": str(self.home), "database": database, "settings": self.settings}
+        return Forked(parent, parent.ask(**what, **said, **about)["pid"], **files)
+
+    def _file(self, kind: str) -> Path:
+        self._count += 1
+        folder = self.home / "processes"
+        folder.mkdir(exist_ok=True)
+        return folder / f"{self._count}.{kind}"
 
 
 @pytest.fixture
@@ -113,7 +108,7 @@ def shared_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     yield shared
     for process in shared.running:
         process.kill()
-        process.communicate()
+        process.wait()
 
 
 @pytest.fixture(scope="session", autouse=True)
