@@ -9,12 +9,13 @@ from typing import Any
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from console.accounts.rules import once
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase
 from console.cluster.selectors import SeenNode, seen_nodes
 from console.core import clock
 from console.overview.nodemap import share
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_of
+from console.partitions.selectors import policy_of, visible_partitions
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
 from scheduler.model.policy import Mode, PartitionPolicy
 
@@ -106,11 +107,20 @@ def level_field(mode: Mode) -> str:
     return "user_level" if mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
 
 
+def listed_partitions(user: Any) -> list[Partition]:
+    """The partitions that a person sees, with their policies and `slurm_state`, by name.
+
+    Asked once per request: the frame's navigation needs them, and most pages do.
+    """
+    seen = ClusterPartition.objects.filter(cluster=OuterRef("cluster"), name=OuterRef("name"))
+    rows = visible_partitions(user).annotate(slurm_state=Subquery(seen.values("state")[:1]))
+    return once(user, "listed partitions", lambda: list(rows))
+
+
 def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[PartitionState]:
-    """A state per partition: six queries, whatever their number."""
+    """A state per partition of `listed_partitions`: four queries, whatever their number."""
     chosen = [partition for partition in partitions if partition.revision_id]
     names = [partition.name for partition in chosen]
-    seen = dict(ClusterPartition.objects.filter(cluster=cluster).values_list("name", "state"))
     nodes = seen_nodes(cluster)
     jobs = _job_counts(cluster, names)
     plans = list(
@@ -119,12 +129,11 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
         .defer("explain")
     )
     stops = stops_since(cluster, day_start())
-    return [_state(partition, seen, nodes, jobs, plans, stops) for partition in chosen]
+    return [_state(partition, nodes, jobs, plans, stops) for partition in chosen]
 
 
 def _state(
     partition: Partition,
-    seen: Mapping[str, str],
     nodes: Iterable[SeenNode],
     jobs: Iterable[Mapping[str, Any]],
     plans: Iterable[Plan],
@@ -136,7 +145,7 @@ def _state(
     return PartitionState(
         partition=partition,
         policy=policy,
-        slurm_state=seen.get(partition.name, ""),
+        slurm_state=getattr(partition, "slurm_state", None) or "",
         capacities=capacities(theirs),
         nodes=theirs,
         waiting=_waiting(policy, rows),

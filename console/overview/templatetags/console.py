@@ -15,8 +15,9 @@ from console.cluster.selectors import shown_cluster
 from console.core.templatetags.ui import state
 from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.levels import Inputs, Named, Preview, preview, score_level
+from console.overview.selectors import listed_partitions
 from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
 from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.model.policy import Enforcement, PartitionPolicy
@@ -32,7 +33,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
     """The main navigation."""
     request: HttpRequest = context["request"]
     user = request.user
-    partitions = visible_partitions(user).filter(revision__isnull=False).select_related("revision")
+    partitions = [partition for partition in listed_partitions(user) if partition.revision_id]
     return {
         "request": request,
         "user": user,

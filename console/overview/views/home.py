@@ -11,8 +11,7 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
-from console.overview.selectors import STALE_S, is_stale, partition_states
-from console.partitions.selectors import visible_partitions
+from console.overview.selectors import STALE_S, is_stale, listed_partitions, partition_states
 from console.steering.models import Plan
 
 LATEST_PLANS = 6
@@ -36,7 +35,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
-    partitions = visible_partitions(person(request)).filter(cluster=cluster).select_related("revision")
+    partitions = [row for row in listed_partitions(person(request)) if row.cluster_id == cluster.pk]
     context = live_context(cluster) | {
         "states": partition_states(cluster, partitions),
         "latest": Plan.objects.filter(cluster=cluster)[:LATEST_PLANS],

@@ -15,11 +15,10 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept
-from console.overview.selectors import open_plans
+from console.overview.selectors import listed_partitions, open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
-from console.partitions.selectors import visible_partitions
-from console.steering.why import explain, read, tasks_of
+from console.steering.why import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
 
@@ -51,7 +50,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 
 def _visible_names(request: HttpRequest) -> list[str]:
-    return list(visible_partitions(person(request)).values_list("name", flat=True))
+    return [row.name for row in listed_partitions(person(request))]
 
 
 @require_safe
@@ -62,23 +61,24 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """
     require_read(request, Permission.JOB_VIEW)
     cluster = shown_cluster()
-    known = read(cluster, job_id)
-    visible = set(_visible_names(request))
-    if known.rows and not any(row.partition in visible for row in known.rows):
+    partitions = listed_partitions(person(request))
+    rows, visible = rows_of(cluster, job_id), {row.name for row in partitions}
+    if rows and not any(row.partition in visible for row in rows):
         raise Http404(_("There is no such page, or it is not yours to see."))
-    for row in known.rows:
+    for row in rows:
         require_read(request, Permission.JOB_VIEW, row)
-    if not known.anything:
-        return _array_or_nothing(request, cluster, job_id)
     nothing_new = unchanged(request, cluster.version, observed(cluster))
     if nothing_new:
         return nothing_new
+    known = read(cluster, job_id, rows, partitions)
+    if not known.anything:
+        return _array_or_nothing(request, cluster, job_id)
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,
         "answer": explain(known),
         "events": tell(known),
-        "open_plans": open_plans(cluster),
+        "open_plans": known.open_plans,
     }
     return render_page(request, "overview/job.html", context)
 

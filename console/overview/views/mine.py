@@ -9,9 +9,8 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview.joblists import fixed_list
 from console.overview.mine import my_jobs
-from console.overview.selectors import open_plans
+from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
-from console.partitions.selectors import visible_partitions
 
 WAITING = (
     "place",
@@ -37,7 +36,8 @@ def mine(request: HttpRequest) -> HttpResponse:
     if nothing_new:
         return nothing_new
     user = person(request).slurm_user
-    partitions = list(visible_partitions(person(request)).filter(cluster=cluster, revision__isnull=False))
+    listed = listed_partitions(person(request))
+    partitions = [row for row in listed if row.cluster_id == cluster.pk and row.revision_id]
     found = my_jobs(cluster, user, partitions)
     context = live_context(cluster) | {
         "user_there": user,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
@@ -14,11 +14,16 @@ from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept
 from console.overview.nodemap import held_jobs, moves_of
 from console.overview.nodeview import read_nodes
-from console.overview.selectors import HELD_PHASES, PartitionState, level_field, partition_states
+from console.overview.selectors import (
+    HELD_PHASES,
+    PartitionState,
+    level_field,
+    listed_partitions,
+    partition_states,
+)
 from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
 from console.steering.models import Plan
 
 LATEST_PLANS = 8
@@ -29,11 +34,10 @@ PHASES = [(value, STATES[value][0]) for value in STATES if value != JobPhase.END
 @require_safe
 def partition_now(request: HttpRequest, name: str) -> HttpResponse:
     """The page, live: `?since=<version>` answers 204 while nothing has changed."""
-    partition = get_object_or_404(
-        visible_partitions(person(request)).select_related("cluster", "revision"),
-        name=name,
-        revision__isnull=False,
-    )
+    found = (row for row in listed_partitions(person(request)) if row.name == name and row.revision_id)
+    partition = next(found, None)
+    if partition is None:
+        raise Http404(_("There is no such page, or it is not yours to see."))
     require_read(request, Permission.PARTITION_VIEW, partition)
     cluster: Cluster = partition.cluster
     nothing_new = unchanged(request, cluster.version, observed(cluster))

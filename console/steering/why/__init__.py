@@ -2,7 +2,7 @@
 
 from console.cluster.models import Cluster
 from console.steering.why.answer import About, Answer, Line, Part, Return, Stage, Stop
-from console.steering.why.reading import Known, read, tasks_of
+from console.steering.why.reading import Known, read, rows_of, tasks_of
 from console.steering.why.telling import explain
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Stop",
     "explain",
     "read",
+    "rows_of",
     "tasks_of",
     "why",
 ]

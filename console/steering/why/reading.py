@@ -1,6 +1,6 @@
 """Everything that is kept about one job, in a fixed number of queries."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -82,6 +82,12 @@ class Known:
         mine = (plan for plan in self.own if plan.partition == partition and plan.state in OPEN_STATES)
         return next(mine, None)
 
+    @property
+    def open_plans(self) -> dict[int, Plan]:
+        """The plans that are not over and have to do with it, by id."""
+        every = [*self.own, *(act.plan for act in self.acts), *self.proposals]
+        return {plan.pk: plan for plan in every if plan.state in OPEN_STATES}
+
     def last_plan(self, partition: str) -> Plan | None:
         """The newest plan for it in a partition."""
         return next((plan for plan in self.own if plan.partition == partition), None)
@@ -92,9 +98,17 @@ class Known:
         return next((c for c in self.checkpoints if (c.run_start, c.run_restarts) == run), None)
 
 
-def read(cluster: Cluster, job_id: str) -> Known:
-    """Read all of it."""
-    rows = list(Job.objects.filter(cluster=cluster, job_id=job_id).order_by("partition"))
+def rows_of(cluster: Cluster, job_id: str) -> list[Job]:
+    """The job in the mirror, once for each partition that it is in."""
+    return list(Job.objects.filter(cluster=cluster, job_id=job_id).order_by("partition"))
+
+
+def read(
+    cluster: Cluster, job_id: str, rows: Sequence[Job] | None = None, partitions: Iterable[Partition] = ()
+) -> Known:
+    """Read all of it. `rows` (of `rows_of`) and `partitions` (with their revisions) that the caller has already are
+    not asked for again."""
+    rows = rows_of(cluster, job_id) if rows is None else rows
     own = list(Plan.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")[:MOST_PLANS])
     acts = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).select_related("plan").order_by("-id")
     done = list(acts[:MOST_ACTIONS])
@@ -102,7 +116,7 @@ def read(cluster: Cluster, job_id: str) -> Known:
     names = {row.partition for row in rows} | {plan.partition for plan in plans}
     asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
     pauses = pauses_of(cluster)
-    policies = _policies(cluster, names)
+    policies = _policies(cluster, names, partitions)
     return Known(
         cluster=cluster,
         job_id=job_id,
@@ -153,9 +167,14 @@ def _others(cluster: Cluster, plans: Sequence[Plan], job_id: str) -> dict[tuple[
     return {(row.partition, row.job_id): row for row in rows}
 
 
-def _policies(cluster: Cluster, names: Collection[str]) -> dict[str, PartitionPolicy]:
-    rows = Partition.objects.filter(cluster=cluster, name__in=names, revision__isnull=False)
-    return {row.name: policy_of(row) for row in rows.select_related("revision")}
+def _policies(
+    cluster: Cluster, names: Collection[str], known: Iterable[Partition]
+) -> dict[str, PartitionPolicy]:
+    here = {row.name: row for row in known if row.cluster_id == cluster.pk and row.name in names}
+    if missing := set(names) - here.keys():
+        rows = Partition.objects.filter(cluster=cluster, name__in=missing).select_related("revision")
+        here |= {row.name: row for row in rows}
+    return {name: policy_of(row) for name, row in here.items() if row.revision_id}
 
 
 def _revisions(cluster: Cluster, plans: Sequence[Plan]) -> dict[tuple[str, int], PartitionPolicy]:
