@@ -27,6 +27,9 @@ RULES: dict[str, Any] = {
     "user_overrides": {"ann": "P2", "bob": "P 1", "cy": "P0"},
     "levels": KEYWORDS,
     "quotas": {"P0": 1, "P 1": 4},
+    # The plugin cannot know what a job will hold: of these there is nothing in the file.
+    "quota_amounts": {"P0": {"gpu": 4}},
+    "quota_totals": {"P0": {"cpu": 64}},
     "over_quota": "reject",
     "keyword_denied": "refuse",
     "task_overrides": {"a*": "P2", "release_*": "P0", "50%\n": "P2"},

@@ -13,7 +13,7 @@ from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
 from scheduler.preemption.quotas import Quotas, beyond_quota
-from tests.builders import HOUR, ending, node, nodes, one_node, pending, running
+from tests.builders import HOUR, anywhere, ending, node, nodes, on_nodes, one_node, pending, running
 from tests.scheduler import naive
 from tests.scheduler.planning import decide, decisions, stopped
 from tests.scheduler.strategies import with_quotas
@@ -212,6 +212,14 @@ class TestAmounts:
             "all running L0 jobs may hold 7 gpu together and hold 6 gpu; it asks for 4 gpu."
             in made["bobs"].explain
         )
+
+    def test_what_is_asked_of_several_nodes_counts_on_each(self) -> None:
+        taken = [running("r", {"n1": {"gpu": 1}, "n2": {"gpu": 2}}, task=0, of="ann")]
+        quotas = Quotas(quota({}, quota_amounts={0: {"gpu": 8}}), taken)
+        asked = [on_nodes(2, per_node={"gpu": n}) for n in (2, 3)] + [
+            anywhere(spread={"gpu": n}) for n in (5, 6)
+        ]
+        assert [quotas.over(pending(request=each, task=0, of="ann")) for each in asked] == [False, True] * 2
 
     def test_lowest_makes_the_one_that_started_last_the_first_to_yield(self) -> None:
         jobs = [

@@ -80,6 +80,21 @@ def test_a_victim_beyond_its_users_quota_ranks_lowest_as_it_does_for_the_planner
     assert why_spared(seen, replace(POLICY, quotas={"P0": 2}), (), **asked) == "1 no longer ranks below 9."
 
 
+def test_amounts_count_as_they_do_for_the_planner() -> None:
+    """The victim is one too many by what it holds; on a node that is none of the partition's it holds nothing."""
+    first = job("3", "p0_one", user="bob", alloc={"n1": {"gpu": 3}, "elsewhere": {"gpu": 9}})
+    beyond = job("1", "p0_two", user="bob", start=1800, alloc={"n1": {"gpu": 2}})
+    seen = Observation(
+        "dev", 2000, partitions=(ObservedPartition("x", nodes=("n1",)),), jobs=(URGENT, first, beyond)
+    )
+    asked: dict[str, Any] = {"beneficiary": "9", "victims": frozenset({beyond.run}), "preemptions": {}}
+
+    assert why_spared(seen, replace(POLICY, quota_amounts={"P0": {"gpu": 4}}), (), **asked) == ""
+    assert why_spared(seen, replace(POLICY, quota_totals={"P0": {"gpu": 4}}), (), **asked) == ""
+    wide = replace(POLICY, quota_amounts={"P0": {"gpu": 5}})
+    assert why_spared(seen, wide, (), **asked) == "1 no longer ranks below 9."
+
+
 def test_whom_others_were_stopped_for_keeps_its_slot_here_too() -> None:
     """The first one started later than the second, but room was made for it: the second is the one too many."""
     served, beyond = job("3", "p0_one", user="bob", start=1900), job("1", "p0_two", user="bob", start=1800)
