@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from django.db import connections
 from django.test import TransactionTestCase
+from pytest_django.live_server_helper import LiveServer
 
 from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
@@ -109,6 +110,18 @@ def shared_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     for process in shared.running:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(scope="session")
+def live_server(live_server: LiveServer) -> LiveServer:
+    """pytest-django's, whose last connections may end after it.
+
+    A browser keeps connections open without asking anything. When they end, their threads close the connection to the
+    database; that it is shared, pytest-django takes back before.
+    """
+    for connection in (live_server.thread.connections_override or {}).values():
+        connection.inc_thread_sharing()
+    return live_server
 
 
 @pytest.fixture(scope="session", autouse=True)
