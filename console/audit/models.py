@@ -9,6 +9,10 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from console.audit.registry import ACTIONS
+from console.core.resaying import resay
+
+SYSTEM_ACTOR = "giveway"
+"""Who did what the system does by itself; no account may have this name."""
 
 
 class AuditEntry(models.Model):
@@ -68,7 +72,13 @@ class AuditEntry(models.Model):
         action = ACTIONS.get(self.action)
         if action is None:  # written by another version of Giveway
             return f"{self.actor}: {self.action} {self.object_label}"
-        return str(action.sentence).format_map(vars(self))
+        label, reason = resay(self.object_label), self.told_reason
+        return str(action.sentence).format_map({**vars(self), "object_label": label, "reason": reason})
+
+    @property
+    def told_reason(self) -> str:
+        """The reason as its reader understands it: what a person wrote stands as it was written."""
+        return resay(self.reason) if self.actor == SYSTEM_ACTOR else self.reason
 
 
 class AuditHead(models.Model):

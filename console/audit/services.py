@@ -8,14 +8,14 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from console.audit.canonical import GENESIS, clean, row_hash, storable
-from console.audit.models import AuditEntry, AuditHead
+from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
 from console.audit.verification import verify_chain
 from console.core import clock
 
 __all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
 
-SYSTEM = "giveway"
+SYSTEM = SYSTEM_ACTOR
 """The actor of what Giveway does by itself."""
 HEAD = 1
 

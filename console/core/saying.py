@@ -35,9 +35,13 @@ def names(items: Iterable[str], limit: int = 6) -> str:
     if len(every) < 2:
         return every[0] if every else _("nobody")
     if len(every) > limit:
-        facts = {"some": _comma(every[: limit - 1]), "n": len(every) - limit + 1}
-        return _("%(some)s and %(n)d more") % facts
+        return names_and_more(every[: limit - 1], len(every) - limit + 1)
     return _("%(first)s and %(last)s") % {"first": _comma(every[:-1]), "last": every[-1]}
+
+
+def names_and_more(some: Iterable[str], more: int) -> str:
+    """`a, b, c and 9 more`."""
+    return _("%(some)s and %(n)d more") % {"some": _comma(some), "n": more}
 
 
 def _comma(items: Iterable[str]) -> str:

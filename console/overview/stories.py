@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
+from console.core.resaying import resay
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
 from console.steering.why import Known
 from scheduler.model.actions import STOPPING, ActionKind
@@ -83,7 +84,9 @@ def _seen(row: Job) -> list[Event]:
 def _planned(plan: Plan) -> list[Event]:
     shadow = _(" (shadow: nothing was touched)") if plan.enforcement == "shadow" else ""
     events = [
-        Event(plan.created_at, "arrows-exchange", _("Plan made for it") + shadow, plan.explain, plan.pk)
+        Event(
+            plan.created_at, "arrows-exchange", _("Plan made for it") + shadow, resay(plan.explain), plan.pk
+        )
     ]
     if plan.decided_by and plan.decided_at:
         verdict = _("%s rejected the plan") if plan.state == PlanState.REJECTED else _("%s approved the plan")
@@ -92,7 +95,7 @@ def _planned(plan: Plan) -> list[Event]:
     if plan.started_at:
         events.append(Event(plan.started_at, "player-play", _("Seen running: the plan worked"), "", plan.pk))
     if plan.ended_at and plan.outcome:
-        events.append(Event(plan.ended_at, "flag", plan.get_state_display(), plan.outcome, plan.pk))
+        events.append(Event(plan.ended_at, "flag", plan.get_state_display(), resay(plan.outcome), plan.pk))
     return events
 
 
@@ -121,4 +124,4 @@ def _acted(action: PlannedAction) -> list[Event]:
         text = purpose % {"what": text, "job": action.plan.job_id, "user": action.plan.user}
     if action.state == ActionState.FAILED:
         text = _("%s – this failed") % text
-    return [Event(moment, ACTION_ICONS.get(action.kind, "bolt"), text, action.detail, action.plan_id)]
+    return [Event(moment, ACTION_ICONS.get(action.kind, "bolt"), text, resay(action.detail), action.plan_id)]

@@ -13,6 +13,7 @@ from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
 from console.core.diff import Difference
+from console.core.resaying import resay
 from console.core.saying import names
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
@@ -145,7 +146,7 @@ def _of_row(row: AuditEntry) -> Moment:
         kind="audit",
         icon="clipboard-list",
         text=row.sentence,
-        detail=row.reason if row.reason not in row.sentence else "",
+        detail=row.told_reason if row.told_reason not in row.sentence else "",
         who=row.actor,
         row=row.sequence,
         plan=row.plan,
@@ -160,7 +161,7 @@ def _of_plan(plan: Plan) -> Moment:
     victims = names(sorted(str(victim["job"]) for victim in plan.victims))
     stops = _(" It stops %s.") % victims if victims else ""
     shadow = _(" In shadow: nothing was touched.") if plan.enforcement == "shadow" else ""
-    detail = f"{plan.explain}{stops}{shadow}"
+    detail = f"{resay(plan.explain)}{stops}{shadow}"
     return Moment(plan.created_at, "plan", "arrows-exchange", text, detail, plan=plan.pk, job_id=plan.job_id)
 
 

@@ -7,6 +7,7 @@ there, and compiles the .mo. Pure Python (Babel and Django's own reading of temp
 """
 
 import argparse
+import importlib
 import io
 import json
 import sys
@@ -26,6 +27,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 WITH_CONTEXT = {"pgettext", "pgettext_lazy", "npgettext"}
 PLURALS = {"ngettext", "ngettext_lazy", "npgettext"}
 KEYWORDS = ["_", "gettext", "gettext_lazy", "gettext_noop", *sorted(WITH_CONTEXT | PLURALS)]
+TABLES = ("scheduler.model.reasons", "console.accounts.permissions")
 Found = tuple[str | tuple[str, str], str | None]
 """A message, singular and plural if it counts, and its context."""
 
@@ -67,7 +69,7 @@ def main() -> None:
 
 
 def collect() -> dict[Found, list[str]]:
-    """Every marked message with the files that have it, the sentences of the pure core included."""
+    """Every marked message with the files that have it, and the sentences of the tables."""
     found: dict[Found, list[str]] = {}
     for name, messages in _sources():
         for message in messages:
@@ -84,7 +86,7 @@ def _sources() -> Iterator[tuple[str, Iterable[Found]]]:
     folders = (ROOT / "templates", *sorted((ROOT / "console").glob("*/templates")))
     for path in sorted(path for folder in folders for path in folder.rglob("*.html")):
         yield _name(path), in_template(path.read_text(encoding="utf-8"))
-    yield from in_core()
+    yield from in_tables()
 
 
 def _name(path: Path) -> str:
@@ -116,11 +118,11 @@ def in_template(source: str) -> list[Found]:
     return in_python("\n".join(line.lstrip() for line in lines).encode())
 
 
-def in_core() -> Iterator[tuple[str, Iterable[Found]]]:
-    """The sentences of the scheduler, which knows no gettext: pages translate them when they show them."""
-    from scheduler.model.reasons import SENTENCES
-
-    yield "scheduler/model/reasons.py", [(sentence, None) for sentence in SENTENCES.values()]
+def in_tables() -> Iterator[tuple[str, Iterable[Found]]]:
+    """Sentences in tables of modules that know no gettext: pages translate them when they show them."""
+    for name in TABLES:
+        sentences: Mapping[str, str] = importlib.import_module(name).SENTENCES
+        yield name.replace(".", "/") + ".py", [(sentence, None) for sentence in sentences.values()]
 
 
 # --- Catalogues -----------------------------------------------------------------------------------------------------

@@ -8,12 +8,33 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
 
 from console.accounts.permissions import Permission
 from console.audit.checks import latest_check
 from console.core import clock
 
 register = template.Library()
+
+KINDS: dict[str, Any] = {
+    "account": pgettext_lazy("kind of object", "account"),
+    "cluster": pgettext_lazy("kind of object", "cluster"),
+    "config": pgettext_lazy("kind of object", "priority file"),
+    "job": pgettext_lazy("kind of object", "job"),
+    "log": pgettext_lazy("kind of object", "audit log"),
+    "partition": pgettext_lazy("kind of object", "partition"),
+    "plan": pgettext_lazy("kind of object", "plan"),
+    "project": pgettext_lazy("kind of object", "project"),
+    "project_rules": pgettext_lazy("kind of object", "rules for projects"),
+    "study": pgettext_lazy("kind of object", "study"),
+    "urgency_request": pgettext_lazy("kind of object", "urgency asked for"),
+}
+
+
+@register.filter
+def kind_of_object(kind: str) -> str:
+    """What kind of thing a row is about, in words."""
+    return str(KINDS.get(kind, kind))
 
 
 @register.inclusion_tag("audit/_alarm.html", takes_context=True)

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.core import clock, saying
+from console.core.resaying import resay, resay_marked
 from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
@@ -96,11 +97,11 @@ def level(index: int | None, name: str = "", origin: str = "") -> SafeString:
         return format_html(
             '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
             '<span class="visually-hidden">{}</span></span>',
-            origin or _("nothing configured"),
+            resay(origin) or _("nothing configured"),
             _("unconfigured"),
         )
     return format_html(
-        '<span class="level {}" title="{}">{}</span>', level_class(index), origin, name or f"P{index}"
+        '<span class="level {}" title="{}">{}</span>', level_class(index), resay(origin), name or f"P{index}"
     )
 
 
@@ -122,6 +123,12 @@ def reason_sentence(value: str) -> str:
     """A machine reason as its sentence; nothing for what is no reason."""
     sentence = _REASONS.get(value, "")
     return _(sentence) if sentence else ""
+
+
+@register.filter
+def said(text: str) -> str | SafeString:
+    """A sentence that was kept in English, in the reader's language; marked as English where nobody knows it."""
+    return resay_marked(text or "")
 
 
 @register.filter

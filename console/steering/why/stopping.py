@@ -11,7 +11,7 @@ from console.core.templatetags.ui import word
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.why.answer import About, Line, Part, Return, Stage, Stop
 from console.steering.why.reading import Known
-from console.steering.why.wording import one_line, sentence, times, who
+from console.steering.why.wording import kept, one_line, sentence, times, who
 from scheduler.model.actions import ActionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.preemption.sentences import clean
@@ -51,7 +51,7 @@ def _lines(known: Known, stop: PlannedAction, back: Return) -> Iterator[Line]:
         yield Line(_("It was stopped"), stop.issued_at)
     yield Line(back.text, back.at)
     yield from _saved(known, stop)
-    yield Line(one_line(plan.explain, 1000))
+    yield Line(kept(plan.explain, 1000))
     yield from _rule(known, plan)
     yield from _levels(known, plan)
     yield from passed_over(plan)
@@ -120,7 +120,7 @@ def _levels(known: Known, plan: Plan) -> Iterator[Line]:
 
 def _level(name: str, origin: str) -> str:
     shown = clean(name) if name and name != "unconfigured" else _("none")
-    return f"{shown} ({one_line(origin, 120)})" if origin else shown
+    return f"{shown} ({kept(origin, 120)})" if origin else shown
 
 
 def passed_over(plan: Plan) -> Iterator[Line]:
@@ -157,7 +157,7 @@ def _saved(known: Known, stop: PlannedAction) -> Iterator[Line]:
 def comes_back(known: Known, stop: PlannedAction) -> Return:
     """How far the stopped run is on its way back: held, released, waiting for room, running again."""
     if stop.state in OVER:
-        return Return(Stage.SPARED, one_line(stop.detail) or _("The plan no longer needed it."))
+        return Return(Stage.SPARED, kept(stop.detail) or _("The plan no longer needed it."))
     if stop.state not in DONE:
         return _stopping(stop, known.now)
     if stop.kind == ActionKind.CANCEL:

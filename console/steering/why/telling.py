@@ -13,7 +13,7 @@ from console.steering.why.answer import About, Answer, Line, Part, Return, Stage
 from console.steering.why.reading import Known
 from console.steering.why.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.why.waiting import waiting
-from console.steering.why.wording import one_line, victims, who
+from console.steering.why.wording import kept, one_line, victims, who
 from scheduler.preemption.sentences import clean
 
 DETAILED = 3
@@ -142,7 +142,7 @@ def _running_lines(known: Known, row: Job) -> Iterator[Line]:
             )
         yield Line(text % facts)
     if row.protected:
-        yield Line(_("Nobody may stop it: %s.") % one_line(row.protected))
+        yield Line(_("Nobody may stop it: %s.") % kept(row.protected))
         return
     yield from _may_be_stopped(known, row)
 
@@ -154,7 +154,7 @@ def _may_be_stopped(known: Known, row: Job) -> Iterator[Line]:
         yield Line(_("Jobs that young are left alone here; it may be stopped"), young_until)
     pause = known.pauses.get(row.partition)
     if pause:
-        yield Line(_("Nobody is stopped here: %s.") % one_line(pause))
+        yield Line(_("Nobody is stopped here: %s.") % kept(pause))
 
 
 def _ended(row: Job | None) -> Part:
@@ -180,7 +180,7 @@ def _room(known: Known) -> Iterator[Part]:
 def _room_lines(plan: Plan) -> Iterator[Line]:
     yield Line(_("Plan %(plan)s stopped %(victims)s for it.") % {"plan": plan.pk, "victims": victims(plan)})
     yield Line(_("It was seen running"), plan.started_at)
-    yield Line(one_line(plan.explain, 1000))
+    yield Line(kept(plan.explain, 1000))
     yield from passed_over(plan)
     if plan.decided_by:
         said = {"who": clean(plan.decided_by), "why": one_line(plan.decision_reason)}

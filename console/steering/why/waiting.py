@@ -14,7 +14,7 @@ from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.rejections import HEEDED
 from console.steering.why.answer import About, Line, Part
 from console.steering.why.reading import Known
-from console.steering.why.wording import jobs, lower_first, one_line, sentence, victims, who
+from console.steering.why.wording import jobs, kept, lower_first, one_line, sentence, victims, who
 from scheduler.model.policy import Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.preemption.sentences import clean
@@ -72,7 +72,7 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
             known.cluster.observed_at,
         )
     if row.explain:
-        yield Line(one_line(row.explain, 1000))
+        yield Line(kept(row.explain, 1000))
     if plan is not None:
         yield from _of_plan(plan)
     yield from _in_line(known, row)
@@ -90,7 +90,7 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
     if plan.state != PlanState.PROPOSED:
         yield Line(_("Plan %(plan)s stops %(victims)s for it.") % names)
         if plan.undo_reason:
-            yield Line(_("That plan is being undone: %s") % one_line(plan.undo_reason))
+            yield Line(_("That plan is being undone: %s") % kept(plan.undo_reason))
         elif plan.deadline:
             yield Line(_("Unless it runs by then, the plan is undone"), plan.deadline)
     elif plan.enforcement == "approve":
@@ -119,7 +119,7 @@ def _held_back(known: Known, row: Job) -> Iterator[Line]:
     policy = known.policies.get(row.partition)
     pause = known.pauses.get(row.partition)
     if pause:
-        yield Line(_("Nobody is stopped for any job here: %s.") % one_line(pause))
+        yield Line(_("Nobody is stopped for any job here: %s.") % kept(pause))
     yield from _after_a_plan(known, row)
     if policy is not None:
         yield from _not_before(known, row, policy)
@@ -138,7 +138,7 @@ def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
             yield Line(_("The same jobs may be asked for again"), ended + HEEDED)
     elif plan.state in (PlanState.UNDONE, PlanState.FAILED):
         text = _("Plan %(plan)s for it was undone: %(why)s")
-        yield Line(text % {"plan": plan.pk, "why": one_line(plan.outcome)}, ended)
+        yield Line(text % {"plan": plan.pk, "why": kept(plan.outcome)}, ended)
         if known.backed_off:
             yield Line(_("A new plan may be made for it"), ended + BACK_OFF)
 

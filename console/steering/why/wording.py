@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from console.cluster.models import Job
 from console.core import saying
+from console.core.resaying import resay
 from console.steering.models import Plan
 from scheduler.model.reasons import SENTENCES
 from scheduler.preemption.sentences import clean
@@ -18,6 +19,11 @@ _SENTENCES: dict[str, str] = {reason.value: sentence for reason, sentence in SEN
 def one_line(text: str, longest: int = LONGEST_REASON) -> str:
     """What a person or a job wrote, as it may stand in a sentence."""
     return clean(" ".join(text.split()), longest)
+
+
+def kept(text: str, longest: int = LONGEST_REASON) -> str:
+    """What is kept in English, in the reader's language."""
+    return one_line(resay(text), longest)
 
 
 def sentence(reason: str) -> str:
@@ -53,4 +59,4 @@ def times(count: int) -> str:
 
 def lower_first(text: str) -> str:
     """A sentence as it stands inside another one, without its full stop."""
-    return text[:1].lower() + text[1:].rstrip(".")
+    return text[:1].lower() + text[1:].rstrip(".。")

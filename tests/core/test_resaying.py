@@ -1,0 +1,108 @@
+"""Sentences that are kept in English, said again in the reader's language."""
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.utils import translation
+from hypothesis import given, settings
+
+from console.core.phrases import PHRASES
+from console.core.resaying import LISTS, NUMBERS, PLACE, TIMES, resaid, resay, resay_marked
+from scheduler.model.reasons import SENTENCES, Reason
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.planner import plan
+from tests.scheduler.strategies import snapshots
+
+ENGLISH = re.compile(r"\b[a-z]{2,}(?: [a-z]{2,}){2,}\b")
+"""Three words in a row."""
+
+
+@pytest.fixture(autouse=True)
+def chinese() -> Iterator[None]:
+    with translation.override("zh-hans"):
+        yield
+
+
+def example_of(phrase: str) -> str:
+    """The phrase with something in every place."""
+
+    def something(place: re.Match[str]) -> str:
+        name = place[1]
+        if name in NUMBERS:
+            return "7"
+        if name in TIMES:
+            return "2 h 14 min"
+        return "n1, n2 and n3" if name in LISTS else "X1"
+
+    return PLACE.sub(something, phrase)
+
+
+def test_every_phrase_is_said_in_chinese_with_all_that_it_holds() -> None:
+    for phrase in PHRASES:
+        said = resaid(example_of(phrase))
+        assert said is not None, phrase
+        assert not ENGLISH.search(said), (phrase, said)
+        for name in PLACE.findall(phrase):
+            held = {"2 h 14 min": "2 小时 14 分钟", "n1, n2 and n3": "n1、n2 和 n3"}
+            shown = example_of(f"%({name})s")
+            assert held.get(shown, shown) in said, (phrase, said)
+
+
+def test_every_reason_has_its_sentence_in_chinese() -> None:
+    for reason in Reason:
+        said = resaid(SENTENCES[reason])
+        assert said and said != SENTENCES[reason] and not ENGLISH.search(said), reason
+
+
+@settings(max_examples=60, deadline=None, database=None)
+@given(snapshots())
+def test_whatever_the_planner_says_is_understood(snapshot: Snapshot) -> None:
+    with translation.override("zh-hans"):
+        for decision in plan(snapshot).decisions:
+            said = resaid(decision.explain)
+            assert said is not None, decision.explain
+            assert not ENGLISH.search(said), (decision.explain, said)
+
+
+def test_what_a_whole_explanation_becomes() -> None:
+    kept = (
+        "102 (bob, P1) needs 6 cpu on one node; n1 and n2 have 2 cpu free together. Stopping 101 (ann, P2, ran 2 h 14 "
+        "min), 103 (cy, P3, task L1, ran 3 s) and 9 more makes room on n1. 102 counts as unconfigured: bob may have 1 "
+        "P0 job running at a time and has 1."
+    )
+    assert resaid(kept) == (
+        "102（bob，P1）需要 1 个节点 6 cpu；n1 和 n2 合计空闲 2 cpu。停止 101（ann，P2，已运行 2 小时 14 分钟）、"
+        "103（cy，P3，任务 L1，已运行 3 秒）和另外 9 个 可在 n1 上腾出资源。"
+        "102 视为未配置：bob 同时只能运行 1 个 P0 作业，已有 1 个。"
+    )
+    with translation.override("en"):
+        assert resaid(kept) == kept
+
+
+def test_what_nobody_knows_stays_and_says_that_it_is_english() -> None:
+    assert resaid("Something that no version of Giveway ever said.") is None
+    assert resay("slurm_load_jobs error: <b>") == "slurm_load_jobs error: <b>"
+    assert (
+        resay_marked("slurm_load_jobs error: <b>")
+        == '<span lang="en">slurm_load_jobs error: &lt;b&gt;</span>'
+    )
+    assert resay_marked("") == ""
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "%(job)s %s %d {0} {actor} no longer runs.",
+        "x. " * 3000,
+        ("it waits for another job (" * 300) + "no longer runs.",
+        ", ".join(["n1 (bob, P1)"] * 300) + " no longer runs.",
+        "1 needs 2; 3. Stopping " + "a and " * 500 + "b makes room on c.",
+    ],
+)
+def test_hostile_text_is_neither_slow_nor_a_format(hostile: str) -> None:
+    begun = time.perf_counter()
+    said = resay(hostile)
+    assert time.perf_counter() - begun < 1
+    assert said == hostile or "%(job)s %s %d {0} {actor}" in said or "makes room" not in said

@@ -1,0 +1,162 @@
+"""Pages for somebody who reads Chinese: no English sentence is left on them, and times are said in Chinese."""
+
+import re
+from datetime import timedelta
+from html.parser import HTMLParser
+
+import pytest
+from babel.messages.pofile import read_po
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from console.accounts.models import User
+from console.accounts.services import set_language
+from console.notices.collecting import collect
+from console.notices.mail import send_mails
+from console.steering.models import Plan
+from tests import factories
+from tests.test_project.repository import ROOT
+from tests.ui.conftest import House
+
+WORDS = re.compile(r"\b[a-z]{2,}(?:[ ,:;][ ]?[a-z]{2,}){2,}\b")
+"""Three English words in a row: a sentence, or a piece of one."""
+SPOKEN = frozenset(
+    {"aria-label", "title", "placeholder", "alt", "data-summary", "data-one", "data-many", "data-label"}
+)
+ALLOWED = re.compile(r"python -m scheduler plan|manage\.py [a-z -]+|giveway why|rejected for a test")
+"""Commands, and what people wrote."""
+VOID = frozenset({"input", "br", "img", "meta", "link", "use", "rect", "line", "circle", "path"})
+with (ROOT / "locale/zh_Hans/LC_MESSAGES/django.po").open("rb") as file:
+    MESSAGES = frozenset(
+        str(message.id)
+        for message in read_po(file)
+        if message.string != message.id and len(str(message.id)) > 3
+    )
+
+
+class Texts(HTMLParser):
+    """What a page says: its texts and spoken attributes, but for what is marked as being in another language."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._silent: list[str] = []
+        """The element that is not listened to, and those within it."""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        foreign = tag != "html" and dict(attrs).get("lang", "zh-hans") != "zh-hans"
+        if (self._silent or foreign or tag in {"script", "style", "textarea"}) and tag not in VOID:
+            self._silent.append(tag)
+        if not self._silent:
+            self.found += [value for name, value in attrs if name in SPOKEN and value]
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._silent and self._silent[-1] == tag:
+            self._silent.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.found.append(" ".join(data.split()))
+
+
+def english_in(page: str) -> list[str]:
+    """Pieces of English sentences, and whole messages of the catalogue that were left as they are."""
+    texts = Texts()
+    texts.feed(page)
+    return [text for text in texts.found if WORDS.search(ALLOWED.sub("", text)) or text in MESSAGES]
+
+
+@pytest.fixture
+def li(house: House, ada: Client) -> Client:
+    """The administrator, who has chosen Chinese."""
+    set_language(house.people["ada"], "zh-hans")
+    Plan.objects.update(
+        explain="101 (ann, P0) needs 4 cpu on one node; n1 has nothing free. Stopping 88 (bob, P1, ran 5 min) makes "
+        "room on n1.",
+        outcome="101 had not started by the deadline.",
+        decided_by="dave",
+        decision_reason="rejected for a test",
+    )
+    return ada
+
+
+PAGES = (
+    "/", "/jobs/", "/jobs/101/", "/jobs/88/", "/my-jobs/", "/plans/", "/plans/{plan}/", "/approvals/", "/studies/",
+    "/partitions/x/", "/partitions/x/policy/", "/partitions/x/quotas/", "/partitions/x/revisions/",
+    "/partitions/x/shadow/", "/partitions/x/timeline/", "/projects/", "/projects/alpha/", "/projects/alpha/levels/",
+    "/projects/alpha/work/", "/projects/alpha/history/", "/project-rules/", "/project-requests/", "/audit/",
+    "/audit/1/", "/history/jobs/101/", "/account/", "/setup/", "/setup/people/",
+    "/setup/cluster/", "/setup/import/", "/setup/shadow/", "/help/", "/priority-file/",
+    "/nothing-here/",
+)  # fmt: skip
+
+
+def test_no_page_has_an_english_sentence(house: House, li: Client) -> None:
+    left = {}
+    for address in PAGES:
+        answer = li.get(address.format(plan=house.plan.pk), follow=True)
+        assert answer.status_code == (404 if "nothing" in address else 200), address
+        left[address] = english_in(answer.content.decode())
+    assert {address: texts for address, texts in left.items() if texts} == {}
+
+
+def test_the_check_finds_english_where_it_is(house: House, ada: Client) -> None:
+    assert len(english_in(ada.get("/").content.decode())) > 3
+
+
+def test_what_is_wrong_with_a_form_is_said_in_chinese(house: House, li: Client) -> None:
+    page = li.post(
+        "/partitions/x/policy/", {"mode": "nonsense", "grace_s": "-5", "reason": ""}
+    ).content.decode()
+    assert english_in(page) == []
+    assert "尚未保存。错误标注在各字段旁。" in page and "请说明理由；会写入审计日志。" in page
+
+
+def test_a_decision_is_told_again_with_its_numbers(house: House, li: Client) -> None:
+    page = li.get(f"/plans/{house.plan.pk}/").content.decode()
+    assert "停止 88（bob，P1，已运行 5 分钟）可在 n1 上腾出资源。" in page
+    assert "101 到截止时间仍未启动。" in page and "rejected for a test" in page
+
+
+def test_times_and_the_units_of_the_script_are_chinese(house: House, li: Client) -> None:
+    house.cluster.observed_at = timezone.now() - timedelta(hours=2, minutes=14)
+    house.cluster.save()
+    page = li.get("/").content.decode()
+    assert (
+        "2 小时 14 分钟前" in page
+        and 'data-units="天,小时,分钟,秒"' in page
+        and 'data-word-ago="{time}前"' in page
+    )
+
+
+def test_audit_rows_keep_facts_and_speak_the_readers_language(house: House, li: Client) -> None:
+    page = li.get("/audit/").content.decode()
+    assert "ada 使分区 x 的策略修订 1 生效。" in page and "about x" in page, (
+        "what a person wrote stands as it is"
+    )
+
+
+def test_an_e_mail_is_in_the_language_of_its_reader(house: House, settings: object) -> None:
+    setattr(settings, "GIVEWAY_EMAIL", True)  # noqa: B010 - pytest-django's own object
+    setattr(settings, "GIVEWAY_EMAIL_FROM", "giveway@example.org")  # noqa: B010
+    people = {"bob": "zh-hans", "ann": ""}
+    for name, language in people.items():
+        account = factories.make_viewer(name)
+        account.email = f"{name}@example.org"
+        account.save()
+        set_language(account, language)
+    for action in house.plan.actions.filter(kind="requeue_hold"):
+        action.state, action.verified_at = "verified", timezone.now()
+        action.save()
+    Plan.objects.update(state="verified", started_at=timezone.now())
+    assert collect() == 2 and send_mails(until=float("inf")) == 2
+    sent = {message.to[0]: message for message in mail.outbox}
+    chinese, english = sent["bob@example.org"], sent["ann@example.org"]
+    assert (
+        "已被停止，以腾出资源" in chinese.subject
+        and "您的作业 88" in chinese.body
+        and "请勿回复" in chinese.body
+    )
+    assert "room was made for it" in english.subject and "made room for it by stopping" in english.body
+    assert User.objects.get(username="ann").language == ""
