@@ -109,6 +109,7 @@ def test_clear_ends_jobs_reservations_drains_and_down_partitions(clean_slurm: Pr
     clean_slurm.run(["scontrol", "update", "NodeName=n4", "State=DOWN", "Reason=test"])
     clean_slurm.run(["scontrol", "update", "PartitionName=q", "State=DOWN"])
     reservation = ["ReservationName=r", "StartTime=now", "Duration=60", "Nodes=n3", "Users=root"]
+    reservation.append("Flags=IGNORE_JOBS")  # the array may run there already
     clean_slurm.run(["scontrol", "create", "reservation", *reservation])
 
     clean_slurm.clear()
