@@ -7,6 +7,7 @@ from django.conf import settings
 
 from console.cluster.models import Cluster as ClusterRow
 from console.cluster.selectors import shown_cluster
+from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
 from scheduler.ports import Cluster
 
@@ -46,6 +47,15 @@ def check_up() -> Checkup | None:
     if settings.GIVEWAY_CLUSTER != "slurm":
         return None
     from scheduler.adapters.slurm.checkup import look
+
+    return look(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+
+
+def read_accounts(row: ClusterRow) -> Associations:
+    """Slurm's accounts with their users, from its accounting. The simulator keeps none: who has no jobs is unknown."""
+    if row.kind != "slurm":
+        return Associations(kept=False)
+    from scheduler.adapters.slurm.accounting import look
 
     return look(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
 

@@ -1,9 +1,13 @@
-"""Asking the doctor: a page asks in the database, the worker answers there. Pages touch no cluster."""
+"""Asking the doctor, and Slurm for its accounts: a page asks in the database, the worker answers there.
+
+Pages touch no cluster.
+"""
 
 from dataclasses import asdict
 
 from django.db.models import F, Q
 
+from console.cluster.connect import read_accounts
 from console.cluster.models import Cluster
 from console.core import clock
 from console.core.redaction import hide
@@ -21,6 +25,7 @@ def examine_if_asked(cluster: Cluster) -> bool:
     Examination.objects.filter(pk=row.pk).update(
         findings=[{**asdict(each), "what": hide(each.what)} for each in findings],
         worst=worst(findings).value,
+        accounts=asdict(read_accounts(cluster)),
         # Somebody who asks while it is examined is answered by the next one.
         examined_at=begun,
     )

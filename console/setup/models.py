@@ -37,6 +37,8 @@ class Examination(models.Model):
     examined_at = models.DateTimeField(null=True)
     worst = models.CharField(max_length=4, blank=True)
     findings = models.JSONField(default=list)
+    accounts = models.JSONField(default=dict)
+    """Slurm's accounting at that time: `kept`, `fault`, and `accounts` with `name`, `parent` and `users` each."""
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.worst or 'not yet'}"

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Role, User
@@ -50,11 +51,22 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A Slurm account as the mirror's jobs show it, that no project stands for."""
+    """A Slurm account that no project stands for; `jobs` of the last week. `parent`: the account above it."""
 
     name: str
     users: tuple[str, ...]
     jobs: int
+    parent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What Slurm's accounting told, and when it was asked; `kept`: whether the cluster keeps any."""
+
+    asked_at: datetime | None
+    kept: bool
+    fault: str
+    accounts: tuple[Account, ...]
 
 
 def has_administrator() -> bool:
@@ -100,22 +112,45 @@ def in_shadow(cluster: Cluster) -> list[Partition]:
     return [row for row in partitions(cluster) if policy_of(row).enforcement is Enforcement.SHADOW]
 
 
-def unknown_accounts(cluster: Cluster, most: int = 200) -> list[Account]:
-    """Slurm accounts of the jobs seen within the last week that no project stands for, with their users."""
-    known = Project.objects.filter(cluster=cluster).exclude(slurm_account="").values("slurm_account")
-    pairs = (
-        Job.objects.filter(cluster=cluster)
-        .exclude(account="")
-        .exclude(account__in=known)
-        .order_by("account", "user")
-        .values_list("account", "user")
+def accounting(cluster: Cluster) -> Accounting:
+    """What Slurm's accounting told last."""
+    row = examination(cluster)
+    told = row.accounts if row else {}
+    return Accounting(
+        asked_at=row.examined_at if row else None,
+        kept=bool(told.get("kept")),
+        fault=str(told.get("fault", "")),
+        accounts=tuple(
+            Account(each["name"], tuple(each["users"]), 0, each["parent"])
+            for each in told.get("accounts", ())
+        ),
     )
-    users: dict[str, dict[str, int]] = {}
-    for account, user in pairs.iterator():
-        counts = users.setdefault(account, {})
-        counts[user] = counts.get(user, 0) + 1
-    found = [Account(name, tuple(counts), sum(counts.values())) for name, counts in users.items()]
-    return sorted(found, key=lambda each: (-each.jobs, each.name))[:most]
+
+
+def unknown_accounts(cluster: Cluster, told: Accounting) -> list[Account]:
+    """Slurm accounts that no project stands for: of the jobs seen within the last week, and of the accounting.
+
+    Those with most jobs first, then those with most users. An account without a user is a branch of the tree.
+    """
+    known = set(
+        Project.objects.filter(cluster=cluster)
+        .exclude(slurm_account="")
+        .values_list("slurm_account", flat=True)
+    )
+    jobs = Job.objects.filter(cluster=cluster).exclude(account="").values_list("account", "user")
+    counts = {(account, user): number for account, user, number in jobs.annotate(Count("pk")).order_by()}
+    users: dict[str, set[str]] = {account.name: set(account.users) for account in told.accounts}
+    parents = {account.name: account.parent for account in told.accounts}
+    seen: dict[str, int] = {}
+    for (account, user), number in counts.items():
+        users.setdefault(account, set()).add(user)
+        seen[account] = seen.get(account, 0) + number
+    found = [
+        Account(name, tuple(sorted(names)), seen.get(name, 0), parents.get(name, ""))
+        for name, names in users.items()
+        if names and name not in known
+    ]
+    return sorted(found, key=lambda each: (-each.jobs, -len(each.users), each.name))
 
 
 def open_invitations() -> QuerySet[Invitation]:

@@ -11,6 +11,7 @@ from django.test import Client
 
 from console.accounts.models import Role, User
 from console.audit.models import AuditEntry
+from console.cluster.models import Cluster
 from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -231,3 +232,43 @@ def test_terms_explain_themselves(house: House, signed_in: SignedIn) -> None:
     assert len(targets) == len(set(targets)) >= 6
     for target in targets:
         assert f'id="{target}" popover' in page
+
+
+def test_accounts_of_slurms_accounting_become_projects(house: House, ada: Client) -> None:
+    assert "has not been asked yet" in ada.get("/setup/import/").content.decode()
+    physics = {"name": "physics", "parent": "", "users": []}
+    hostile = {"name": "<b>x</b>", "parent": "=cmd()", "users": ["eve"]}
+    many = [{"name": f"m{number:03}", "parent": "", "users": ["ann"]} for number in range(120)]
+    optics = {"name": "optics", "parent": "physics", "users": ["ann", "bob", "cy"]}
+    row, _made = Examination.objects.get_or_create(cluster=house.cluster)
+    row.examined_at, row.accounts = (
+        clock.now(),
+        {"kept": True, "fault": "", "accounts": [physics, optics, hostile, *many]},
+    )
+    row.save()
+    page = ada.get("/setup/import/").content.decode()
+    assert "which has 123 accounts" in page and "&lt;b&gt;x" in page and "<b>x" not in page
+    form = typed_rows(page)
+    [place] = [
+        key.removesuffix("-account")
+        for key, value in form.items()
+        if (key[-8:], value) == ("-account", "optics")
+    ]
+    assert form[f"{place}-members"] == "ann, bob, cy" and "physics" not in form.values()
+    assert int(form["projects-TOTAL_FORMS"]) == 100 and "more accounts come after" in page
+    sent = form | {f"{place}-take": "on", "projects": "1", "reason": "From Slurm"}
+    assert ada.post("/setup/import/", sent).status_code == 302
+    optics_row = Project.objects.get(code="optics")
+    assert optics_row.slurm_account == "optics" and optics_row.memberships.count() == 3
+    assert AuditEntry.objects.filter(
+        action="project.created", object_id="optics", reason="From Slurm"
+    ).exists()
+    row.accounts = {"kept": False}
+    row.save()
+    assert "The simulated cluster keeps no accounting" in ada.get("/setup/import/").content.decode()
+    Cluster.objects.update(kind="slurm")
+    page = ada.get("/setup/import/").content.decode()
+    assert "slurmdbd is not configured" in page and 'value="optics"' not in page
+    row.accounts = {"kept": True, "fault": "sacctmgr did not answer within 30 s", "accounts": []}
+    row.save()
+    assert "did not answer within 30 s" in ada.get("/setup/import/").content.decode()

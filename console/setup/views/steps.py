@@ -22,6 +22,9 @@ from console.setup.importing import give_levels, import_project
 from console.setup.inviting import Guest, SpentError, invite, withdraw
 from console.setup.mailing import mail
 
+MOST_PROPOSED = 100
+"""Accounts on one page; Django takes a thousand fields in a form."""
+
 
 def _context(request: HttpRequest, step: str = "") -> dict[str, Any]:
     """The steps with where one is; 404 for everybody but administrators."""
@@ -84,9 +87,16 @@ def import_(request: HttpRequest) -> HttpResponse:
         rows = ProjectRows(request.POST, prefix="projects")
         if all([form.is_valid(), rows.is_valid()]) and _import_projects(request, form, rows, where):
             return redirect("setup-import")
+    told = selectors.accounting(where)
+    found = selectors.unknown_accounts(where, told)
     if rows is None:
-        rows = ProjectRows(prefix="projects", initial=_proposals(where))
+        rows = ProjectRows(prefix="projects", initial=_proposals(found[:MOST_PROPOSED]))
+    known = {each.name: each for each in found}
+    for row in rows.forms:
+        row.found = known.get(row["account"].value())
     more = {
+        "told": told,
+        "left": max(0, len(found) - MOST_PROPOSED),
         "form": form,
         "rows": rows,
         "partitions": selectors.partitions(where),
@@ -95,7 +105,7 @@ def import_(request: HttpRequest) -> HttpResponse:
     return render(request, "setup/import.html", context | more)
 
 
-def _proposals(where: Any) -> list[dict[str, Any]]:
+def _proposals(found: list[selectors.Account]) -> list[dict[str, Any]]:
     """A row for each account; the numbers are everybody's to begin with."""
     return [
         {
@@ -106,7 +116,7 @@ def _proposals(where: Any) -> list[dict[str, Any]]:
             "urgency": 1.0,
             "members": ", ".join(each.users),
         }
-        for each in selectors.unknown_accounts(where)
+        for each in found
     ]
 
 

@@ -48,6 +48,10 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),
     ("scontrol", "requeuehold"): ("requeuehold", _ID_LIST),
+    ("sacctmgr", "show associations"): (
+        "--noheader", "--parsable2", "--readonly", "show", "associations", r"cluster=[\w.-]{1,64}",
+        r"format=[\w%,]+",
+    ),
     ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip
 
@@ -83,7 +87,7 @@ def is_signal(text: str) -> bool:
 
 def _verb(program: str, arguments: Sequence[str]) -> str:
     words = [argument for argument in arguments if not argument.startswith("--")]
-    if program == "scontrol":
+    if program in {"scontrol", "sacctmgr"}:
         return " ".join(words[:2]) if words[:1] == ["show"] else "".join(words[:1])
     return "--version" if "--version" in arguments else ""
 

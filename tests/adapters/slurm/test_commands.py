@@ -105,8 +105,8 @@ def test_what_is_not_allowed_is_not_run(tmp_path: Path) -> None:
     assert not (tmp_path / "was-run").exists()
 
 
-def test_only_three_programs_are_known() -> None:
-    assert {name for name, _ in ALLOWED} == {"squeue", "scontrol", "scancel"}
+def test_only_four_programs_are_known() -> None:
+    assert {name for name, _ in ALLOWED} == {"squeue", "scontrol", "scancel", "sacctmgr"}
 
 
 @pytest.mark.parametrize(
