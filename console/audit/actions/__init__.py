@@ -1,0 +1,1 @@
+"""The kinds of rows of the audit log, a module for each subject; `console.audit.registry` puts them together."""

@@ -1,0 +1,21 @@
+"""Whether the cluster can be read."""
+
+from django.utils.translation import gettext_lazy as _
+
+from console.audit.actions.kinds import AuditAction, Reason
+
+ACTIONS = (
+    AuditAction(
+        "cluster.degraded",
+        _("Cluster not readable"),
+        _("{object_label} could not be read in full; nothing is decided until it can: {reason}"),
+        ("cluster",),
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "cluster.recovered",
+        _("Cluster readable again"),
+        _("{object_label} can be read in full again."),
+        ("cluster",),
+    ),
+)

@@ -1,0 +1,36 @@
+"""What a kind of row is: its name, label for lists, sentence, and the facts that it must carry."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from django.utils.functional import Promise
+
+Text = str | Promise
+
+
+class Reason(Enum):
+    """Whether a row must carry a reason in words."""
+
+    FREE = "free"
+    BY_PEOPLE = "by people"
+    """When the actor is a person; what the system does by itself follows from its plan."""
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditAction:
+    """One kind of row. `needs` are fields of the row that must not be empty."""
+
+    name: str
+    label: Text
+    sentence: Text
+    needs: tuple[str, ...] = ()
+    reason: Reason = Reason.FREE
+
+    def missing(self, facts: dict[str, Any], *, by_person: bool) -> list[str]:
+        """The fields that this action requires and `facts` lacks."""
+        needs = list(self.needs)
+        if self.reason is Reason.ALWAYS or (self.reason is Reason.BY_PEOPLE and by_person):
+            needs.append("reason")
+        return [field for field in needs if facts[field] in (None, "", {}, [])]

@@ -1,0 +1,111 @@
+"""What is decided and done on the cluster, and the switch that stops it."""
+
+from django.utils.translation import gettext_lazy as _
+
+from console.audit.actions.kinds import AuditAction, Reason
+
+PLAN_FACTS = ("cluster", "partition", "job_id", "plan")
+
+ACTIONS = (
+    # --- What is decided and done ---
+    AuditAction(
+        "plan.proposed",
+        _("Plan proposed"),
+        _("{actor} proposed {object_label} in partition {partition}."),
+        (*PLAN_FACTS, "cycle", "after"),
+    ),
+    AuditAction(
+        "plan.approved",
+        _("Plan approved"),
+        _("{actor} approved {object_label}."),
+        PLAN_FACTS,
+        Reason.BY_PEOPLE,
+    ),
+    AuditAction(
+        "plan.rejected",
+        _("Plan rejected"),
+        _("{actor} rejected {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.BY_PEOPLE,
+    ),
+    AuditAction(
+        "plan.executing",
+        _("Plan started"),
+        _("{actor} started to carry out {object_label}."),
+        PLAN_FACTS,
+    ),
+    AuditAction(
+        "plan.verified",
+        _("Plan done"),
+        _("Done and seen to work: {object_label}."),
+        PLAN_FACTS,
+    ),
+    AuditAction(
+        "plan.undone",
+        _("Plan undone"),
+        _("{actor} undid {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "plan.failed",
+        _("Plan failed"),
+        _("This failed: {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "plan.superseded",
+        _("Plan superseded"),
+        _("A newer decision took the place of {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "plan.expired",
+        _("Plan expired"),
+        _("This was not needed any more: {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "action.issued",
+        _("Action issued"),
+        _("{actor} told the cluster: {object_label}."),
+        (*PLAN_FACTS, "after"),
+    ),
+    AuditAction("action.verified", _("Action seen"), _("The cluster shows it: {object_label}."), PLAN_FACTS),
+    AuditAction(
+        "action.failed",
+        _("Action failed"),
+        _("This failed: {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "action.expired",
+        _("Action dropped"),
+        _("This was not needed any more: {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "checkpoint.acknowledged",
+        _("Checkpoint done"),
+        _("{actor} told that {object_label} has saved its state."),
+        (*PLAN_FACTS, "after"),
+    ),
+    # --- The switch ---
+    AuditAction(
+        "pause.set",
+        _("Paused"),
+        _("{actor} paused {object_label}: nobody is stopped there. {reason}"),
+        ("cluster",),
+    ),
+    AuditAction(
+        "pause.lifted",
+        _("Pause lifted"),
+        _("{actor} lifted the pause of {object_label}."),
+        ("cluster",),
+    ),
+)
