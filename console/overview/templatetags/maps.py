@@ -1,5 +1,5 @@
-"""The blocks of the node map. They are written here and not in a template: a page has a thousand of them, so each is
-one piece of text, and what comes from the cluster (labels, numbers of jobs) is escaped once."""
+"""The blocks of the node map and the columns of plots. They are written here and not in a template: a page has a
+thousand of them, so each is one piece of text, and what comes from the cluster is escaped once."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from console.core.templatetags.ui import level_class
 from console.overview.nodemap import NodeBar, Segment
+from console.overview.plots import Plot
 
 register = template.Library()
 
@@ -49,3 +50,25 @@ def _link(block: Segment, to: str) -> str:
         f"<title>{label}</title>"
         f'<rect x="{block.x}" width="{block.w}" height="100%"{fill}/>{letters}</a>'
     )
+
+
+@register.simple_tag
+def columns(plot: Plot) -> SafeString:
+    """A plot's columns, each with its parts on the ground that says that somebody looked."""
+    return SafeString("".join(_columns(plot)))
+
+
+def _columns(plot: Plot) -> Iterator[str]:
+    """Places, heights and classes are what `plots` has written: nothing to escape."""
+    for column in plot.columns:
+        yield (
+            f'<g><title>{escape(column.label)}</title><rect class="seen" x="{column.x}" y="{plot.top}" '
+            f'width="{plot.width}" height="{plot.high}"/>'
+        )
+        for part in column.parts:
+            fill = ' fill="url(#hatch)"' if part.hatched else ""
+            yield (
+                f'<rect class="{part.css}" x="{column.x}" y="{part.y}" '
+                f'width="{plot.width}" height="{part.height}"{fill}/>'
+            )
+        yield "</g>"
