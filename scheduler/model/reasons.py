@@ -32,6 +32,7 @@ class Reason(StrEnum):
     NOT_MEASURED = "not_measured"
     STARTS_SOON = "starts_soon"
     EARLIEST_START = "earliest_start"
+    NEXT_PLAN = "next_plan"
     PLAN_RUNNING = "plan_running"
     PLAN_REJECTED = "plan_rejected"
     # Why a running job was passed over
@@ -76,6 +77,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.NOT_MEASURED: "Too few of the nodes that it may use have been measured.",
     Reason.STARTS_SOON: "It is predicted to start by itself soon enough; nobody is stopped.",
     Reason.EARLIEST_START: "Nodes are kept for it until it can start there.",
+    Reason.NEXT_PLAN: "A node on which another job starts has room for it too; it is its turn in the next plan.",
     Reason.PLAN_RUNNING: "Room is being made for it.",
     Reason.PLAN_REJECTED: "An administrator rejected the plan that would have made room for it.",
     Reason.EQUAL_OR_HIGHER: "Equal or higher rank.",

@@ -3,13 +3,23 @@
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.search import Placement
 
 
 def free_room(cycle: Cycle, ask: Ask) -> Decision | None:
     """There is room now: the job starts."""
     placement = cycle.search.room(ask.shape, coming=False)
-    if placement is None:
-        return None
+    return None if placement is None else start(cycle, ask, placement)
+
+
+def room_that_is_coming(cycle: Cycle, ask: Ask) -> Decision | None:
+    """There is room once jobs that are ending are gone: the job waits, and that room is set aside."""
+    placement = cycle.search.room(ask.shape, coming=True) if cycle.universe.coming else None
+    return None if placement is None else wait_for_endings(cycle, ask, placement)
+
+
+def start(cycle: Cycle, ask: Ask, placement: Placement) -> Decision:
+    """The job starts in free room."""
     words = cycle.say.start(ask.job, placement, cycle.search.free(ask.shape, placement))
     cycle.set_aside(ask.job, placement, coming_first=False)
     return Decision(
@@ -18,15 +28,13 @@ def free_room(cycle: Cycle, ask: Ask) -> Decision | None:
         Reason.ROOM_IS_FREE,
         words,
         nodes=tuple(placement),
+        units=ask.shape.units or None,
         placement=placement,
     )
 
 
-def room_that_is_coming(cycle: Cycle, ask: Ask) -> Decision | None:
-    """There is room once jobs that are ending are gone: the job waits, and that room is set aside."""
-    placement = cycle.search.room(ask.shape, coming=True) if cycle.universe.coming else None
-    if placement is None:
-        return None
+def wait_for_endings(cycle: Cycle, ask: Ask, placement: Placement) -> Decision:
+    """The job waits for room that is coming, which is set aside."""
     cycle.set_aside(ask.job, placement, coming_first=True)
     return Decision(
         ask.job.id,
@@ -34,6 +42,7 @@ def room_that_is_coming(cycle: Cycle, ask: Ask) -> Decision | None:
         Reason.ROOM_IS_COMING,
         cycle.say.wait(ask.job, placement),
         nodes=tuple(placement),
+        units=ask.shape.units or None,
         at=cycle.snapshot.now,
         placement=placement,
     )

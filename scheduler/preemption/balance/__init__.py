@@ -1,0 +1,1 @@
+"""Nodes of equal compute power for jobs that wait for their slowest one (spec 5, document 004)."""

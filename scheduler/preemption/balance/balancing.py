@@ -1,0 +1,205 @@
+"""Which nodes a balanced job gets (spec 5.2, 5.5): without stopping anybody, and where others may be stopped for it.
+
+- Applies to jobs that ask for an even set and for the resource that is measured, on several nodes or counted over
+  nodes; a single node is even by itself, and requests in units are placed like any others.
+- Nodes without a measured power are no candidates as long as the measured ones that the request allows suffice.
+- Free room: the set inside one compute unit with the smallest distance if that is small enough, else the set with the
+  smallest distance anywhere (`evenset`).
+- Where somebody must be stopped, harm comes first: nodes are looked at from the cheapest on, until some of them are
+  close enough together. The dearest node is then as cheap as it can be. Victims are chosen on nodes of that range of
+  power only (`search`), so whatever they are, the set is even.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from scheduler.model.jobs import Job
+from scheduler.model.policy import Balance, Otherwise
+from scheduler.model.resources import covers
+from scheduler.preemption.balance.evenset import EvenSet, Member, best_set, first_set, scaled
+from scheduler.preemption.balance.powers import Fitting, Powers
+from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
+from scheduler.preemption.pricing import Price
+from scheduler.preemption.search import Placement, Search, Wanted, placed
+from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.universe import Place, Universe
+
+MOST_RANGES = 2
+"""How many ranges of power are tried for a request counted over nodes that needs victims, or time."""
+
+Priced = Sequence[tuple[Place, Price]]
+T = TypeVar("T")
+
+
+class Balancing:
+    """The even sets of one universe."""
+
+    def __init__(self, universe: Universe, search: Search, balance: Balance) -> None:
+        self.balance = balance
+        self.most = scaled(balance.max_distance)
+        self.powers = Powers(universe, balance.resource)
+        self._universe = universe
+        self._search = search
+        self._fitting: dict[tuple[ShapeKey, bool], Fitting] = {}
+        self._enough: dict[Shape, bool] = {}
+
+    def applies(self, job: Job, shape: Shape) -> bool:
+        """Whether the job is to get an even set."""
+        if not job.balanced or job.request is None or job.request.count or shape.count == 1:
+            return False
+        return any(name == self.balance.resource for name, _ in shape.wants)
+
+    def measured_suffice(self, shape: Shape) -> bool:
+        """Whether the measured nodes that the request allows, were they empty, would be enough."""
+        known = self._enough.get(shape)
+        if known is None:
+            places = self.powers.measured(shape).places
+            known = self._enough[shape] = len(places) >= shape.count and all(
+                sum(place.node.total.get(name, 0) for place in places) >= amount
+                for name, amount in (() if shape.count else shape.wants)
+            )
+        return known
+
+    def best(self, shape: Shape, *, coming: bool) -> tuple[int, Placement] | None:
+        """The best set of measured nodes that needs no victims, with its distance, even enough or not."""
+        if not shape.count:
+            return self._best_range(shape, coming)
+        found = best_set(self.members(shape, coming=coming), self.powers.units, shape.count, self.most)
+        if found is None:
+            return None
+        return found.distance, placed(shape, [self._universe.places[order] for order in found.orders])
+
+    def even(self, shape: Shape, *, coming: bool) -> Placement | None:
+        """The best set if it is even enough."""
+        found = self.best(shape, coming=coming)
+        return found[1] if found and found[0] <= self.most else None
+
+    def nearest(self, shape: Shape, *, coming: bool) -> Placement | None:
+        """Where the partition lets a job start all the same: the best set, however uneven. Nodes that are not measured
+        fill it up where the measured ones would never be enough."""
+        if self.balance.otherwise is not Otherwise.NEAREST:
+            return None
+        found = self.best(shape, coming=coming)
+        if found:
+            return found[1]
+        return None if self.measured_suffice(shape) else self._filled_up(shape, coming)
+
+    def members(self, shape: Shape, *, coming: bool) -> Sequence[Member]:
+        """The measured nodes on which the shape fits without victims, sorted by power."""
+        fitting = self._fitting.get((shape.each, coming))
+        if fitting is None:
+            fitting = Fitting(self._universe, self.powers.measured(shape), self.powers, coming=coming)
+            self._fitting[shape.each, coming] = fitting
+        return fitting.members()
+
+    def for_victims(self, wanted: Wanted) -> Shape | None:
+        """The shape, on nodes among which every set is even enough (or the nearest there is); None when nothing
+        would do."""
+        shape = wanted.shape
+        if not self.measured_suffice(shape):
+            return shape if self.balance.otherwise is Otherwise.NEAREST else None
+        if not shape.count:
+            return self._range_for_victims(wanted)
+        wanted = replace(wanted, shape=self.powers.measured(shape))
+        for prices in self._tiers(wanted):
+            found = first_set(self._as_members(gradually(prices, shape.count)), shape.count, self.most)
+            if found:
+                low = min(member.power for member in found)
+                return self.powers.within(shape, low, low + self.most)
+        if self.balance.otherwise is Otherwise.WAIT:
+            return None
+        *_, prices = self._tiers(wanted)
+        everywhere = sorted(self._as_members(prices(len(shape.places))))
+        nearest = best_set(everywhere, {}, shape.count, self.most)
+        return self._exactly(shape, nearest) if nearest else None
+
+    def window(self, ordered: Iterable[Place], count: int) -> list[Place] | None:
+        """From places in the order in which they are welcome: the first even set that they complete."""
+        members = (Member(self.powers.of[place.order], 0, place.order) for place in ordered)
+        found = first_set(members, count, self.most)
+        return [self._universe.places[member.order] for member in found] if found else None
+
+    def ranges(self, shape: Shape) -> list[Shape]:
+        """A shape that is counted over nodes, in a few ranges of power as wide as may be: those in which most is free
+        or coming."""
+        soon = [(self.powers.of[order], order, gives) for order, gives in self._gives(shape, coming=True)]
+        lows = {self.powers.of[place.order] for place in self.powers.measured(shape).places}
+        fullest = fullest_ranges(soon, shape.wants, lows, self.most)
+        return [self.powers.within(shape, low, low + self.most) for low in fullest[:MOST_RANGES]]
+
+    # --- Parts ----------------------------------------------------------------------------------------------
+
+    def _tiers(self, wanted: Wanted) -> Iterator[Callable[[int], Priced]]:
+        """The nodes that could be had, the cheapest first: by the first tier of victims alone, then by both."""
+        yield lambda count: self._search.cheapest(wanted, count, both=False)
+        if wanted.reach.second_floor is not None:
+            yield lambda count: self._search.cheapest(wanted, count, both=True)
+
+    def _as_members(self, prices: Iterable[tuple[Place, Price]]) -> Iterator[Member]:
+        return (Member(self.powers.of[place.order], known.waste, place.order) for place, known in prices)
+
+    def _exactly(self, shape: Shape, chosen: EvenSet) -> Shape:
+        powers = sorted(self.powers.of[order] for order in chosen.orders)
+        return self.powers.within(shape, powers[0], powers[-1])
+
+    def _filled_up(self, shape: Shape, coming: bool) -> Placement | None:
+        """Measured nodes first, the others where they are not enough."""
+        if not shape.count:
+            return self._search.room(shape, coming=coming)
+        own = [self._universe.places[member.order] for member in self.members(shape, coming=coming)]
+        chosen = {place.order for place in own}
+        others = (place for place, _ in self._search.fitting(shape, coming=coming))
+        places = own + [place for place in others if place.order not in chosen]
+        return placed(shape, places[: shape.count]) if len(places) >= shape.count else None
+
+    def _best_range(self, shape: Shape, coming: bool) -> tuple[int, Placement] | None:
+        """The same for a request that is counted over nodes: inside a unit, else anywhere."""
+        found = self._ranges(shape, coming)
+        near = min((each for each in found if each[2] is not None), default=None, key=lambda each: each[:2])
+        if near is None or near[0] > self.most:
+            near = next((each for each in found if each[2] is None), None)
+        if near is None:
+            return None
+        distance, low, unit = near
+        placement = self._search.room(self.powers.within(shape, low, low + distance, unit), coming=coming)
+        return (distance, placement) if placement else None
+
+    def _ranges(self, shape: Shape, coming: bool) -> list[tuple[int, int, str | None]]:
+        """The narrowest range anywhere and in each unit: how wide, from which power on, the unit."""
+        nodes = [(self.powers.of[order], order, gives) for order, gives in self._gives(shape, coming=coming)]
+        nodes.sort(key=lambda node: node[:2])
+        alone = next(
+            (node for node in nodes if node[1] in self.powers.units and covers(node[2], dict(shape.wants))),
+            None,
+        )
+        if alone:
+            return [(0, alone[0], self.powers.units[alone[1]])]
+        groups: dict[str | None, list[Giving]] = {None: nodes}
+        for node in nodes:
+            if node[1] in self.powers.units:
+                groups.setdefault(self.powers.units[node[1]], []).append(node)
+        found = ((narrowest_range(each, shape.wants), unit) for unit, each in groups.items())
+        return [(ends[1] - ends[0], ends[0], unit) for ends, unit in found if ends]
+
+    def _gives(self, shape: Shape, *, coming: bool) -> Iterable[tuple[int, Mapping[str, int]]]:
+        return self._search.each(self.powers.measured(shape), coming=coming)
+
+    def _range_for_victims(self, wanted: Wanted) -> Shape | None:
+        """Of the ranges as wide as may be, those in which most is free already are tried first."""
+        shape = wanted.shape
+        for restricted in self.ranges(shape):
+            if self._search.victims(replace(wanted, shape=restricted)):
+                return restricted
+        return self.powers.measured(shape) if self.balance.otherwise is Otherwise.NEAREST else None
+
+
+def gradually(fetch: Callable[[int], Sequence[T]], count: int) -> Iterator[T]:
+    """What comes first one by one, asked for in growing portions."""
+    asked, given = 4 * count, 0
+    while True:
+        found = fetch(asked)
+        yield from found[given:]
+        if len(found) < asked:
+            return
+        asked, given = 2 * asked, len(found)

@@ -1,0 +1,171 @@
+"""The exchange with a young running job (spec 5.3): it gives up one node for a free one of similar power, so that its
+set stays even and the waiting job's set becomes even.
+
+Only a balanced job gives up a node, one that has run for less than `swap_below_s` (its work may have to be repeated),
+may be interrupted at all (neither protected nor exempt, no limit forbids it), is not elastic and does not rank above
+the waiting job. Looked at: the lowest rank first, the shortest run first; of its nodes and the free ones, those
+closest to each other in power first. The first exchange that leaves both sets even is taken.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scheduler.model.jobs import Job
+from scheduler.model.reasons import Reason
+from scheduler.model.resources import Amounts, add, covers, subtract
+from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.balance.evenset import Member
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.search import Placement, Wanted, placed
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.universe import Place, Runner, Universe, suits
+
+MOST_RUNNERS = 32
+"""How many running jobs are looked at for one waiting job."""
+MOST_INSTEAD = 16
+"""How many free nodes are tried instead of each of their nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """`runner` gives up the place `up` and gets `instead`; the waiting job then fits onto `placement`."""
+
+    runner: Runner
+    up: Place
+    instead: Place
+    placement: Placement
+
+
+class Exchange:
+    """The exchanges of one universe."""
+
+    def __init__(self, universe: Universe, balancing: Balancing) -> None:
+        self._universe = universe
+        self._balancing = balancing
+        self._powers = balancing.powers
+        below = balancing.balance.swap_below_s
+        self._young = [
+            runner
+            for runner in universe.runners
+            if runner.job.balanced
+            and runner.ran < below
+            and not runner.lasting
+            and runner.pieces is None
+            and all(place.order in self._powers.of for place in runner.places)
+        ]
+        self._young.sort(key=lambda runner: (runner.first, runner.second, runner.ran, runner.order))
+
+    def find(self, wanted: Wanted) -> Swap | None:
+        """The exchange that makes an even set free for a job of several nodes."""
+        shape, reach = wanted.shape, wanted.reach
+        if not self._young or not shape.count:
+            return None
+        members = self._balancing.members(shape, coming=False)
+        allowed = frozenset(place.order for place in shape.places)
+        for runner in self._interruptible(reach):
+            for up in sorted(runner.places, key=lambda place: place.order):
+                member = self._once_left(shape, runner, up) if up.order in allowed else None
+                near = [each for each in members if member and abs(each.power - member.power) <= self._most]
+                if member is None or len(near) < shape.count - 1:
+                    continue
+                for instead in self._instead(runner, up):
+                    chosen = self._even_with(shape, member, self._left_by(near, shape, runner, up, instead))
+                    if chosen:
+                        places = [self._universe.places[each.order] for each in chosen]
+                        return Swap(runner, up, instead, placed(shape, places))
+        return None
+
+    def apply(self, swap: Swap) -> None:
+        """The running job has moved: the node that it gave up has room, and it is left alone for the rest of the
+        plan."""
+        runner, up, instead = swap.runner, swap.up, swap.instead
+        self._universe.spare(runner, Reason.EXCHANGED.value)
+        gives = runner.alloc[up.node.name]
+        runner.alloc = {
+            instead.node.name if name == up.node.name else name: held for name, held in runner.alloc.items()
+        }
+        runner.places = tuple(instead if place is up else place for place in runner.places)
+        add(up.free, gives)
+        up.holders -= 1
+        up.runners.remove(runner)
+        subtract(instead.free, gives)
+        instead.holders += 1
+        instead.runners.append(runner)
+        self._universe.log.extend((up.order, instead.order))
+
+    @property
+    def _most(self) -> int:
+        return self._balancing.most
+
+    def _interruptible(self, reach: Reach) -> Iterator[Runner]:
+        two_axes = self._universe.ranking.two_axes
+        found = 0
+        for runner in self._young:
+            above = runner.first > reach.first or (
+                two_axes and runner.first == reach.first and runner.second > reach.second
+            )
+            if above or not runner.may_go:
+                continue
+            yield runner
+            found += 1
+            if found == MOST_RUNNERS:
+                return
+
+    def _once_left(self, shape: Shape, runner: Runner, up: Place) -> Member | None:
+        """The node as a member of the waiting job's set, without the runner; None when the job would not fit."""
+        gives = runner.alloc[up.node.name]
+        if shape.exclusive and (up.holders > 1 or up.ending):
+            return None
+        left = {name: up.free.get(name, 0) + gives.get(name, 0) - amount for name, amount in shape.wants}
+        if min(left.values()) < 0:
+            return None
+        waste = sum(rest * 1000 // up.node.total[name] for name, rest in left.items())
+        return Member(self._powers.of[up.order], waste, up.order)
+
+    def _instead(self, runner: Runner, up: Place) -> Sequence[Place]:
+        """Free nodes that could take what the runner holds on a node and keep its set even, closest in power first."""
+        powers = self._powers
+        kept = [powers.of[place.order] for place in runner.places if place is not up]
+        own = powers.of[up.order]
+        low = max(kept, default=own) - self._most
+        high = min(kept, default=own) + self._most
+        gives = runner.alloc[up.node.name]
+        mine = set(runner.places)
+        fits = (
+            place
+            for place in powers.between(low, high)
+            if place not in mine and _could_take(place, runner.job, up, gives)
+        )
+        return sorted(fits, key=lambda place: (abs(powers.of[place.order] - own), place.order))[:MOST_INSTEAD]
+
+    def _left_by(
+        self, near: Iterable[Member], shape: Shape, runner: Runner, up: Place, instead: Place
+    ) -> list[Member]:
+        """The free nodes near a power, the one that the runner would get only if both fit onto it."""
+        gives = runner.alloc[up.node.name]
+        both = not shape.exclusive and all(
+            instead.free.get(name, 0) - gives.get(name, 0) >= amount for name, amount in shape.wants
+        )
+        return [member for member in near if both or member.order != instead.order]
+
+    def _even_with(self, shape: Shape, member: Member, others: list[Member]) -> list[Member] | None:
+        """An even set with a certain node in it: the one with the smallest distance."""
+        line = sorted([*others, member])
+        at, count = line.index(member), shape.count
+        windows = (
+            line[first : first + count]
+            for first in range(max(0, at - count + 1), min(at, len(line) - count) + 1)
+        )
+        even = [window for window in windows if window[-1].power - window[0].power <= self._most]
+        return min(even, key=lambda window: window[-1].power - window[0].power, default=None)
+
+
+def _could_take(place: Place, job: Job, up: Place, gives: Amounts) -> bool:
+    """Whether a node could take what a job holds on another one. What the job asked of its nodes is not always known:
+    then the node must have all that the other one has."""
+    if not place.node.up or not covers(place.free, gives):
+        return False
+    if job.request is None:
+        return up.node.features <= place.node.features
+    empty = not job.request.exclusive or not (place.holders or place.ending)
+    return suits(job.request, place.node) and empty

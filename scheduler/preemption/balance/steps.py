@@ -1,0 +1,103 @@
+"""The steps of a decision on a balanced job (spec 5): they come before, or instead of, those for any room.
+
+1. An even set is free: it starts. An even set is coming: it waits for the jobs that are ending.
+2. What is free is too uneven, but an exchange with a young running job makes both sets even (`exchange`).
+3. Where the partition says so, it gets the nearest set, however uneven.
+4. Lower jobs make room on nodes that are even enough. Else it stays in the queue.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from scheduler.model.plan import Decision, DecisionKind, How, Victim
+from scheduler.model.reasons import Reason
+from scheduler.preemption.balance import words
+from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.free_room import start, wait_for_endings
+from scheduler.preemption.search import Wanted
+from scheduler.preemption.stopping import no_room, stop_lower_jobs
+from scheduler.preemption.universe import Place
+
+
+def even_set(cycle: Cycle, ask: Ask) -> Decision | None:
+    """Step 1."""
+    balancing = _of(cycle)
+    placement = balancing.even(ask.shape, coming=False)
+    if placement is not None:
+        return _said(cycle, start(cycle, ask, placement))
+    placement = balancing.even(ask.shape, coming=True) if cycle.universe.coming else None
+    return None if placement is None else _said(cycle, wait_for_endings(cycle, ask, placement))
+
+
+def exchange(cycle: Cycle, ask: Ask) -> Decision | None:
+    """Step 2."""
+    swap = cycle.exchange.find(Wanted(ask.shape, ask.reach)) if cycle.exchange else None
+    if cycle.exchange is None or swap is None or not cycle.limits.allows(ask.job, 1):
+        return None
+    sentence = words.exchanged(cycle, ask, swap)
+    cycle.exchange.apply(swap)
+    cycle.limits.stopped(ask.reach, [swap.runner])
+    cycle.set_aside(ask.job, swap.placement, coming_first=True)
+    up, instead = swap.up.node.name, swap.instead.node.name
+    return Decision(
+        ask.job.id,
+        DecisionKind.SWAP,
+        Reason.SWAPS_A_NODE,
+        sentence,
+        nodes=tuple(swap.placement),
+        victims=(Victim(swap.runner.job.id, How.SWAP, nodes=(up,), gets=(instead,)),),
+        placement=swap.placement,
+    )
+
+
+def nearest_set(cycle: Cycle, ask: Ask) -> Decision | None:
+    """Step 3."""
+    balancing = _of(cycle)
+    decision = None
+    placement = balancing.nearest(ask.shape, coming=False)
+    if placement is not None:
+        decision = start(cycle, ask, placement)
+    elif cycle.universe.coming and (placement := balancing.nearest(ask.shape, coming=True)) is not None:
+        decision = wait_for_endings(cycle, ask, placement)
+    return replace(_said(cycle, decision), reason=Reason.NEAREST_SET) if decision else None
+
+
+def stop_for_an_even_set(cycle: Cycle, ask: Ask) -> Decision | None:
+    """Step 4."""
+    shape = _of(cycle).for_victims(Wanted(ask.shape, ask.reach))
+    decision = stop_lower_jobs(cycle, replace(ask, shape=shape)) if shape else None
+    return _said(cycle, decision) if decision else None
+
+
+def no_even_set(cycle: Cycle, ask: Ask) -> Decision:
+    """It stays in the queue: is it the evenness that is missing, or the room?"""
+    balancing = _of(cycle)
+    if not balancing.measured_suffice(ask.shape):
+        measured = len(balancing.powers.measured(ask.shape).places)
+        sentence = words.not_measured(cycle, ask, balancing.balance.resource, measured)
+        return cycle.with_passed_over(cycle.queued(ask.job, Reason.NOT_MEASURED, sentence), ask)
+    best = balancing.best(ask.shape, coming=True)
+    if best is None:
+        decision = no_room(cycle, ask)
+        return replace(decision, explain=decision.explain + words.wants_even(balancing.most))
+    sentence = words.too_uneven(cycle, ask, best[0], balancing.most)
+    return cycle.with_passed_over(cycle.queued(ask.job, Reason.NO_EVEN_SET, sentence), ask)
+
+
+def _of(cycle: Cycle) -> Balancing:
+    if cycle.balancing is None:
+        raise ValueError("the partition has no rule for even sets")
+    return cycle.balancing
+
+
+def _said(cycle: Cycle, decision: Decision) -> Decision:
+    """The decision with a word on how even its nodes are."""
+    if not decision.nodes:
+        return decision
+    words_on_it = words.evenness(_of(cycle), _places(cycle, decision.nodes))
+    return replace(decision, explain=decision.explain + words_on_it)
+
+
+def _places(cycle: Cycle, names: Iterable[str]) -> Iterable[Place]:
+    return [cycle.universe.by_name[name] for name in names]

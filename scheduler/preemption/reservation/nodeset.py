@@ -1,0 +1,92 @@
+"""The node set of managed dispatch (spec 3.1, document 002, S2 and S4): the nodes that the next job may still get.
+
+Whoever gets room in a plan takes its nodes out of the set for the rest of it, whether it starts there or they are kept
+for it. A node that has left counts as held to the last bit by somebody who never goes: no search finds anything on it.
+What is really left over on those where somebody starts is known here.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from scheduler.preemption.offers import Offers
+from scheduler.preemption.pricing import Price, fits
+from scheduler.preemption.reservation.score import badness, best_together
+from scheduler.preemption.search import Placement, placed
+from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.universe import Place, Universe
+
+_ALL = 1 << 62
+"""More than any node has, and than any job could give."""
+
+
+class NodeSet:
+    """The nodes that have not been given to anybody in this plan."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._scored: dict[ShapeKey, Scored] = {}
+        self._started: dict[int, dict[str, int]] = {}
+        self._left_over: dict[ShapeKey, Offers] = {}
+
+    def leave(self, names: Iterable[str], *, kept: bool) -> None:
+        """Nodes leave the set: kept for a job (with all that is on them), or because somebody starts there."""
+        for name in names:
+            place = self._universe.by_name[name]
+            if not kept and place.order not in self._started:
+                self._started[place.order] = dict(place.free)
+            for resource in place.node.total:
+                place.free[resource] = place.free.get(resource, 0) - _ALL
+            place.holders += 1
+            self._universe.log.append(place.order)
+
+    def best(self, shape: Shape) -> Placement | None:
+        """The best nodes that can run a job of so many nodes now (`score`)."""
+        scored = self._scored.get(shape.each)
+        if scored is None:
+            scored = self._scored[shape.each] = Scored(self._universe, shape)
+        candidates = scored.candidates()
+        if len(candidates) < shape.count:
+            return None
+        return placed(shape, best_together(candidates, shape.count))
+
+    def left_over(self, shape: Shape) -> list[str]:
+        """Nodes out of the set on which somebody starts and this shape would fit as well, as many as it wants."""
+        offers = self._left_over.get(shape.each)
+        if offers is None:
+            offers = Offers(self._universe, shape.places, lambda place: self._price(place, shape))
+            self._left_over[shape.each] = offers
+        return [place.node.name for place, _ in offers.cheapest(shape.count)]
+
+    def _price(self, place: Place, shape: Shape) -> Price | None:
+        free = self._started.get(place.order)
+        if free is None or shape.exclusive:
+            return None
+        enough = all(free.get(name, 0) >= amount for name, amount in shape.wants)
+        return Price() if enough else None
+
+
+class Scored:
+    """The nodes that can run a shape now, with their badness, kept up to date by the universe's log."""
+
+    def __init__(self, universe: Universe, shape: Shape) -> None:
+        self._universe = universe
+        self._shape = shape
+        self._own = frozenset(place.order for place in shape.places)
+        self._known: dict[int, tuple[int, Place]] = {}
+        self._seen = len(universe.log)
+        for place in shape.places:
+            self._look_at(place)
+
+    def candidates(self) -> Sequence[tuple[int, Place]]:
+        """Those nodes as they are now."""
+        log = self._universe.log
+        if self._seen < len(log):
+            for order in self._own.intersection(log[self._seen :]):
+                self._look_at(self._universe.places[order])
+            self._seen = len(log)
+        return list(self._known.values())
+
+    def _look_at(self, place: Place) -> None:
+        if fits(place, self._shape, coming=False):
+            self._known[place.order] = badness(place, self._shape), place
+        else:
+            self._known.pop(place.order, None)

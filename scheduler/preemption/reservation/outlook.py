@@ -1,0 +1,97 @@
+"""The predicted starts of one plan (spec 3.1): when, and where, a job that gets no room now can start by itself."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scheduler.model.jobs import Job
+from scheduler.model.policy import Dispatch, Otherwise
+from scheduler.preemption.balance.balancing import Balancing, gradually
+from scheduler.preemption.reservation.moments import Claims, Moments
+from scheduler.preemption.reservation.nodeset import NodeSet
+from scheduler.preemption.reservation.summed import Summed
+from scheduler.preemption.search import Placement, placed
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.universe import Place, Runner, Universe
+
+
+class Later(NamedTuple):
+    """A predicted start: the epoch second, and what the job takes then."""
+
+    at: int
+    placement: Placement
+
+
+class Outlook:
+    """What a partition with managed dispatch, or with patience, knows of the time to come.
+
+    In managed dispatch every job that gets something takes its nodes out of the set. Where Slurm places, a job that
+    stays in the queue gets nothing, but is predicted to take its room before any job of lower rank: a claim.
+    """
+
+    def __init__(self, universe: Universe, balancing: Balancing | None) -> None:
+        rules = universe.snapshot.partition
+        self.patience_s = rules.patience_s
+        self.nodes = NodeSet(universe) if rules.dispatch is Dispatch.MANAGED else None
+        self._universe = universe
+        self._balancing = balancing
+        self._claims = Claims(universe)
+        self._moments = Moments(universe, self._claims)
+        self._summed = Summed(universe, self._moments)
+
+    def soonest(self, job: Job, shape: Shape) -> Later | None:
+        """When and where the job can start at the earliest; None when nobody knows."""
+        balancing = self._balancing
+        if balancing is not None and balancing.applies(job, shape):
+            return self._even(balancing, shape)
+        return self._anyhow(shape)
+
+    def left(self, placement: Placement, *, kept: bool) -> None:
+        """Somebody gets these nodes: in managed dispatch they leave the node set."""
+        if self.nodes:
+            self.nodes.leave(placement, kept=kept)
+            self._moments.forget(self._universe.by_name[name].order for name in placement)
+
+    def claim(self, later: Later) -> None:
+        """A job that stays in the queue is predicted to take this."""
+        self._claims.add(later.placement)
+
+    def awaited(self, later: Later) -> list[Runner]:
+        """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
+        places = [self._universe.by_name[name] for name in later.placement]
+        found = {
+            runner: end for place in places for end, runner in self._moments.ends(place) if end <= later.at
+        }
+        return sorted(found, key=lambda runner: (found[runner], runner.order))
+
+    def _anyhow(self, shape: Shape) -> Later | None:
+        if not shape.count:
+            found = self._summed.earliest(shape)
+            return Later(*found) if found else None
+        earliest = self._moments.earliest(shape, shape.count)
+        return _at(shape, earliest) if len(earliest) == shape.count else None
+
+    def _even(self, balancing: Balancing, shape: Shape) -> Later | None:
+        """The same for an even set: nodes are looked at from the earliest on until some are close enough together."""
+        nearest = balancing.balance.otherwise is Otherwise.NEAREST
+        if not balancing.measured_suffice(shape):
+            return self._anyhow(shape) if nearest else None
+        measured = balancing.powers.measured(shape)
+        if not shape.count:
+            found = [self._anyhow(each) for each in balancing.ranges(shape)]
+            even = min((each for each in found if each), default=None, key=lambda later: later.at)
+            return even or (self._anyhow(measured) if nearest else None)
+        moments: dict[Place, int] = {}
+        chosen = balancing.window(self._gradually(measured, shape.count, moments), shape.count)
+        if chosen:
+            return _at(shape, [(moments[place], place) for place in chosen])
+        return self._anyhow(measured) if nearest else None
+
+    def _gradually(self, shape: Shape, count: int, moments: dict[Place, int]) -> Iterator[Place]:
+        """The nodes from the earliest on; `moments` is filled on the way."""
+        for at, place in gradually(lambda asked: self._moments.earliest(shape, asked), count):
+            moments[place] = at
+            yield place
+
+
+def _at(shape: Shape, chosen: list[tuple[int, Place]]) -> Later:
+    return Later(max(at for at, _ in chosen), placed(shape, [place for _, place in chosen]))

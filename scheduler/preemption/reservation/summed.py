@@ -1,0 +1,165 @@
+"""When there is room for a request that is counted over nodes: amounts anywhere, or units.
+
+Running jobs are gone through in the order of their expected ends, whatever nodes they are on, until what is free,
+coming and released on all nodes together suffices. At that moment the job takes what it needs from as few nodes as
+possible: those that give most first.
+"""
+
+from collections.abc import Iterable, Mapping
+from heapq import heapify, heappop
+
+from scheduler.model.resources import Amounts, add, subtract
+from scheduler.preemption.pieces import units_in
+from scheduler.preemption.reservation.moments import Moments
+from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.universe import Place, Universe, with_type
+
+_UNITS = ""
+
+
+class Summed:
+    """The sums of one universe over its predicted future."""
+
+    def __init__(self, universe: Universe, moments: Moments) -> None:
+        self._universe = universe
+        self._moments = moments
+        self._present: dict[ShapeKey, Present] = {}
+
+    def earliest(self, shape: Shape) -> tuple[int, Mapping[str, Amounts]] | None:
+        """When a job can start, and on what; None when that is not known."""
+        wants = {_UNITS: shape.units} if shape.units else dict(shape.wants)
+        present = self._present.get(shape.pool)
+        if present is None:
+            present = self._present[shape.pool] = Present(self._universe, self._moments, shape)
+        have = dict(present.total())
+        rooms: dict[Place, dict[str, int]] = {}
+        at = self._universe.snapshot.now
+        for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape):
+            room = rooms.get(place)
+            if room is None:
+                room = rooms[place] = present.room(place)
+            subtract(have, _counted(room, shape))
+            add(room, amounts)
+            add(have, _counted(room, shape))
+            if _covered(have, wants):
+                at = end
+                break
+        if not _covered(have, wants):
+            return None
+        gives = dict(present.each()) | {place: _counted(room, shape) for place, room in rooms.items()}
+        return at, _taken(gives, shape, wants)
+
+    def _releases(self, present: "Present", shape: Shape) -> Iterable[tuple[int, Place, Amounts]]:
+        """What comes free and when, the earliest first: as a whole when a node must be empty."""
+        if not shape.exclusive:
+            return self._moments.timeline(present.own)
+        emptied = [
+            (end, place.order, place)
+            for place in shape.places
+            if place.holders and (end := self._moments.empty(place)) is not None
+        ]
+        return [
+            (end, place, place.node.total) for end, _, place in sorted(emptied, key=lambda entry: entry[:2])
+        ]
+
+
+class Present:
+    """What each node counts for before anybody has ended, kept up to date by the universe's log."""
+
+    def __init__(self, universe: Universe, moments: Moments, shape: Shape) -> None:
+        self.own = {place.order for place in shape.places}
+        self._universe = universe
+        self._moments = moments
+        self._shape = shape
+        self._names = [name for name, _ in shape.wants]
+        self._seen = len(universe.log)
+        self._counted: dict[Place, dict[str, int]] = {}
+        self._total: dict[str, int] = {}
+        for place in shape.places:
+            self._look_at(place)
+
+    def total(self) -> Amounts:
+        """All nodes together."""
+        log = self._universe.log
+        if self._seen < len(log):
+            for order in self.own.intersection(log[self._seen :]):
+                self._look_at(self._universe.places[order])
+            self._seen = len(log)
+        return self._total
+
+    def each(self) -> Mapping[Place, dict[str, int]]:
+        """The nodes that count for anything."""
+        return self._counted
+
+    def room(self, place: Place) -> dict[str, int]:
+        """What counts on a node; nothing of one that must be empty and is not."""
+        if self._shape.exclusive and (place.holders or self._moments.claimed(place)):
+            return dict.fromkeys(self._names, 0)
+        return self._moments.room(place, self._names)
+
+    def _look_at(self, place: Place) -> None:
+        subtract(self._total, self._counted.pop(place, {}))
+        if self._moments.forgotten(place):
+            self.own.discard(place.order)
+            return
+        counted = _counted(self.room(place), self._shape)
+        if counted:
+            self._counted[place] = counted
+            add(self._total, counted)
+
+
+def _counted(room: Amounts, shape: Shape) -> dict[str, int]:
+    """What a node counts for: whole units, or what is there of each resource."""
+    if shape.units:
+        units = units_in(room, dict(shape.wants))
+        return {_UNITS: units} if units else {}
+    return {name: amount for name, amount in room.items() if amount > 0}
+
+
+def _covered(have: Amounts, wants: Amounts) -> bool:
+    for name, amount in wants.items():  # noqa: SIM110 - asked at every release; a loop is twice as fast
+        if have.get(name, 0) < amount:
+            return False
+    return True
+
+
+def _taken(gives: Mapping[Place, Amounts], shape: Shape, wants: Mapping[str, int]) -> Mapping[str, Amounts]:
+    """What the job takes: from the nodes that give most of what it wants first."""
+    useful = [(-_share(room, wants), place.order, place) for place, room in gives.items() if room]
+    heapify(useful)
+    left = dict(wants)
+    result: dict[Place, dict[str, int]] = {}
+    while useful and any(left.values()):
+        place = heappop(useful)[2]
+        taken = _part(gives[place], left)
+        if taken:
+            subtract(left, taken)
+            result[place] = taken
+    return {
+        place.node.name: _placed(place, shape, result[place])
+        for place in sorted(result, key=lambda place: place.order)
+    }
+
+
+def _placed(place: Place, shape: Shape, taken: Mapping[str, int]) -> dict[str, int]:
+    if shape.units:
+        return with_type(place, {name: amount * taken[_UNITS] for name, amount in shape.wants})
+    return dict(place.node.total) if shape.exclusive else with_type(place, dict(taken))
+
+
+def _share(gives: Amounts, wants: Amounts) -> int:
+    return sum(min(gives.get(name, 0), amount) * 1000 // amount for name, amount in wants.items())
+
+
+def _part(gives: Amounts, left: Mapping[str, int]) -> dict[str, int]:
+    """What a node gives of what is left: a typed resource counts for its plain one too, on the same cards."""
+    part: dict[str, int] = {}
+    for name in sorted(left, key=lambda name: (":" not in name, name)):
+        base = name.partition(":")[0]
+        amount = min(left[name] - part.get(name, 0), gives.get(name, 0) - part.get(name, 0))
+        if amount <= 0:
+            continue
+        part[name] = part.get(name, 0) + amount
+        if base != name and base in left:
+            part[base] = part.get(base, 0) + amount
+    return part
