@@ -30,7 +30,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
 def _victim(victim: Victim) -> dict[str, Any]:
     result: dict[str, Any] = {"job": victim.job, "how": victim.how.value}
     if victim.how is How.UNITS:
-        result["units"] = victim.units
+        result |= {"units": victim.units, "on": dict(victim.on)}
     if victim.nodes:
         result["nodes"] = list(victim.nodes)
     return result | ({"gets": list(victim.gets)} if victim.gets else {})

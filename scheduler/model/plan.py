@@ -45,7 +45,8 @@ STOPPED = frozenset({How.REQUEUE, How.CANCEL})
 class Victim:
     """A running job that is stopped for the beneficiary, or gives up a part.
 
-    `units`: how many it gives back (UNITS). `nodes`: which it gives up (NODES, SWAP). `gets`: instead of them (SWAP).
+    `units`: how many it gives back (UNITS), `on`: of them so many on each node. `nodes`: which it gives up (NODES,
+    SWAP). `gets`: instead of them (SWAP).
     """
 
     job: str
@@ -53,6 +54,7 @@ class Victim:
     units: int = 0
     nodes: tuple[str, ...] = ()
     gets: tuple[str, ...] = ()
+    on: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,26 @@
 """One plan in the making: what every step of a decision works with (`planner` has the order of the steps)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from scheduler.model.jobs import Job
 from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.policy import Dispatch
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.balance.exchange import Exchange
+from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.limits import Found, Limits
 from scheduler.preemption.passed import passed_over
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.reservation.outlook import Outlook
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Placement, Search
 from scheduler.preemption.sentences import Speaker
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.universe import Place, Universe
 
 MOST_EXPLAINED = 50
 """So many decisions of a plan tell which running jobs they left alone."""
@@ -44,14 +49,37 @@ class Cycle:
         self.search = Search(self.universe)
         returning = Returning(self.ranking, self.quotas, self.demoted)
         self.limits = Limits(snapshot, self.universe, self.search, returning)
+        self.shrinks = Shrinks(self.universe, self.search)
+        self.gave_way: set[str] = set()
+        """Ids of the running jobs that are stopped, or give something up, in this plan."""
+        self.awaited: set[int] = set()
+        """The nodes on which a job that was decided is about to get room: elastic jobs do not grow there."""
         self.say = Speaker(snapshot)
+        balance = rules.balance
+        self.balancing = Balancing(self.universe, self.search, balance) if balance else None
+        self.exchange = Exchange(self.universe, self.balancing) if self.balancing else None
+        ahead = rules.dispatch is Dispatch.MANAGED or rules.patience_s
+        self.outlook = Outlook(self.universe, self.balancing) if ahead else None
         self._explained = 0
 
-    def set_aside(self, job: Job, placement: Placement, *, coming_first: bool) -> None:
-        """A job gets a room: out of what is coming as far as possible, or out of what is free only."""
-        self.universe.take(placement, coming_first)
-        self.limits.changed()
+    def set_aside(self, job: Job, placement: Placement, *, coming_first: bool, kept: bool = False) -> None:
+        """A job gets a room: out of what is coming as far as possible, or out of what is free only.
+
+        `kept`: it does not start there yet, and all that is on the nodes may be meant for it.
+        """
+        self.take(placement, coming_first=coming_first, kept=kept)
         self.quotas.started(job)
+
+    def take(self, placement: Placement, *, coming_first: bool, kept: bool = False) -> None:
+        """A room is taken: what was worked out before may hold no longer."""
+        self.universe.take(placement, coming_first)
+        if self.outlook:
+            self.outlook.left(placement, kept=kept)
+        self.limits.changed()
+
+    def about_to_get(self, places: Iterable[Place]) -> None:
+        """A job stays in the queue for a while, with room on these nodes in sight."""
+        self.awaited.update(place.order for place in places)
 
     def queued(self, job: Job, reason: Reason, words: str) -> Decision:
         """The job stays in the queue and takes nothing."""

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 
 from scheduler.model import words
 from scheduler.model.jobs import Job, JobState, Level
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.plan import STOPPED, Decision, DecisionKind, How, Plan, Victim
 from scheduler.model.reasons import SENTENCES, Reason
 from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.elastic.growing import lacking
+from scheduler.preemption.pieces import units_in
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.sentences import Speaker, clean, printable
 from scheduler.priority.levels import level_word, weight
 from scheduler.priority.order import pending_order
 
-_GETS_ROOM = frozenset({DecisionKind.START, DecisionKind.PREEMPT})
+_GETS_ROOM = frozenset({DecisionKind.START, DecisionKind.SHRINK, DecisionKind.PREEMPT})
 _NOT_BY_RANK = frozenset(
     {
         Reason.BLOCKED,
@@ -97,10 +99,22 @@ def _nearest_change(about: _About, job: Job, decision: Decision) -> str:
     for other, title in _promotions(about, job):
         result = _decided(about, other)
         if result.action in _GETS_ROOM:
-            gone = words.names((clean(victim.job) for victim in result.victims), _SHOWN)
-            how = f"by stopping {gone}" if result.victims else f"on {words.names(map(clean, result.nodes))}"
-            return f"At {title} it would start now {how}."
+            return f"At {title} it would start now {_by_what(result)}."
     return "No higher level would give it room now: it has to wait until something ends."
+
+
+def _by_what(result: Decision) -> str:
+    """By whom, or where, another decision would give a job room."""
+    if not result.victims:
+        return f"on {words.names(map(clean, result.nodes))}"
+    stopped = [clean(victim.job) for victim in result.victims if victim.how in STOPPED]
+    partly = [clean(victim.job) for victim in result.victims if victim.how not in STOPPED]
+    if not partly:
+        return f"by stopping {words.names(stopped, _SHOWN)}"
+    shrinking = (
+        f"taking a part of what {words.names(partly, _SHOWN)} {'hold' if len(partly) > 1 else 'holds'}"
+    )
+    return f"by stopping {words.names(stopped, _SHOWN)} and {shrinking}" if stopped else f"by {shrinking}"
 
 
 def _promotions(about: _About, job: Job) -> Iterator[tuple[Job, str]]:
@@ -138,9 +152,10 @@ def _decided(about: _About, job: Job) -> Decision:
 def _running(about: _About, job: Job) -> Iterator[str]:
     ran = about.snapshot.now - (job.start or 0)
     yield f"{about.say.who(job)} has been running for {words.duration(ran)} and holds {_held(job)}."
-    beneficiary = _stopped_for(about, job)
-    if beneficiary is not None:
-        yield f"It is to be stopped ({_how(job)}) for {about.say.who(beneficiary)}."
+    yield from _grows(about, job)
+    beneficiary, victim = _gives_way_to(about, job)
+    if beneficiary is not None and victim is not None:
+        yield _gives_way(about, job, victim, beneficiary)
         yield about.decision(beneficiary.id).explain
         yield _what_would_spare(about, job)
         return
@@ -158,6 +173,18 @@ def _running(about: _About, job: Job) -> Iterator[str]:
     else:
         yield "No waiting job outranks it, so nothing that waits now could stop it."
     yield _who_could(about, job)
+
+
+def _grows(about: _About, job: Job) -> Iterator[str]:
+    """What an elastic job gets back, or lacks."""
+    grown = next((decision for decision in about.plan.decisions if decision.job == job.id), None)
+    lack = lacking(job) if about.snapshot.partition.elastic else None
+    if grown is not None:
+        yield f"Verdict: {grown.action.value} ({grown.reason.value}). {SENTENCES[grown.reason]}"
+        yield grown.explain
+    elif lack is not None:
+        kind = "units" if lack.request.count else "nodes"
+        yield f"It is elastic and has {lack.has} of the {lack.has + lack.more} {kind} that it wishes for."
 
 
 def _spared_for_now(about: _About, job: Job) -> Iterator[str]:
@@ -178,11 +205,31 @@ def _how(job: Job) -> str:
     return "requeued" if job.how == "requeue" else "cancelled, since it cannot be requeued"
 
 
-def _stopped_for(about: _About, job: Job) -> Job | None:
+def _gives_way_to(about: _About, job: Job) -> tuple[Job | None, Victim | None]:
+    """The pending job that a running one gives way to, and how."""
     for decision in about.plan.decisions:
-        if any(victim.job == job.id for victim in decision.victims):
-            return about.jobs[decision.job]
-    return None
+        for victim in decision.victims:
+            if victim.job == job.id:
+                return about.jobs[decision.job], victim
+    return None, None
+
+
+def _gives_way(about: _About, job: Job, victim: Victim, beneficiary: Job) -> str:
+    who = about.say.who(beneficiary)
+    if victim.how is How.SWAP:
+        up, gets = (words.names(map(clean, names)) for names in (victim.nodes, victim.gets))
+        return (
+            f"It is to exchange {up} for {gets} for {who}; work of its last minutes may have to be repeated."
+        )
+    if victim.how is How.NODES:
+        return (
+            f"It is to give up {words.names(map(clean, victim.nodes))} for {who}, and goes on with the rest."
+        )
+    if victim.how is How.UNITS:
+        held = sum(units_in(amounts, job.unit) for amounts in job.alloc.values())
+        left = f"goes on with {held - victim.units}" if victim.units < held else "has none left"
+        return f"It is to give back {victim.units} of its {held} units for {who}, and {left}."
+    return f"It is to be stopped ({_how(job)}) for {who}."
 
 
 def _could_displace(about: _About, job: Job) -> list[Job]:

@@ -23,15 +23,44 @@ from scheduler.model.plan import Decision, DecisionKind, Plan
 from scheduler.model.policy import OverQuota
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.balance.steps import (
+    even_set,
+    exchange,
+    nearest_set,
+    no_even_set,
+    stop_for_an_even_set,
+)
 from scheduler.preemption.cycle import Ask, Cycle, Step
+from scheduler.preemption.elastic.growing import grow, growers
+from scheduler.preemption.elastic.steps import shrink_elastic_jobs
 from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.ranking import Reach
+from scheduler.preemption.reservation.steps import best_free_nodes, look_ahead, next_in_turn, starts_soon
 from scheduler.preemption.sentences import clean, printable
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
+from scheduler.preemption.units.steps import free_part
 from scheduler.priority.levels import weight
 from scheduler.priority.order import pending_order
 
-STEPS: tuple[Step, ...] = (free_room, room_that_is_coming, stop_lower_jobs)
+STEPS: tuple[Step, ...] = (
+    best_free_nodes,
+    free_room,
+    room_that_is_coming,
+    shrink_elastic_jobs,
+    starts_soon,
+    next_in_turn,
+    stop_lower_jobs,
+    free_part,
+)
+BALANCED: tuple[Step, ...] = (
+    even_set,
+    exchange,
+    nearest_set,
+    starts_soon,
+    stop_for_an_even_set,
+    no_even_set,
+)
+"""Instead of `STEPS`, for jobs that want nodes of equal compute power."""
 
 _NOTHING = weight(None)
 
@@ -53,6 +82,7 @@ class _Planner:
         cycle = self._cycle
         mode = cycle.ranking.mode
         pending = [job for job in self._snapshot.jobs if job.state is JobState.PENDING]
+        pending += growers(self._snapshot)
         pending.sort(key=lambda job: pending_order(mode, job))
         for job in pending:
             if job.promised:
@@ -65,14 +95,20 @@ class _Planner:
                 decisions.append(decision)
             elif self._is_demoted(job):
                 demoted.append(job)
+            elif job.state is JobState.RUNNING:
+                decisions.extend(grow(cycle, job))
             else:
                 decisions.append(self._decide(job, cycle.ranking.reach(*cycle.ranking.weights(job))))
-        decisions.extend(self._decide_demoted(job) for job in demoted)
+        for job in demoted:
+            growing = job.state is JobState.RUNNING
+            decisions.extend(grow(cycle, job) if growing else [self._decide_demoted(job)])
         return Plan(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
 
     def _without_search(self, job: Job) -> Decision | None:
         """Point 4 and what is settled already."""
         cycle, say = self._cycle, self._cycle.say
+        if job.state is JobState.RUNNING:
+            return None
         if job.promised:
             return Decision(
                 job.id,
@@ -99,6 +135,8 @@ class _Planner:
                 return None
 
     def _is_demoted(self, job: Job) -> bool:
+        if job.state is JobState.RUNNING:
+            return job.id in self._cycle.demoted
         return self._snapshot.partition.over_quota is OverQuota.LOWEST and self._cycle.quotas.over(job)
 
     def _decide_demoted(self, job: Job) -> Decision:
@@ -116,11 +154,12 @@ class _Planner:
         ask = Ask(job, cycle.shapes.of(job.request), reach)
         if not ask.shape.ever:
             return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job))
-        for step in STEPS:
+        even = cycle.balancing is not None and cycle.balancing.applies(job, ask.shape)
+        for step in BALANCED if even else STEPS:
             decision = step(cycle, ask)
             if decision is not None:
-                return decision
-        return no_room(cycle, ask)
+                return look_ahead(cycle, ask, decision)
+        return look_ahead(cycle, ask, no_room(cycle, ask))
 
 
 def _fit_to_be_shown(decision: Decision) -> Decision:

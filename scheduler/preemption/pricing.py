@@ -31,13 +31,15 @@ _NONE: dict[str, int] = {}
 class Price(NamedTuple):
     """What a node costs: nothing (`victims` empty), or these victims, the most valuable first.
 
-    `losses`: who of them only lose pieces, with the node and how many. The others are stopped.
+    `losses`: who of them only lose pieces, with the node and how many; the others are stopped. `units`: for a request
+    in units, how many that gives.
     """
 
     cost: Cost = ()
     victims: tuple[Runner, ...] = ()
     waste: int = 0
     losses: tuple[Loss, ...] = ()
+    units: int = 0
 
 
 FREE = Price()
@@ -74,11 +76,11 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     short = missing(place, shape, gone)
     if not short:
         return FREE
-    taken = _take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
-    return None if taken is None else _priced(_give_back(taken, short))
+    taken = take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
+    return None if taken is None else priced(_give_back(taken, short))
 
 
-def _take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candidate] | None:
+def take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candidate] | None:
     """Step 1 above; None when all candidates are not enough. Afterwards `short` is negative by what is
     left over."""
     taken = []
@@ -136,10 +138,10 @@ def _price_of_all(place: Place, shape: Shape, candidates: Iterable[Candidate], g
         return None
     if any(place.node.total.get(name, 0) < amount for name, amount in shape.wants):
         return None
-    return _priced(taken[::-1])
+    return priced(taken[::-1])
 
 
-def _priced(victims: list[Candidate]) -> Price:
+def priced(victims: list[Candidate]) -> Price:
     """The price of candidates, given the most valuable first."""
     if not victims:
         return FREE
@@ -163,4 +165,4 @@ def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Pr
         if (own_class := reach.class_of(runner.first, runner.second)) is not None
     ]
     victims.sort(reverse=True)
-    return _priced(victims)
+    return priced(victims)

@@ -10,7 +10,7 @@ never keeps it back.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scheduler.model.jobs import Job, JobState
@@ -90,6 +90,15 @@ class Quotas:
         """A running job is stopped: its share is free."""
         self._count(job, -1)
 
+    def may_grow(self, job: Job, more: Amounts) -> bool:
+        """Whether a running job may come to hold so much more."""
+        return all(self._used[meter] + n <= self._limit(meter) for meter, n in self._more(job, more))
+
+    def grown(self, job: Job, more: Amounts) -> None:
+        """A running job gets so much more."""
+        for meter, taken in self._more(job, more):
+            self._used[meter] += taken
+
     def stays_over(self, share: Share, leaving: Mapping[Meter, int]) -> bool:
         """Whether a job with this share is over quota when so much of what is taken now has been given up."""
         return any(self._used[meter] - leaving.get(meter, 0) + n > self._limit(meter) for meter, n in share)
@@ -113,6 +122,11 @@ class Quotas:
         own += [(Meter(level, job.user, name), takes.get(name, 0)) for name in sorted(amounts or ())]
         own += [(Meter(level, None, name), takes.get(name, 0)) for name in sorted(totals or ())]
         return tuple((meter, taken) for meter, taken in own if taken)
+
+    def _more(self, job: Job, more: Amounts) -> Share:
+        """What more amounts of a running job take of the limits; it remains one job."""
+        share = self.share(replace(job, alloc={"": more})) if self._levels else ()
+        return tuple((meter, taken) for meter, taken in share if meter.resource != JOBS)
 
     def _limit(self, meter: Meter) -> int:
         if meter.resource == JOBS:

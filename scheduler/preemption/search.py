@@ -1,16 +1,22 @@
 """Finding room for a pending job: free, coming, or made by victims."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
-from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.candidates import Candidate, Candidates
 from scheduler.preemption.offers import Offers
+from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Cost, Price, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
+from scheduler.preemption.units.pool import UnitPool
+from scheduler.preemption.units.pricing import price as price_in_pieces
+from scheduler.preemption.units.pricing import settled
 from scheduler.preemption.universe import Place, Universe, with_type
 
 Placement = Mapping[str, Amounts]
@@ -35,6 +41,8 @@ class Search:
         self._first_tier: dict[ShapeKey, Offers] = {}
         self._both_tiers: dict[tuple[ShapeKey, Reach], Offers] = {}
         self._failed: dict[ShapeKey, int] = {}
+        self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
+        self._price = partial(price_in_pieces, whole=self._whole) if universe.divided else price
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
         """Room without stopping anybody, counting what is coming or not."""
@@ -44,9 +52,9 @@ class Search:
         found = self._fits(shape, coming=coming).cheapest(shape.count)
         return placed(shape, [place for place, _ in found]) if len(found) == shape.count else None
 
-    def free_places(self, shape: Shape) -> list[Place]:
-        """At most as many nodes as a shape wants on which it fits with what is free or coming."""
-        return [place for place, _ in self._fits(shape, coming=True).cheapest(shape.count)]
+    def free_places(self, shape: Shape, most: int, *, coming: bool) -> list[Place]:
+        """At most so many nodes on which a shape fits without victims, counting what is coming or not."""
+        return [place for place, _ in self._fits(shape, coming=coming).cheapest(most)]
 
     def fitting(self, shape: Shape, *, coming: bool) -> Sequence[tuple[Place, Price]]:
         """All nodes on which the shape fits without victims, the one with the least left over first."""
@@ -70,7 +78,7 @@ class Search:
         shape = wanted.shape
         if not shape.count:
             found = self.pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
-            return None if found is None else Room((), found)
+            return Room((), found) if found and found.victims else None
         room = self._nodes(wanted)
         if room is None:
             self._note_failure(wanted)
@@ -83,6 +91,10 @@ class Search:
             if shape.count
             else self.pool(shape).placement(shape, coming=True)
         )
+
+    def units_in(self, placement: Placement, shape: Shape) -> int:
+        """How many units of a request in units a placement holds."""
+        return sum(units_in(taken, dict(shape.wants)) for taken in placement.values())
 
     def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
         """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
@@ -103,7 +115,8 @@ class Search:
         if len(found) < shape.count:
             return None
         if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
-            return Together(self._candidates, shape, reach, dearest).room(offers)
+            room = Together(self._candidates, shape, reach, dearest).room(offers)
+            return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return Room(tuple(places), _sum(victims))
@@ -125,7 +138,7 @@ class Search:
             offers = Offers(
                 self._universe,
                 shape.places,
-                lambda place: price(place, shape, candidates.ordered(shape.harm, place)),
+                lambda place: self._price(place, shape, candidates.ordered(shape.harm, place)),
             )
             self._first_tier[shape.each] = offers
         return offers
@@ -133,7 +146,8 @@ class Search:
     def _both(self, wanted: Wanted) -> Offers:
         offers = self._both_tiers.get((wanted.shape.each, wanted.reach))
         if offers is None:
-            shape, both = wanted.shape, _BothTiers(self._candidates, wanted, self._first(wanted.shape))
+            shape = wanted.shape
+            both = _BothTiers(self._candidates, wanted, self._first(shape), self._price)
             since = self._failed.get(shape.each)
             offers = Offers(self._universe, shape.places, both.price, bound=both.bound, since=since)
             self._both_tiers[shape.each, wanted.reach] = offers
@@ -155,7 +169,8 @@ class Search:
         """What a request that names no number of nodes is counted in."""
         pool = self._pools.get(shape.pool)
         if pool is None:
-            pool = self._pools[shape.pool] = Pool(self._universe, self._candidates, shape)
+            kind = UnitPool if shape.units else Pool
+            pool = self._pools[shape.pool] = kind(self._universe, self._candidates, shape)
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:
@@ -167,7 +182,12 @@ class Search:
             return True
         held = self._universe.below(wanted.reach).held
         soon = self.pool(wanted.shape).soon()
-        return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in wanted.shape.wants)
+        least = wanted.shape.wants if self._in_part(wanted.shape) else wanted.shape.asked
+        return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in least)
+
+    def _in_part(self, shape: Shape) -> bool:
+        """Whether others may lose something for a part of what is asked for."""
+        return shape.partial and self._universe.snapshot.partition.partial is Partial.TAKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +197,7 @@ class _BothTiers:
     candidates: Candidates
     wanted: Wanted
     first: Offers
+    how: Callable[[Place, Shape, Iterable[Candidate]], Price | None]
 
     def bound(self, place: Place) -> Cost | None:
         """Where the second tier is needed, at least the lowest class of it that is on the node."""
@@ -195,7 +216,7 @@ class _BothTiers:
         if known is not None:
             return known
         shape = self.wanted.shape
-        return price(place, shape, self.candidates.in_reach(self.wanted.reach, shape.harm, place))
+        return self.how(place, shape, self.candidates.in_reach(self.wanted.reach, shape.harm, place))
 
     def _by_first(self, place: Place) -> Price | None:
         known = self.first.price(place)
@@ -212,7 +233,11 @@ def placed(shape: Shape, places: list[Place]) -> Placement:
 
 
 def _sum(prices: list[Price]) -> Price:
-    """Prices of different nodes whose victims have nothing to do with each other, the dearest first."""
+    """Prices of different nodes whose victims have nothing to do with each other, the dearest first.
+
+    Who holds units on several of them is named once.
+    """
     if len(prices) == 1:
         return prices[0]
-    return Price(victims=tuple(runner for known in prices for runner in known.victims))
+    victims = dict.fromkeys(runner for known in prices for runner in known.victims)
+    return Price(victims=tuple(victims), losses=tuple(loss for known in prices for loss in known.losses))

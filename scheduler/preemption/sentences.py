@@ -150,10 +150,12 @@ class Speaker:
 def need(request: Request) -> str:
     """`6 cpu on one node`, `2 × a100 on each of 4 nodes`, `6 cpu in all`; with what the nodes must be
     like."""
-    asked = words.amounts(request.per_node if request.nodes else request.spread)
+    asked = words.amounts(request.per_node if request.nodes else request.spread or request.unit)
+    if request.count:
+        asked = f"{request.count} units of {asked}" if request.count > 1 else f"one unit of {asked}"
     match request.nodes:
         case 0:
-            where = "in all"
+            where = "" if request.count else "in all"
         case 1:
             where = "on one node"
         case count:
@@ -167,7 +169,7 @@ def need(request: Request) -> str:
         extra.append(f"other than {words.names(clean(name) for name in sorted(request.not_nodes))}")
     if request.exclusive:
         extra.append("for itself alone")
-    return " ".join((asked, where, *extra))
+    return " ".join(part for part in (asked, where, *extra) if part)
 
 
 def wanted(job: Job) -> Mapping[str, int]:
@@ -175,7 +177,7 @@ def wanted(job: Job) -> Mapping[str, int]:
     request = job.request
     if request is None:
         return {}
-    return request.per_node if request.nodes else request.spread
+    return request.per_node if request.nodes else request.spread or request.unit
 
 
 def clean(text: str, longest: int = _LONGEST) -> str:

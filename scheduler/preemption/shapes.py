@@ -85,7 +85,7 @@ class Shapes:
             harm=SUBMITTED if request.count else harm,
             ever=ever,
             units=request.count,
-            partial=request.partial,
+            partial=request.count > 0 and request.partial,
         )
 
     def _suits(self, request: Request) -> list[Place]:

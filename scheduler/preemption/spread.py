@@ -5,16 +5,18 @@ Victims are chosen as on one node (`pricing`): from the first to go on until it 
 from the most valuable to the least.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 
 from scheduler.model import resources
+from scheduler.model.policy import GiveBack
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.pricing import Price, cost_of_runners
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Trial, share
+from scheduler.preemption.units.giving_back import give_back, needed, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
 Amounts = dict[str, int]
@@ -30,6 +32,7 @@ class Pool:
     def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
         self.places = {place.order: place for place in shape.places}
         self._universe = universe
+        self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._candidates = candidates
         self._names = [name for name, _ in shape.wants]
         self.exclusive = shape.exclusive
@@ -64,15 +67,18 @@ class Pool:
     def price(self, shape: Shape, reach: Reach) -> Price | None:
         """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
         trial = self.trial(shape)
-        taken: list[Runner] = []
+        taken: dict[Runner, int] = {}
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
             if not runner.may_go or not self._useful(runner):
                 continue
             trial.stop(runner)
-            taken.append(runner)
+            taken[runner] = candidate[0]
             if trial.enough():
-                return cost_of_runners(_needed(trial, taken), shape, reach)
+                if self._universe.divided:
+                    stopped, losses = give_back(trial, list(taken), whole=self._whole)
+                    return price_of(stopped, losses, taken, shape.harm)
+                return cost_of_runners(needed(trial, list(taken)), shape, reach)
         return None
 
     def trial(self, shape: Shape) -> Trial:
@@ -185,12 +191,3 @@ class _Short(Trial):
         after = pool.room(place, extra, left + leaving)
         add(self._short, before)
         subtract(self._short, after)
-
-
-def _needed(trial: Trial, taken: Sequence[Runner]) -> Iterable[Runner]:
-    """Of the runners taken those who are needed: given back from the last one taken to the first."""
-    for runner in reversed(taken):
-        trial.restore(runner)
-        if not trial.enough():
-            trial.stop(runner)
-            yield runner

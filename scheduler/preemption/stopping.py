@@ -5,9 +5,12 @@ from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.limits import Found
+from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.search import Wanted
 from scheduler.preemption.several import Room
+from scheduler.preemption.units.steps import granted, part_if_held
+from scheduler.preemption.units.words import losses_of, making_room, rest, victim_of
 from scheduler.priority.levels import weight
 
 _NOTHING = weight(None)
@@ -35,31 +38,49 @@ def no_room(cycle: Cycle, ask: Ask) -> Decision:
 def _held(cycle: Cycle, ask: Ask, found: Found) -> Decision:
     free = cycle.search.free(ask.shape, [place.node.name for place in found.room.places])
     reason = found.held.reason if found.held else Reason.NOT_ENOUGH_EVEN_SO
+    cycle.about_to_get(found.room.places or ask.shape.places)
     decision = cycle.queued(ask.job, reason, cycle.say.held(ask.job, found, free))
-    return cycle.with_passed_over(decision, ask, found)
+    return part_if_held(cycle, ask, cycle.with_passed_over(decision, ask, found))
 
 
 def _preempt(cycle: Cycle, ask: Ask, found: Found) -> Decision:
-    job, room = ask.job, found.room
-    victims = room.price.victims[::-1]
-    free = cycle.search.free(ask.shape, [place.node.name for place in room.places])
-    for runner in victims:
-        cycle.universe.stop(runner)
-        cycle.quotas.stopped(runner.job)
-    cycle.limits.stopped(ask.reach, victims)
+    room, units = found.room, found.room.price.units
+    names = [place.node.name for place in room.places]
+    free = cycle.search.free(ask.shape, names)
+    said = making_room(cycle, ask, names, room.price) if room.price.losses else ""
+    victims = _give_way(cycle, room.price)
+    cycle.limits.stopped(ask.reach, room.price.victims[::-1])
     placement = cycle.search.placement(ask.shape, room)
+    said = said or cycle.say.preempt(ask.job, placement, free, room.price.victims[::-1])
     decision = Decision(
-        job.id,
+        ask.job.id,
         DecisionKind.PREEMPT,
         lower(cycle.ranking.mode, ask.reach, room),
-        cycle.say.preempt(job, placement, free, victims),
+        said + rest(ask, units),
         nodes=tuple(placement),
-        victims=tuple(Victim(runner.job.id, runner.job.how) for runner in victims),
+        victims=victims,
+        units=units or None,
         placement=placement,
     )
     decision = cycle.with_passed_over(decision, ask, found)
-    cycle.set_aside(job, placement, coming_first=True)
+    cycle.set_aside(granted(ask.job, units), placement, coming_first=True)
     return decision
+
+
+def _give_way(cycle: Cycle, price: Price) -> tuple[Victim, ...]:
+    """Stop the victims, or take their pieces: those who go first in front."""
+    lost = losses_of(price)
+    result = []
+    for runner in reversed(price.victims):
+        cycle.gave_way.add(runner.job.id)
+        if runner in lost:
+            result.append(victim_of(runner, lost[runner]))
+            cycle.universe.lose(runner, lost[runner])
+        else:
+            result.append(Victim(runner.job.id, runner.job.how))
+            cycle.universe.stop(runner)
+            cycle.quotas.stopped(runner.job)
+    return tuple(result)
 
 
 def lower(mode: Mode, reach: Reach, room: Room) -> Reason:

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner
 
 
@@ -23,6 +24,10 @@ class Trial(ABC):
     @abstractmethod
     def missing(self) -> int:
         """How much is missing, in a measure of its own; 0 when it is enough."""
+
+    def spare(self) -> int:
+        """How much more than enough there is, where that is counted."""
+        return 0
 
     @abstractmethod
     def change(self, place: Place, gives: Amounts, leaving: int) -> None:
@@ -66,32 +71,43 @@ def most(limit: int, fits: Callable[[int], bool], *, whole: bool = False) -> int
     return low
 
 
-class OnePlace(Trial):
-    """What is missing on one node, by resource; below zero, what is left over."""
+class Places(Trial):
+    """What is missing on some nodes, each by resource; below zero, what is left over there."""
 
-    def __init__(self, short: dict[str, int]) -> None:
-        self.short = short
-        self._scale = {name: max(1, amount) for name, amount in short.items()}
+    def __init__(self, places: Iterable[Place], shape: Shape) -> None:
+        """For what a shape wants of each of them, with what is free or coming."""
+        self.exclusive = shape.exclusive
+        chosen = list(places)
+        self._short = {place.order: _missing(place, shape) for place in chosen}
+        self._scale = {order: {n: max(1, a) for n, a in s.items()} for order, s in self._short.items()}
+        self._there = {place.order: place.holders for place in chosen}
 
     def enough(self) -> bool:
-        """Whether nothing is missing."""
-        return all(rest <= 0 for rest in self.short.values())
+        """Whether nothing is missing, and nobody is left where nobody may be."""
+        if self.exclusive and any(self._there.values()):
+            return False
+        return all(rest <= 0 for short in self._short.values() for rest in short.values())
 
     def missing(self) -> int:
-        """Millionths of what was missing at first, over all resources."""
-        return share(self.short, self._scale)
+        """Millionths of what was missing at first, over all nodes and resources."""
+        return sum(share(short, self._scale[order]) for order, short in self._short.items())
 
     def change(self, place: Place, gives: Amounts, leaving: int) -> None:
-        """More or less on the node."""
-        for name in self.short:
-            self.short[name] -= gives.get(name, 0)
+        """More or less on a node, if it is one of these."""
+        short = self._short.get(place.order)
+        if short is not None:
+            self._there[place.order] -= leaving
+            for name in short:
+                short[name] -= gives.get(name, 0)
+
+
+def _missing(place: Place, shape: Shape) -> dict[str, int]:
+    if shape.exclusive:
+        return {name: amount - place.node.total.get(name, 0) for name, amount in shape.wants}
+    free, coming = place.free, place.coming
+    return {name: amount - free.get(name, 0) - coming.get(name, 0) for name, amount in shape.wants}
 
 
 def share(short: Amounts, scale: Amounts) -> int:
     """What is missing in millionths of `scale`, over all resources together."""
     return sum(rest * 1_000_000 // scale[name] + 1 for name, rest in short.items() if rest > 0)
-
-
-def everywhere(runners: Iterable[Runner]) -> Iterable[tuple[Runner, Place]]:
-    """Each runner with each of its nodes."""
-    return ((runner, place) for runner in runners for place in runner.places)

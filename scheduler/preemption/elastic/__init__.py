@@ -1,0 +1,1 @@
+"""Elastic jobs: workers that they give up before anybody is stopped, and get back (spec 4, document 003)."""

@@ -15,7 +15,7 @@ from scheduler.preemption.pricing import FREE, Cost, Loss, Price, missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Search
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.trials import OnePlace
+from scheduler.preemption.trials import Places
 from scheduler.preemption.universe import Place, Runner, Universe
 
 Losses = dict[Runner, dict[str, int]]
@@ -86,10 +86,9 @@ class Shrinks:
         if shape.exclusive:
             losses = _everybody(place, shape, workers)
         else:
-            short = missing(place, shape)
-            if not short:
+            if not missing(place, shape):
                 return FREE
-            losses = cover(OnePlace(short), workers) if workers else None
+            losses = cover(Places((place,), shape), workers) if workers else None
         if losses is None:
             return None
         known = {worker.runner: worker for worker in workers}
@@ -100,7 +99,7 @@ class Shrinks:
 
     def _several(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Nodes that are free first, then the cheapest, one after the other."""
-        free = self._search.free_places(shape)
+        free = self._search.free_places(shape, shape.count, coming=True)
         if len(free) >= shape.count:
             return None
         chosen, losses, used = list(free), Counter[tuple[Runner, str]](), dict[Runner, int]()

@@ -4,15 +4,14 @@ A job is never shrunk below its minimum, and only for one that outranks it. Paus
 shrink back like a stop; the numbers of stops within an hour do not count it.
 """
 
-from collections.abc import Mapping
-
-from scheduler.model.plan import Decision, DecisionKind, How, Victim
+from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.elastic import words
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.several import Room
-from scheduler.preemption.universe import Runner
+from scheduler.preemption.units.steps import part_if_held
+from scheduler.preemption.units.words import victim_of
 
 
 def shrink_elastic_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
@@ -23,12 +22,14 @@ def shrink_elastic_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
     nodes = [place.node.name for place in found.places]
     held = cycle.limits.of_the_job(ask.job)
     if held:
-        return cycle.queued(ask.job, held.reason, words.held(cycle, ask, nodes, found.losses, held))
+        cycle.about_to_get(found.places or ask.shape.places)
+        decision = cycle.queued(ask.job, held.reason, words.held(cycle, ask, nodes, found.losses, held))
+        return part_if_held(cycle, ask, decision)
     said = words.shrunk(cycle, ask, nodes, found.losses)
     victims = tuple(victim_of(runner, lost) for runner, lost in found.losses.items())
     for runner, lost in found.losses.items():
         cycle.universe.lose(runner, lost)
-        cycle.shrunk.add(runner.job.id)
+        cycle.gave_way.add(runner.job.id)
     placement = cycle.search.placement(ask.shape, Room(found.places, Price()))
     cycle.set_aside(ask.job, placement, coming_first=True)
     return Decision(
@@ -41,10 +42,3 @@ def shrink_elastic_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
         units=ask.shape.units or None,
         placement=placement,
     )
-
-
-def victim_of(runner: Runner, lost: Mapping[str, int]) -> Victim:
-    """A running job that loses pieces and goes on, as the plan says it."""
-    if runner.pieces and runner.pieces.kind is How.UNITS:
-        return Victim(runner.job.id, How.UNITS, units=sum(lost.values()))
-    return Victim(runner.job.id, How.NODES, nodes=tuple(lost))

@@ -1,0 +1,136 @@
+"""Workers come back: elastic jobs below their wish grow into free room (spec 4.4).
+
+1. A job that lacks workers has its turn among the pending jobs, by its rank: before lower ones start, after higher
+   ones. One beyond its quota comes after all of them. Nobody is ever shrunk or stopped for it.
+2. It gets nodes that it is not on yet, with what `per_node` says or else as much as its largest worker holds; or units
+   of the kind that it holds. As many as there are, up to its wish: a part is welcome.
+3. No back and forth: not in the plan in which it gives something up; not on nodes that a job decided before it is
+   about to get (found for it but held back by a limit, or kept or predicted for later); not beyond its limits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from scheduler.model import words
+from scheduler.model.jobs import Elastic, Job, JobState, Request
+from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.reasons import Reason
+from scheduler.model.resources import Amounts, total
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.cycle import Cycle
+from scheduler.preemption.pieces import units_in
+from scheduler.preemption.search import Placement, placed
+from scheduler.preemption.sentences import clean
+from scheduler.preemption.shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """What a running job lacks: so many `more` of what each `request` is for. `has`: what it holds of them."""
+
+    request: Request
+    has: int
+    more: int
+
+
+def growers(snapshot: Snapshot) -> list[Job]:
+    """The running jobs that hold less than they wish for."""
+    if not snapshot.partition.elastic:
+        return []
+    running = (job for job in snapshot.jobs if job.elastic and job.state is JobState.RUNNING and job.alloc)
+    return [job for job in running if lacking(job)]
+
+
+def lacking(job: Job) -> Lacking | None:
+    """What a running job lacks of its wish; None when it has it, or wishes for nothing."""
+    elastic, asked = job.elastic, job.request or Request()
+    if elastic is None:
+        return None
+    limits = Request(features=asked.features, only_nodes=asked.only_nodes, not_nodes=asked.not_nodes)
+    if job.unit and elastic.wish_units:
+        has = sum(units_in(held, job.unit) for held in job.alloc.values())
+        more = elastic.wish_units - has
+        request = replace(limits, unit=job.unit, count=max(1, more))
+    elif elastic.wish_nodes:
+        has = len(job.alloc)
+        more = elastic.wish_nodes - has
+        request = replace(limits, nodes=1, per_node=_each(job, elastic))
+    else:
+        return None
+    return Lacking(request, has, more) if more > 0 else None
+
+
+def grow(cycle: Cycle, job: Job) -> list[Decision]:
+    """The decision on the workers that a running job gets back now; none when there are none for it."""
+    lack = lacking(job)
+    if lack is None or job.id in cycle.gave_way:
+        return []
+    shape = cycle.shapes.of(lack.request)
+    wanted = _units(cycle, shape) if shape.units else _nodes(cycle, job, shape, lack.more)
+    placement = _within_limits(cycle, job, wanted, shape)
+    if not placement:
+        return []
+    units = cycle.search.units_in(placement, shape) if shape.units else 0
+    cycle.quotas.grown(job, total(placement.values()))
+    cycle.take(placement, coming_first=False)
+    said = _words(cycle, job, lack, placement, units)
+    names = tuple(placement)
+    return [
+        Decision(
+            job.id, DecisionKind.GROW, Reason.GROWS, said, names, units=units or None, placement=placement
+        )
+    ]
+
+
+def _each(job: Job, elastic: Elastic) -> Amounts:
+    """What a node that comes back must give: as the job says, or as much as its largest worker holds."""
+    if elastic.per_node:
+        return elastic.per_node
+    return max(
+        job.alloc.values(), key=lambda held: (sorted(held.values(), reverse=True), sorted(held.items()))
+    )
+
+
+def _nodes(cycle: Cycle, job: Job, shape: Shape, more: int) -> Placement:
+    """Free nodes, those with the least left over first."""
+    looked_at = more + len(job.alloc) + len(cycle.awaited)
+    places = [
+        place
+        for place in cycle.search.free_places(shape, looked_at, coming=False)
+        if place.node.name not in job.alloc and place.order not in cycle.awaited
+    ]
+    return placed(shape, places[:more])
+
+
+def _units(cycle: Cycle, shape: Shape) -> Placement:
+    """Free units, on the nodes in their order."""
+    placement = cycle.search.pool(shape).placement(shape, coming=False)
+    orders = cycle.universe.by_name
+    return {name: taken for name, taken in placement.items() if orders[name].order not in cycle.awaited}
+
+
+def _within_limits(cycle: Cycle, job: Job, wanted: Placement, shape: Shape) -> dict[str, Amounts]:
+    """As many of the nodes, and of the units on each, as the limits of the job's level allow."""
+    result: dict[str, Amounts] = {}
+    for name, taken in wanted.items():
+        count = units_in(taken, dict(shape.wants)) if shape.units else 1
+        each = {resource: amount // count for resource, amount in taken.items()}
+        while count:
+            part = {resource: amount * count for resource, amount in each.items()}
+            if cycle.quotas.may_grow(job, total([*result.values(), part])):
+                result[name] = part
+                break
+            count -= 1
+    return result
+
+
+def _words(cycle: Cycle, job: Job, lack: Lacking, placement: Mapping[str, Amounts], units: int) -> str:
+    wish, free = (
+        lack.has + lack.more,
+        words.placement({clean(node): part for node, part in placement.items()}),
+    )
+    if units:
+        return f"{cycle.say.who(job)} holds {lack.has} of the {wish} units that it wishes for; free for it: {free}."
+    return (
+        f"{cycle.say.who(job)} is on {lack.has} of the {wish} nodes that it wishes for; free for it: {free}."
+    )

@@ -1,0 +1,106 @@
+"""What is left over goes back to those it was taken from, and nobody loses more than is needed (spec 2.2, 2.4).
+
+Whoever was walked is gone from a room on trial; the highest of them come first:
+1. Who runs as a whole or not at all gets all of it back, if it fits.
+2. Who holds units, or is elastic, gets back as many pieces as fit: first those that nobody could use, then on
+   the nodes where most fit. Who would fall below its minimum gets nothing back: it is stopped.
+3. `whole` (a partition's choice): first everybody, in the same order, who can keep all; then 1 and 2.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scheduler.model.resources import Amounts
+from scheduler.preemption.candidates import harm_of
+from scheduler.preemption.pricing import Loss, Price, priced
+from scheduler.preemption.trials import Trial, most
+from scheduler.preemption.universe import Place, Runner
+
+_NOTHING: Amounts = {}
+
+
+def give_back(trial: Trial, walked: Sequence[Runner], *, whole: bool) -> tuple[list[Runner], list[Loss]]:
+    """Who must be stopped, and what others lose. `walked`: the first to go first, all of them gone on the trial."""
+    stopped: list[Runner] = []
+    losses: list[Loss] = []
+    for runner in needed(trial, walked) if whole else list(reversed(walked)):
+        if runner.pieces is None:
+            stopped.extend(needed(trial, [runner]))
+            continue
+        lost = _pieces(trial, runner)
+        if runner.pieces.held - sum(lost.values()) < runner.pieces.least:
+            for place in runner.places:
+                trial.pieces(runner, place, runner.pieces.counts[place.node.name] - lost[place.node.name])
+            stopped.append(runner)
+        else:
+            losses.extend((runner, node, count) for node, count in lost.items() if count)
+    return stopped, losses
+
+
+def needed(trial: Trial, walked: Sequence[Runner]) -> list[Runner]:
+    """Of the runners walked those who cannot be left alone altogether, the last one walked first."""
+    result = []
+    for runner in reversed(walked):
+        trial.restore(runner)
+        if not trial.enough():
+            trial.stop(runner)
+            result.append(runner)
+    return result
+
+
+def price_of(
+    stopped: Iterable[Runner], losses: Iterable[Loss], classes: Mapping[Runner, int], harm: str
+) -> Price:
+    """What some stops and losses cost; whoever loses a part of its pieces counts for that part.
+
+    `classes`: of all of them, for the pending job in question.
+    """
+    lost: dict[Runner, int] = {}
+    for runner, _, count in losses:
+        lost[runner] = lost.get(runner, 0) + count
+    victims = []
+    for runner in {**dict.fromkeys(stopped), **lost}:
+        part = harm_of(runner, harm)
+        if runner in lost and runner.pieces:
+            part = part * lost[runner] // runner.pieces.held
+        victims.append((classes[runner], part, runner.ran, runner.order, runner, _NOTHING))
+    victims.sort(key=lambda victim: victim[:4], reverse=True)
+    return priced(victims)._replace(losses=tuple(losses))
+
+
+def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
+    """Point 2: what it loses on each of its nodes."""
+    lost = dict(runner.pieces.counts) if runner.pieces else {}
+    spare = trial.spare()
+    for place in runner.places:
+        _give(trial, runner, place, lost, lambda: trial.spare() == spare)
+
+    def fit(place: Place) -> int:
+        name = place.node.name
+        before = dict(lost)
+        _give(trial, runner, place, lost, lambda: True)
+        back = before[name] - lost[name]
+        trial.pieces(runner, place, back)
+        lost[name] = before[name]
+        return back
+
+    left = [place for place in runner.places if lost[place.node.name]]
+    for place in sorted(left, key=lambda place: (-fit(place), place.order)) if len(left) > 1 else left:
+        _give(trial, runner, place, lost, lambda: True)
+    return lost
+
+
+def _give(
+    trial: Trial, runner: Runner, place: Place, lost: dict[str, int], allowed: Callable[[], bool]
+) -> None:
+    """Give back as many of the pieces lost on a node as leave it enough, and are allowed."""
+    name = place.node.name
+
+    def fits(count: int) -> bool:
+        trial.pieces(runner, place, -count)
+        good = trial.enough() and allowed()
+        trial.pieces(runner, place, count)
+        return good
+
+    back = most(lost[name], fits, whole=trial.exclusive)
+    trial.pieces(runner, place, -back)
+    lost[name] -= back

@@ -1,0 +1,63 @@
+"""Units and other pieces in words: who loses which, and who gets only a part of what it asked for."""
+
+from collections.abc import Iterable, Mapping
+
+from scheduler.model import words
+from scheduler.model.plan import How, Victim
+from scheduler.model.resources import total
+from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.pricing import Price
+from scheduler.preemption.sentences import clean, free_now
+from scheduler.preemption.universe import Runner
+from scheduler.priority.order import natural
+
+
+def losing(cycle: Cycle, runner: Runner, lost: Mapping[str, int]) -> str:
+    """`T (e, P3) gives up n1 (5 gpu)`, `B (b, P2) gives back 4 of 20 units (12 cpu)`; said before it happens."""
+    pieces, who = runner.pieces, cycle.say.who(runner.job)
+    if pieces is None:
+        return f"{who} stops"
+    given = total({r: n * count for r, n in pieces.each[node].items()} for node, count in lost.items())
+    if pieces.kind is How.UNITS:
+        return f"{who} gives back {sum(lost.values())} of {pieces.held} units ({words.amounts(given)})"
+    return f"{who} gives up {words.names(map(clean, lost))} ({words.amounts(given)})"
+
+
+def needs(cycle: Cycle, ask: Ask, nodes: Iterable[str]) -> str:
+    """What a job needs, and what of it is free on some nodes, or anywhere."""
+    names = list(nodes)
+    return f"{cycle.say.needs(ask.job)}; {free_now(ask.job, names, cycle.search.free(ask.shape, names))}"
+
+
+def making_room(cycle: Cycle, ask: Ask, nodes: Iterable[str], price: Price) -> str:
+    """Victims of whom some lose only a part; said before it happens."""
+    lost = losses_of(price)
+    told = [
+        losing(cycle, runner, lost[runner]) if runner in lost else f"{cycle.say.victim(runner)} is stopped"
+        for runner in reversed(price.victims)
+    ]
+    return f"{needs(cycle, ask, nodes)}. To make room, {words.names(told, limit=5)}."
+
+
+def rest(ask: Ask, units: int) -> str:
+    """What is to be added when a request in units gets only a part."""
+    if not ask.shape.units or units >= ask.shape.units:
+        return ""
+    return f" It gets {units} of its {ask.shape.units} units; the rest goes on waiting."
+
+
+def victim_of(runner: Runner, lost: Mapping[str, int]) -> Victim:
+    """A running job that loses pieces and goes on, as the plan says it."""
+    if runner.pieces and runner.pieces.kind is How.UNITS:
+        on = tuple(sorted(lost.items(), key=lambda each: natural(each[0])))
+        return Victim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on)
+    return Victim(runner.job.id, How.NODES, nodes=tuple(sorted(lost, key=natural)))
+
+
+def losses_of(price: Price) -> dict[Runner, dict[str, int]]:
+    """Who only loses pieces, how many on each node."""
+    result: dict[Runner, dict[str, int]] = {}
+    for runner, node, count in price.losses:
+        mine = result.setdefault(runner, {})
+        mine[node] = mine.get(node, 0) + count
+    return result
