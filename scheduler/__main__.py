@@ -1,10 +1,11 @@
-"""The planning core as a command: `python -m scheduler plan|explain`. Needs no database and no cluster."""
+"""The planning core as a command: `python -m scheduler plan|explain|simulate`. Needs no database and no cluster."""
 
 import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from scheduler.contracts.errors import InputError, quoted
@@ -14,6 +15,8 @@ from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.explain import explain
 from scheduler.preemption.planner import plan
+from scheduler.simulate.command import answer, read_per_node, read_workload
+from scheduler.simulate.policy_file import read_policy
 
 BAD_INPUT = 2
 
@@ -22,12 +25,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status: 0 done, 2 bad input or usage (one line says what), 1 nobody reads."""
     options = _parser().parse_args(arguments)
     try:
-        answer = _answer(options)
-    except InputError as error:
-        return _refuse(f"{options.file}: {error}" if options.file != "-" else str(error))
-    except OSError as error:
-        return _refuse(f"{options.file} cannot be read: {error.strerror or error}")
-    return _write(answer)
+        text = _simulated(options) if options.command == "simulate" else _answer(options)
+    except RefusedError as refused:
+        return _refuse(str(refused))
+    return _write(text)
+
+
+class RefusedError(Exception):
+    """What is said of an input that is not accepted."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -43,10 +48,61 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument(
             "file", metavar="FILE", nargs="?", default="-", help="the snapshot; - is standard input"
         )
+    _add_simulate(
+        commands.add_parser("simulate", help="replay a recorded workload under one or several policies")
+    )
     return parser
 
 
+def _add_simulate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trace", required=True, metavar="FILE", help="the workload: CSV, plain or gzip")
+    parser.add_argument(
+        "--nodes", required=True, type=int, metavar="N", help="how many nodes the cluster has"
+    )
+    parser.add_argument("--per-node", required=True, metavar="cpu=N,gpu=N", help="what each of them has")
+    parser.add_argument("--policy", required=True, metavar="FILE", help="what to do (giveway.simulation/1)")
+    parser.add_argument(
+        "--compare",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="another policy, side by side; may be repeated",
+    )
+    parser.add_argument("--limit-jobs", type=int, metavar="N", help="only the first N rows of the trace")
+    parser.add_argument("--json", action="store_true", help="for scripts (giveway.simulated/1)")
+
+
+def _simulated(options: argparse.Namespace) -> str:
+    with _naming(""):
+        per_node = read_per_node(options.per_node)
+    policies = []
+    for file in (options.policy, *options.compare):
+        with _naming(file):
+            policies.append(read_policy(Path(file).read_bytes()))
+    with _naming(options.trace):
+        workload = read_workload(
+            Path(options.trace).read_bytes(), options.nodes, per_node, options.limit_jobs
+        )
+        return answer(workload, policies, as_json=options.json)
+
+
+@contextmanager
+def _naming(file: str) -> Iterator[None]:
+    """Say of which file an error is."""
+    try:
+        yield
+    except InputError as error:
+        raise RefusedError(f"{file}: {error}" if file not in {"", "-"} else str(error)) from None
+    except OSError as error:
+        raise RefusedError(f"{file} cannot be read: {error.strerror or error}") from None
+
+
 def _answer(options: argparse.Namespace) -> str:
+    with _naming(options.file):
+        return _planned(options)
+
+
+def _planned(options: argparse.Namespace) -> str:
     snapshot = _read(options.file)
     if options.command == "plan":
         return json.dumps(encode_plan(plan(snapshot)), ensure_ascii=False, indent=1)

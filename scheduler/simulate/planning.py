@@ -1,0 +1,223 @@
+"""Asking the real planner to make room, when that can matter, and doing what it says.
+
+Of the waiting jobs it is shown those that would fit if all jobs that they may stop were gone, of each kind at most
+as many as would fit then: for the others it could do nothing. Of the running jobs it is shown those that may be
+stopped for one of these; what the rest hold counts as held elsewhere. Who is stopped for whom is the same as if it
+saw all; the time that it takes is not. Jobs that it would only start in free room are left to `easy`.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+
+from scheduler.model.jobs import Elastic, Job, JobState, Request
+from scheduler.model.nodes import Node
+from scheduler.model.plan import STOPPED, Decision, How, Victim
+from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.preemption.planner import plan
+from scheduler.simulate.machine import Machine
+from scheduler.simulate.policy import Policy
+from scheduler.simulate.queue import Queue
+from scheduler.simulate.room import Room, indexes
+from scheduler.simulate.tasks import Task
+from scheduler.simulate.workload import Machines
+
+HOUR_S = 3600
+
+
+class Planning:
+    """The planner's part of one simulation. `due`: when it has to be asked next (None: not until something changes)."""
+
+    def __init__(self, policy: Policy, machines: Machines, machine: Machine, queue: Queue) -> None:
+        self._policy = policy
+        self._rules = policy.partition
+        self._machine = machine
+        self._queue = queue
+        self._showing = _Showing(machines, machine, self._rules)
+        self._stops: deque[tuple[int, str]] = deque()
+        self.due: int | None = None
+        self.plans = 0
+
+    def changed(self, now: int) -> None:
+        """Jobs came or ended: ask at the next cycle."""
+        if self.due is None or self.due > now:
+            self.due = -(-now // self._policy.cycle_s) * self._policy.cycle_s
+
+    def run(self, now: int) -> bool:
+        """Ask, and do what is decided; whether anything was."""
+        self.due = None
+        waiting = list(self._who_could_get_room())
+        if not waiting:
+            return False
+        shown = {task.work.row.id: task for task in waiting}
+        above = {task.pair for task in waiting}
+        below = [entry[2] for entry in self._machine.running]
+        below = [task for task in below if any(self._machine.may_stop(pair, task) for pair in above)]
+        made = plan(self._showing.snapshot(now, self._rules_at(now), waiting, below))
+        self.plans += 1
+        running = {task.work.row.id: task for task in below}
+        done = [self._do(decision, shown, running, now) for decision in made.decisions if decision.victims]
+        if done:
+            self._machine.early = True
+            self.changed(now + 1)
+        else:
+            self._ask_again(now, waiting, below)
+        return bool(done)
+
+    def _who_could_get_room(self) -> Iterator[Task]:
+        for (pair, (wants, count)), group in self._queue.groups.items():
+            room = self._machine.reach.get(pair)
+            if room is None or room.fitting(wants).bit_count() < count:
+                continue
+            most = _times(room, self._machine, group[0][1]) // count
+            yield from nsmallest(most, (task for _, task in group), key=lambda task: task.key)
+
+    def _do(self, decision: Decision, shown: dict[str, Task], running: dict[str, Task], now: int) -> Decision:
+        """Carry out a decision that makes room."""
+        for victim in decision.victims:
+            self._give_way(running[victim.job], victim, now)
+        task = shown[decision.job]
+        nodes = self._showing.set_of(decision.nodes)
+        if nodes & ~self._machine.room.fitting(task.work.wants):
+            raise RuntimeError(f"the plan gives {decision.job} nodes that have no room for it at {now}")
+        self._queue.remove(task)
+        self._machine.start(task, nodes, now)
+        return decision
+
+    def _give_way(self, task: Task, victim: Victim, now: int) -> None:
+        if victim.how in STOPPED:
+            self._machine.stop(task, now, self._policy.requeue.checkpoint_s)
+            task.fixed = task.stops >= self._policy.max_stops_per_job
+            self._queue.push(task, now)
+            self._stops.append((now, self._showing.user(task)))
+        elif victim.how is How.NODES:
+            task.shrinks += 1
+            self._machine.resize(task, task.nodes & ~self._showing.set_of(victim.nodes), now)
+        else:
+            raise RuntimeError(f"{victim.how.value} is not simulated")
+        task.planned = None
+
+    def _rules_at(self, now: int) -> PartitionRules:
+        """The rules with the stops of the last hour."""
+        if self._rules.max_stops_per_hour is None and self._rules.max_stops_per_user_hour is None:
+            return self._rules
+        while self._stops and self._stops[0][0] <= now - HOUR_S:
+            self._stops.popleft()
+        by_user = Counter(user for _, user in self._stops)
+        return replace(self._rules, stopped=len(self._stops), stopped_by_user=by_user)
+
+    def _ask_again(self, now: int, waiting: Iterable[Task], below: Iterable[Task]) -> None:
+        """Nothing was decided: when would time alone change that? Then is the next time to ask."""
+        rules = self._rules
+        moments = [task.work.submit + rules.min_wait_s for task in waiting]
+        moments += [task.stopped_at + rules.cool_down_s for task in waiting if task.stopped_at is not None]
+        moments += [task.started + rules.exempt_s for task in below]
+        moments += [at + HOUR_S for at, _ in self._stops]
+        moments += [now + 1] if rules.patience_s else []
+        later = [moment for moment in moments if moment > now]
+        if later:
+            self.changed(min(later))
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """How nodes are called."""
+
+    names: tuple[str, ...]
+    index: dict[str, int]
+
+
+class _Showing:
+    """The simulation as the planner sees it. What does not change from plan to plan is kept."""
+
+    def __init__(self, machines: Machines, machine: Machine, rules: PartitionRules) -> None:
+        names = tuple(f"n{i + 1}" for i in range(machines.nodes))
+        self._names = _Names(names, {name: i for i, name in enumerate(names)})
+        self._total = machines.per_node
+        self._machine = machine
+        self._predicts = rules.patience_s > 0
+        self._nodes: dict[tuple[int, int], Node] = {}
+
+    def set_of(self, names: Iterable[str]) -> int:
+        """Nodes as a set, from their names."""
+        return sum(1 << self._names.index[name] for name in names)
+
+    def user(self, task: Task) -> str:
+        """Whose job it is."""
+        return task.work.row.user or "unknown"
+
+    def snapshot(
+        self, now: int, rules: PartitionRules, waiting: Iterable[Task], below: Iterable[Task]
+    ) -> Snapshot:
+        """What the planner is shown."""
+        below = list(below)
+        held = self._held_by_others(below)
+        nodes = tuple(self._node(i, amount) for i, amount in enumerate(held))
+        jobs = [self._waiting(task) for task in waiting] + [self._running(task) for task in below]
+        return Snapshot(now, rules, nodes, tuple(jobs))
+
+    def _held_by_others(self, below: Iterable[Task]) -> list[int]:
+        """By node, what jobs hold (packed) that the planner is not shown."""
+        held = [0] * len(self._names.names)
+        for free, mask in self._machine.room.masks.items():
+            taken = self._machine.packing.total - free
+            for i in indexes(mask) if taken else ():
+                held[i] = taken
+        for task in below:
+            for i in indexes(task.nodes):
+                held[i] -= task.work.wants
+        return held
+
+    def _node(self, i: int, held: int) -> Node:
+        node = self._nodes.get((i, held))
+        if node is None:
+            elsewhere = self._machine.packing.unpack(held) if held else {}
+            node = Node(self._names.names[i], up=True, total=self._total, held_elsewhere=elsewhere)
+            self._nodes[i, held] = node
+        return node
+
+    def _waiting(self, task: Task) -> Job:
+        work = task.work
+        return Job(
+            id=work.row.id,
+            name=work.row.name,
+            state=JobState.PENDING,
+            user=self.user(task),
+            user_level=task.levels[0],
+            task_level=task.levels[1],
+            submit=work.submit,
+            request=Request(nodes=work.nodes, per_node=work.amounts),
+            restarts=task.stops,
+            stopped_at=task.stopped_at,
+        )
+
+    def _running(self, task: Task) -> Job:
+        if task.planned is None:
+            work = task.work
+            elastic = Elastic(min_nodes=task.least, wish_nodes=work.nodes, per_node=work.amounts)
+            task.planned = Job(
+                id=work.row.id,
+                name=work.row.name,
+                state=JobState.RUNNING,
+                user=self.user(task),
+                user_level=task.levels[0],
+                task_level=task.levels[1],
+                submit=work.submit,
+                start=task.started,
+                alloc={self._names.names[i]: work.amounts for i in indexes(task.nodes)},
+                restarts=task.stops,
+                elastic=elastic if task.least < work.nodes else None,
+                predicted_end=task.expected_end if self._predicts else None,
+            )
+        return task.planned
+
+
+def _times(room: Room, machine: Machine, task: Task) -> int:
+    """How many times what a job wants of a node fits on all nodes together, several times on one too."""
+    wants = task.work.amounts
+    result = 0
+    for free, mask in room.masks.items():
+        has = machine.packing.unpack(free)
+        result += mask.bit_count() * min(has[name] // amount for name, amount in wants.items())
+    return result

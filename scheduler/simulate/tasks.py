@@ -1,0 +1,141 @@
+"""One job of a simulation while it waits and runs: what is left to do, what it holds, and what stops cost it.
+
+Work is counted in node-seconds: a job of n nodes and r seconds has n · r to do, and does as much in a second as it
+holds nodes (so one that was shrunk takes longer). All numbers are integers.
+"""
+
+from dataclasses import dataclass, field
+
+from scheduler.model.jobs import Job, Level
+from scheduler.simulate.workload import Work
+
+Pair = tuple[int, int]
+"""A job's weights on the axes of the partition's mode."""
+
+CORRECTIONS = (60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000)
+"""By how much an expected end that has passed is put off, time after time (as in Tsafrir, Etsion, Feitelson 2007)."""
+
+
+@dataclass(slots=True, eq=False)
+class Task:
+    """A job and its run.
+
+    `key`: its place in the queue; `turn`: its place among those who may pass the first. `estimate`: how long it is
+    expected to run. `left`: work still to do. `nodes` (a set, as in `room`) and `held` (how many) are what it holds.
+    `since`: up to when its work is counted. `delay`: how many seconds of its start are still to pass without work.
+    `wish`: a shrunk job would like so many nodes.
+
+    Told at the end: `waited`: seconds in the queue, all together. `occupied`: node-seconds held. `lost`: work done
+    that a stop threw away. `restarting`: node-seconds of delays. `idle`: node-seconds of last seconds that there was no
+    work for. So `occupied` is its work plus these three. `spans`: from when until when it held which nodes.
+    """
+
+    work: Work
+    levels: tuple[Level, Level]
+    pair: Pair
+    key: tuple[int, ...]
+    least: int
+    left: int
+    turn: tuple[int, ...] = ()
+    estimate: int = 1
+    queued: bool = False
+    queued_at: int = 0
+    nodes: int = 0
+    held: int = 0
+    started: int = 0
+    since: int = 0
+    at_start: int = 0
+    delay: int = 0
+    end: int = 0
+    expected_end: int = 0
+    overdue: int = 0
+    fixed: bool = False
+    planned: Job | None = None
+    stopped_at: int | None = None
+    first_start: int | None = None
+    finished: int | None = None
+    waited: int = 0
+    stops: int = 0
+    shrinks: int = 0
+    occupied: int = 0
+    lost: int = 0
+    restarting: int = 0
+    idle: int = 0
+    spans: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def index(self) -> int:
+        """Its place in the one order of jobs."""
+        return self.work.index
+
+    @property
+    def total(self) -> int:
+        """All of its work."""
+        return self.work.nodes * self.work.runtime
+
+    def begin(self, nodes: int, held: int, now: int, restart_s: int) -> None:
+        """Start, on these nodes."""
+        self.waited += now - self.queued_at
+        self.first_start = now if self.first_start is None else self.first_start
+        self.nodes, self.held = nodes, held
+        self.started = self.since = now
+        self.at_start = self.left
+        self.delay = restart_s if self.stops else 0
+        self.overdue = 0
+        self._expect_end(now)
+
+    def settle(self, now: int) -> None:
+        """Count what was done up to now."""
+        elapsed = now - self.since
+        if not elapsed:
+            return
+        delayed = min(self.delay, elapsed)
+        done = min(self.left, (elapsed - delayed) * self.held)
+        self.delay -= delayed
+        self.left -= done
+        self.occupied += elapsed * self.held
+        self.restarting += delayed * self.held
+        self.idle += (elapsed - delayed) * self.held - done
+        self.spans.append((self.since, now, self.nodes))
+        self.since = now
+
+    def resize(self, nodes: int, held: int, now: int) -> None:
+        """Go on with other nodes."""
+        self.settle(now)
+        before = self.held
+        self.nodes, self.held = nodes, held
+        self._expect_end(now)
+        # Whoever expects an end expects it later by as much as the job is slower now.
+        self.expected_end = now + -(-max(1, self.expected_end - now) * before // held)
+
+    def stop(self, now: int, checkpoint_s: int | None) -> None:
+        """Be stopped: back to what was saved. The job has to be queued again by the caller."""
+        self.settle(now)
+        done = self.at_start - self.left
+        saved = done
+        if checkpoint_s is None:
+            saved = 0
+        elif checkpoint_s:
+            step = checkpoint_s * self.work.nodes
+            saved = done // step * step
+        self.left += done - saved
+        self.lost += done - saved
+        self.stops += 1
+        self.stopped_at = now
+        self.nodes = self.held = 0
+
+    def finish(self, now: int) -> None:
+        """Be done."""
+        self.settle(now)
+        self.finished = now
+        self.nodes = self.held = 0
+
+    def put_off(self, now: int) -> None:
+        """It runs longer than expected: expect it to end later."""
+        while self.expected_end <= now:
+            step = CORRECTIONS[min(self.overdue, len(CORRECTIONS) - 1)]
+            self.overdue += 1
+            self.expected_end += step
+
+    def _expect_end(self, now: int) -> None:
+        self.end = now + self.delay + -(-self.left // self.held)

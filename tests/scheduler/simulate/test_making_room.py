@@ -1,0 +1,216 @@
+"""Stopping jobs of lower levels in a simulation: what it costs, what limits it, and what always holds."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.model.policy import Mode
+from scheduler.model.snapshot import PartitionRules
+from scheduler.simulate.easy import Starter
+from scheduler.simulate.measures import measure
+from scheduler.simulate.planning import Planning
+from scheduler.simulate.policy import (
+    ElasticRule,
+    Everybody,
+    Order,
+    Policy,
+    Requeue,
+    Runtimes,
+    Scheduler,
+    Text,
+)
+from scheduler.simulate.replay import Outcome
+from scheduler.simulate.room import indexes
+from scheduler.simulate.tasks import Task
+from scheduler.simulate.trace import Row
+from tests.scheduler.simulate.workloads import BY_GROUP, by_id, policy, row, rows, run, starts
+
+LOW_AND_HIGH = [row("low", 0, 1000, 2, group="g2"), row("high", 450, 100, 1, group="g0")]
+
+
+def preempt(**fields: Any) -> Policy:
+    """Jobs of higher levels get room made."""
+    return policy(Scheduler.PREEMPT, **fields)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint_s", "restart_s", "end", "lost", "restarting"),
+    [
+        (None, 0, 1550, 900, 0),  # all of 450 s on two nodes is gone; it starts again at 550
+        (None, 30, 1580, 900, 60),
+        (0, 30, 1130, 0, 60),  # saved when it was stopped
+        (200, 0, 1150, 100, 0),  # saved at 400: 50 s on two nodes are gone
+    ],
+)
+def test_what_a_stop_costs(
+    checkpoint_s: int | None, restart_s: int, end: int, lost: int, restarting: int
+) -> None:
+    """high needs one of low's two nodes at 450, ends at 550, and then low goes on."""
+    outcome = run(2, LOW_AND_HIGH, preempt(requeue=Requeue(checkpoint_s, restart_s)))
+    tasks = by_id(outcome)
+    low, high = tasks["low"], tasks["high"]
+    assert (high.first_start, high.finished) == (450, 550)
+    assert (low.first_start, low.finished, low.stops, low.waited) == (0, end, 1, 100)
+    assert (low.lost, low.restarting, low.idle) == (lost, restarting, 0)
+    assert low.occupied == 2000 + lost + restarting
+    figures = measure(outcome).everybody
+    assert (figures.stops, figures.lost) == (1, {"cpu": lost + restarting})
+
+
+def test_room_is_made_at_the_next_cycle() -> None:
+    assert starts(run(2, LOW_AND_HIGH, preempt(cycle_s=60)))["high"] == 480
+
+
+@pytest.mark.parametrize(
+    ("rules", "start"),
+    [
+        ({"exempt_s": 500}, 500),  # low started at 0
+        ({"min_wait_s": 60}, 510),
+        ({"bands": ((0, 1, 2, None),)}, 1000),
+        ({"max_stops_per_hour": 0}, 1000),
+    ],
+)
+def test_the_rules_of_the_partition_hold(rules: dict[str, Any], start: int) -> None:
+    """And the planner is asked again when time alone has changed its answer."""
+    assert starts(run(2, LOW_AND_HIGH, preempt(rules=rules)))["high"] == start
+
+
+def test_only_so_many_stops_in_an_hour() -> None:
+    """The second stop is refused until the first is an hour old."""
+    lows = [row(str(i), 0, 9000, 1, group="g2") for i in (1, 2)]
+    highs = [row("a", 10, 5000, 1, group="g0"), row("b", 20, 5000, 1, group="g0")]
+    found = starts(run(2, lows + highs, preempt(rules={"max_stops_per_hour": 1})))
+    assert (found["a"], found["b"]) == (10, 3610)
+
+
+def test_a_job_is_stopped_only_so_often() -> None:
+    highs = [row(str(i), 100 * i, 10, 2, group="g0") for i in (1, 2, 3)]
+    tasks = by_id(run(2, [row("low", 0, 500, 2, group="g2"), *highs], preempt(max_stops_per_job=2)))
+    assert tasks["low"].stops == 2
+    assert [tasks[str(i)].first_start for i in (1, 2)] == [100, 200]
+    assert tasks["3"].first_start == tasks["low"].finished
+
+
+def test_levels_of_the_second_axis_count_where_the_mode_has_one() -> None:
+    """Equal users: the task level decides. Results are told by both."""
+    chosen = preempt(
+        partition=PartitionRules("x", Mode.USER_THEN_TASK, level_names=("top",)),
+        user_level=Everybody(0),
+        task_level=BY_GROUP,
+    )
+    outcome = run(2, LOW_AND_HIGH, chosen)
+    assert starts(outcome)["high"] == 450
+    assert [title for title, _ in measure(outcome).levels] == ["top / top", "top / L2"]
+
+
+def test_the_planner_is_asked_only_when_it_could_make_room() -> None:
+    """Equal jobs in a long queue: never. One urgent job among them: once."""
+    equal = [row(str(i), i, 50, 2, group="g1") for i in range(40)]
+    assert run(2, equal, preempt()).plans == 0
+    assert run(2, [*equal, row("high", 75, 5, 1, group="g0")], preempt()).plans == 1
+
+
+# --- What always holds ------------------------------------------------------------------------------------
+
+POLICIES = st.builds(
+    lambda scheduler, order, runtimes, requeue, cycle_s, exempt_s, elastic: policy(
+        scheduler,
+        order=Order.LEVEL if scheduler is Scheduler.PREEMPT else order,
+        runtimes=runtimes,
+        requeue=requeue,
+        cycle_s=cycle_s,
+        rules={"exempt_s": exempt_s},
+        elastic=elastic,
+    ),
+    st.sampled_from([Scheduler.PREEMPT, Scheduler.PREEMPT, Scheduler.EASY, Scheduler.FCFS]),
+    st.sampled_from(Order),
+    st.sampled_from(Runtimes),
+    st.builds(Requeue, st.sampled_from([None, 0, 3]), st.integers(0, 3)),
+    st.sampled_from([1, 7]),
+    st.sampled_from([0, 0, 4]),
+    st.sampled_from([None, ElasticRule(Text.JOB, ("*",), 0.5)]),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(jobs=rows(per_node={"cpu": 3, "gpu": 2}), chosen=POLICIES)
+def test_every_job_ends_once_and_nothing_is_used_twice(jobs: list[Row], chosen: Policy) -> None:
+    outcome = run(5, jobs, chosen, {"cpu": 3, "gpu": 2})
+    assert {task.work.row.id for task in outcome.tasks} == {each.id for each in jobs}
+    for task in outcome.tasks:
+        conserved(task, chosen)
+    capacity_holds(outcome)
+
+
+def conserved(task: Task, chosen: Policy) -> None:
+    """It ended, all of its work was done, and what was held beyond that is accounted for."""
+    assert task.finished is not None
+    assert task.left == 0
+    held = sum((end - since) * nodes.bit_count() for since, end, nodes in task.spans)
+    assert held == task.occupied == task.total + task.lost + task.restarting + task.idle
+    ran = sum(end - since for since, end, _ in task.spans)
+    assert task.finished - task.work.submit == task.waited + ran
+    assert all(task.least <= nodes.bit_count() <= task.work.nodes for _, _, nodes in task.spans)
+    assert task.stops <= chosen.max_stops_per_job
+    if not task.stops and not task.shrinks:
+        assert task.occupied == task.total
+
+
+def capacity_holds(outcome: Outcome) -> None:
+    """On no node, at no moment, is more held than there is."""
+    changes: list[tuple[int, int, int, str, int]] = []
+    for task in outcome.tasks:
+        for since, end, nodes in task.spans:
+            for i in indexes(nodes):
+                for name, amount in task.work.amounts.items():
+                    changes += [(since, 1, i, name, amount), (end, 0, i, name, -amount)]
+    held: Counter[tuple[int, str]] = Counter()
+    for _, _, i, name, amount in sorted(changes):
+        held[i, name] += amount
+        assert 0 <= held[i, name] <= outcome.workload.machines.per_node[name]
+    assert not any(held.values())
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), jobs=rows(), chosen=POLICIES)
+def test_the_order_of_rows_and_the_number_of_the_try_change_nothing(
+    data: st.DataObject, jobs: list[Row], chosen: Policy
+) -> None:
+    mixed = data.draw(st.permutations(jobs))
+    assert measure(run(5, jobs, chosen)) == measure(run(5, mixed, chosen))
+
+
+@settings(max_examples=40, deadline=None)
+@given(jobs=rows(most=30, nodes=4, per_node={"gpu": 3}))
+def test_what_the_planner_is_not_shown_would_not_have_changed_who_is_stopped(jobs: list[Row]) -> None:
+    """A simulation in which it sees every waiting and every running job ends the same."""
+    chosen = preempt(rules={"exempt_s": 2}, requeue=Requeue(2, 1))
+
+    def everybody(planning: Planning) -> list[Task]:
+        groups = planning._queue.groups.values()
+        return sorted((task for group in groups for _, task in group), key=lambda task: task.key)
+
+    some = run(4, jobs, chosen, {"gpu": 3})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Planning, "_who_could_get_room", everybody)
+        every = run(4, jobs, chosen, {"gpu": 3})
+    assert [task.spans for task in some.tasks] == [task.spans for task in every.tasks]
+
+
+def test_a_plan_that_gives_nodes_without_room_is_an_error_not_a_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scheduler.simulate.planning._Showing.set_of", lambda *_: 0b100)
+    lows = [row(str(i), 0, 1000, 1, group="g2") for i in range(3)]
+    with pytest.raises(RuntimeError, match="no room"):
+        run(3, [*lows, row("high", 1, 50, 1, group="g0")], preempt())
+
+
+def test_a_full_pass_and_one_for_arrivals_only_come_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [row(str(i), 3 * i, 20 + 7 * (i % 5), 1 + i % 4, limit=60) for i in range(80)]
+    quick = starts(run(5, jobs, policy()))
+    monkeypatch.setattr(Starter, "_stands", lambda *_: False)
+    assert quick == starts(run(5, jobs, policy()))
