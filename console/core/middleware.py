@@ -1,10 +1,13 @@
-"""Middleware: one id per request (also in the audit log), and caches that keep fragments apart from pages."""
+"""Middleware: one id per request (also in the audit log), compressed pages, and caches that keep fragments apart from
+pages."""
 
 import time
 import uuid
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 from django.utils.cache import patch_vary_headers
 
 from console.core import request_log
@@ -30,6 +33,22 @@ class RequestIdMiddleware:
             request_log.current_request.reset(token)
         response["X-Request-ID"] = request_id
         return response
+
+
+class CompressPagesMiddleware(GZipMiddleware):
+    """Compress pages and their parts: a node map is 400 kB of text that is 30 kB compressed, and it is polled.
+
+    A page may hold a secret beside what somebody else has chosen (a job's name, the address): BREACH needs both.
+    Django masks the CSRF token anew in every page, and its middleware adds a random length to every answer; sessions
+    and stored tokens stand in no page. Everything else goes as it is: an ETag of the API must stay strong, and an
+    export is streamed.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Only HTML that is sent in one piece."""
+        if response.streaming or not response.get("Content-Type", "").startswith("text/html"):
+            return response
+        return super().process_response(request, response)
 
 
 class VaryOnHtmxMiddleware:
