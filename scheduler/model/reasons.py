@@ -46,6 +46,7 @@ class Reason(StrEnum):
     USER_LIMIT = "user_limit"
     COMES_BACK = "comes_back"
     EXCHANGED = "exchanged"
+    AWAITED = "awaited"
     NOT_NEEDED = "not_needed"
     NOT_ENOUGH = "not_enough"
 
@@ -90,6 +91,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.USER_LIMIT: "Its user's jobs were stopped as often as may be within an hour.",
     Reason.COMES_BACK: "Stopped, it would come back ranked above the job that it makes room for.",
     Reason.EXCHANGED: "It exchanges a node for another one already.",
+    Reason.AWAITED: "A job of higher rank counts on the room that it leaves when it ends by itself.",
     Reason.NOT_NEEDED: "Not needed.",
     Reason.NOT_ENOUGH: "Stopping it, even with all the others, would not make enough room.",
 }

@@ -78,7 +78,7 @@ def _pending(about: _About, job: Job) -> Iterator[str]:
             yield f"  {about.say.who(about.jobs[other.job])}: {SENTENCES[other.reason]}"
         if len(decision.passed_over) > _SHOWN:
             yield f"  and {len(decision.passed_over) - _SHOWN} more."
-    if decision.action is DecisionKind.QUEUE:
+    if decision.action is DecisionKind.QUEUE or decision.reason is Reason.EARLIEST_START:
         yield _nearest_change(about, job, decision)
 
 

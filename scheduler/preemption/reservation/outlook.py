@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from scheduler.model.jobs import Job
 from scheduler.model.policy import Dispatch, Otherwise
+from scheduler.model.reasons import Reason
 from scheduler.preemption.balance.balancing import Balancing, gradually
 from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
@@ -54,6 +55,27 @@ class Outlook:
     def claim(self, later: Later) -> None:
         """A job that stays in the queue is predicted to take this."""
         self._claims.add(later.placement)
+
+    def promise(self, later: Later) -> Placement:
+        """Where Slurm places: the part of a later room that is free or coming now, to be set aside. The rest is
+        promised out of what running jobs release: nobody stops these any more, and no prediction counts on it."""
+        present: dict[str, dict[str, int]] = {}
+        owed: dict[str, dict[str, int]] = {}
+        for name, amounts in later.placement.items():
+            place = self._universe.by_name[name]
+            have = {each: max(0, place.free.get(each, 0) + place.coming.get(each, 0)) for each in amounts}
+            present[name] = {each: min(amount, have[each]) for each, amount in amounts.items()}
+            rest = {each: amount - present[name][each] for each, amount in amounts.items()}
+            owed[name] = {each: amount for each, amount in rest.items() if amount}
+            if owed[name]:
+                self._leave_alone(place, later.at)
+        self._claims.add({name: amounts for name, amounts in owed.items() if amounts})
+        return present
+
+    def _leave_alone(self, place: Place, at: int) -> None:
+        for end, runner in self._moments.ends(place):
+            if end <= at and runner.may_go and place in runner.places:
+                self._universe.spare(runner, Reason.AWAITED.value)
 
     def awaited(self, later: Later) -> list[Runner]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""

@@ -67,8 +67,10 @@ def look_ahead(cycle: Cycle, ask: Ask, decision: Decision) -> Decision:
 
 
 def _set_aside(cycle: Cycle, ask: Ask, decision: Decision, later: Later) -> Decision:
-    managed = cycle.outlook is not None and cycle.outlook.nodes is not None
-    cycle.set_aside(ask.job, later.placement, coming_first=True, kept=True)
+    outlook = cycle.outlook
+    managed = outlook is not None and outlook.nodes is not None
+    placement = later.placement if outlook is None or managed else outlook.promise(later)
+    cycle.set_aside(ask.job, placement, coming_first=True, kept=True)
     return replace(
         decision,
         action=DecisionKind.RESERVE if managed else DecisionKind.WAIT,
