@@ -191,6 +191,13 @@
     }
   });
 
+  /* On a narrow screen the navigation and the tabs run off the side: bring the present one into their middle. */
+  function show(current) {
+    const row = current.closest("nav, .tabs");
+    const [box, around] = [current.getBoundingClientRect(), row.getBoundingClientRect()];
+    row.scrollLeft += box.left + box.width / 2 - around.left - around.width / 2;
+  }
+
   // --- Not live --------------------------------------------------------------------------------------------
   function offline(on) {
     const banner = doc.getElementById("offline");
@@ -204,6 +211,7 @@
 
   doc.addEventListener("DOMContentLoaded", () => {
     doc.querySelectorAll("[data-needs-script]").forEach((element) => { element.hidden = false; });
+    doc.querySelectorAll(".bar nav [aria-current], .tabs [aria-current]").forEach(show);
     announce(doc);
     tellAges();
     window.setInterval(tellAges, 1000);

@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 from console.steering.models import Plan
 from console.steering.pausing import pause
 from tests import factories
-from tests.browser.test_accessible import faults
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim
 
@@ -94,20 +93,3 @@ def test_a_pause_shows_on_an_open_page_and_one_click_lifts_it(
     ada.get_by_role("button", name="Pause partition").click()
     expect(banner).to_contain_text("ada paused it")
     assert page_faults == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_pages_are_for_everybody_and_every_width(
-    house: House, asked: Plan, ada: Page, at: At, scheme: Any, width: int
-) -> None:
-    pause(actor="dave", cluster=house.cluster, partition=house.x, reason="Moving a node " * 12)
-    ada.emulate_media(color_scheme=scheme)
-    ada.set_viewport_size({"width": width, "height": 844})
-    found = []
-    for address in ("/approvals/", f"/plans/{asked.pk}/", "/partitions/x/shadow/", "/partitions/y/shadow/"):
-        ada.goto(at(address))
-        found += faults(ada)
-        beyond = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert ada.evaluate(beyond) <= 0, address
-    assert found == []

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import transaction
 from playwright.sync_api import Page, expect
 
 from console.audit.models import AuditEntry
-from console.audit.services import Context, Subject, record
+from tests.browser.furnished import long_row as record_long_row
 from tests.ui.conftest import House
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
@@ -26,16 +25,7 @@ CUT = """() => [...document.querySelectorAll('main *')].filter(e => {
 @pytest.fixture
 def long_row(house: House) -> AuditEntry:
     """A row whose every text is longer than a column."""
-    with transaction.atomic():
-        return record(
-            actor="a.person.with.a.very.long.account.name@department.example.org",
-            action="project.changed",
-            subject=Subject("project", "alpha" * 8, "alpha " * 40, cluster="dev", project="alpha"),
-            before={"name": "old " * 60, "urgency": 3, "members": ["ann"]},
-            after={"name": "x" * 200, "urgency": 5, "members": ["ann", "bob"]},
-            reason="Because " + "z" * 120 + " and a reason of several lines. " * 8,
-            context=Context(request_id="0123456789abcdef" * 2),
-        )
+    return record_long_row()
 
 
 def on_paper(page: Page, address: str) -> str:

@@ -2,14 +2,12 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from console.partitions.models import Partition
 from console.projects.models import Project
-from tests.browser.conftest import enter
 from tests.factories import PASSWORD
 from tests.ui.conftest import House
 
@@ -142,28 +140,3 @@ def test_light_and_dark(house: House, ada: Page, at: At) -> None:
     assert lightness() == dark
     ada.goto(at("/jobs/"))
     assert lightness() == dark, "the choice is kept"
-
-
-def test_everything_works_without_scripts(house: House, browser: Browser, live_server: Any, at: At) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    enter(context, live_server.url, house.people["ada"])
-    page = context.new_page()
-    page.goto(at("/partitions/x/"))
-    expect(page.locator("#partition-now")).to_contain_text("101 needs 4 cpu")
-    expect(page.locator("[data-pause]")).to_be_hidden()
-    page.locator("#job-filter").fill("nobody")
-    page.locator("#job-filter").press("Enter")
-    expect(page.locator("#partition-now")).to_contain_text("No waiting job fits the filter.")
-    page.goto(at("/projects/alpha/"))
-    page.get_by_role("button", name="Add a pattern").click()
-    page.get_by_label("Job names, 2").fill("alpha_fast*")
-    page.get_by_label("Urgency").fill("6")
-    page.get_by_label("Reason").fill("without scripts")
-    page.get_by_role("button", name="Save").last.click()
-    expect(page.get_by_text("Project alpha has been saved.")).to_be_visible()
-    expect(page.locator("#levels-preview")).to_contain_text("240 score")
-    assert Project.objects.get(code="alpha").tasks.count() == 2
-    page.goto(at("/audit/"))
-    page.locator(".log-row summary").first.click()
-    expect(page.locator(".log-row .inside").first).to_be_visible()
-    context.close()
