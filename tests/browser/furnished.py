@@ -12,7 +12,8 @@ from console.audit.models import AuditEntry
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock
-from console.history.models import PartitionMinute
+from console.history.changes import encode_change, policy_change
+from console.history.models import PartitionMinute, Study
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
 from console.projects.models import Project, ProjectRules, UrgencyRequest
@@ -40,6 +41,7 @@ class Furnished:
     draft: PolicyDraft
     request: UrgencyRequest
     row: AuditEntry
+    study: Study
 
 
 @pytest.fixture
@@ -56,7 +58,16 @@ def furnished(house: House) -> Furnished:
     pause(actor="dave", cluster=house.cluster, partition=house.x, reason="Moving a node " * 12)
     content = Content("Weekend", factories.policy_document("x", enforcement="enforce", quotas={"P0": 1}))
     draft = create_draft(actor="dave", partition=house.x, content=content, reason="Let us talk")
-    return Furnished(house, asked_plan(house.cluster), draft, asked_urgency(house), long_row())
+    study = Study.objects.create(
+        cluster=house.cluster,
+        asked_by="ada",
+        asked_at=clock.now(),
+        days=7,
+        question=encode_change(policy_change(house.x, content.document)),
+        total=9,
+    )
+    plan, request = asked_plan(house.cluster), asked_urgency(house)
+    return Furnished(house, plan, draft, request, long_row(), study)
 
 
 def _jobs(cluster: Cluster) -> None:
