@@ -20,7 +20,7 @@ VIEWS: tuple[tuple[Any, int], ...] = (("light", 1440), ("dark", 390))
 AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
 TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
     [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
-        && !e.closest('.visually-hidden')).slice(0, 3).map(e => `${e.tagName}.${e.className}`).concat('…')"""
+        && !e.closest('nav, .scroll, .tabs')).slice(0, 3).map(e => `${e.tagName}.${e.className}`).concat('…')"""
 
 
 def faults(page: Page) -> list[str]:
