@@ -72,8 +72,13 @@ class AuditEntry(models.Model):
         action = ACTIONS.get(self.action)
         if action is None:  # written by another version of Giveway
             return f"{self.actor}: {self.action} {self.object_label}"
-        label, reason = resay(self.object_label), self.told_reason
-        return str(action.sentence).format_map({**vars(self), "object_label": label, "reason": reason})
+        told = {"object_label": self.told_label, "reason": self.told_reason}
+        return str(action.sentence).format_map({**vars(self), **told})
+
+    @property
+    def told_label(self) -> str:
+        """What the row is about, as its reader understands it; names stand as they are."""
+        return resay(self.object_label)
 
     @property
     def told_reason(self) -> str:

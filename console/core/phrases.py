@@ -176,6 +176,12 @@ PHRASES: tuple[str, ...] = (
     _("requeue_hold of %(job)s was refused: %(why)s"),
     _("cancel of %(job)s was refused: %(why)s"),
     _("no reason given"),
+    _("done"),
+    _("already"),
+    _("gone"),
+    _("unknown"),
+    _("refused"),
+    _("failed"),
     # What the audit log's rows are about
     _("plan %(plan)s for %(job)s (%(user)s)"),
     _("prioritise %(job)s (%(user)s)"),

@@ -24,7 +24,9 @@ LONGEST = 4000
 NUMBERS = frozenset({"n", "m", "plan", "most"})
 TIMES = frozenset({"time", "left"})
 LISTS = frozenset({"nodes", "names", "victims"})
-WORDS = frozenset({"who", "why", "need", "free", "below", "origin", "limit", "used", "asked", "amounts"})
+WORDS = frozenset(
+    {"who", "why", "need", "free", "below", "origin", "limit", "used", "asked", "amounts", "level", "task"}
+)
 """Placeholders that hold words of ours, to be said again; what all others hold stands as it is."""
 CLAUSES = frozenset({"why", "origin", "said", "state", "what", "sum", "free"})
 """Placeholders that may hold whole clauses; what all others hold is a name, an amount or a list of them."""
@@ -86,6 +88,7 @@ _OF_PAGES = (
     "rules for projects",
     "nothing configured",
     "nothing",
+    "unconfigured",
 )
 
 

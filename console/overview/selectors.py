@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from console.accounts.rules import once
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase
@@ -38,7 +39,8 @@ class Capacity:
     @property
     def label(self) -> str:
         """What people call it."""
-        return {"gpu": "GPUs", "cpu": "CPUs", "mem": "memory", "npu": "NPUs"}.get(self.name, self.name)
+        names = {"gpu": _("GPUs"), "cpu": _("CPUs"), "mem": _("memory"), "npu": _("NPUs")}
+        return names.get(self.name, self.name)
 
     @property
     def used_share(self) -> str:

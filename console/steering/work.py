@@ -61,10 +61,11 @@ def work_short(work: Mapping[str, float]) -> str:
     for name in COUNTED:
         if work.get(name):
             hours_of = work[name] / SECONDS_PER_HOUR
-            amount = f"{_number(hours_of)} {LABELS[name]}-h"
             if hours_of < 1:
-                amount = f"{max(1, round(hours_of * 60))} {LABELS[name]}-min"
-            parts.append(amount)
+                facts = {"n": max(1, round(hours_of * 60)), "what": LABELS[name]}
+                parts.append(_("%(n)s %(what)s-min") % facts)
+            else:
+                parts.append(_("%(n)s %(what)s-h") % {"n": _number(hours_of), "what": LABELS[name]})
     return " · ".join(parts) or "–"
 
 

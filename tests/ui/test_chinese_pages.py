@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from console.accounts.models import User
 from console.accounts.services import set_language
+from console.cluster.models import Job
 from console.notices.collecting import collect
 from console.notices.mail import send_mails
 from console.steering.models import Plan
@@ -78,6 +79,11 @@ def li(house: House, ada: Client) -> Client:
         decided_by="dave",
         decision_reason="rejected for a test",
     )
+    Job.objects.filter(phase="pending").update(
+        explain="101 (ann, P0, task unconfigured) needs 4 cpu on one node; nothing of lower rank runs in x.",
+        user_origin="nothing configured; the override to P0 ended 2026-12-01 18:00 UTC",
+    )
+    Job.objects.filter(phase="running").update(protected="the partition protects the user bob")
     return ada
 
 

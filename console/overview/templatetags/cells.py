@@ -10,7 +10,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase
-from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, since, state
+from console.core.resaying import resay
+from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, said, since, state
 from console.overview.columns import ALWAYS, COLUMNS
 from console.overview.joblists import JobList
 from console.overview.templatetags.console import part_in_plan
@@ -75,7 +76,7 @@ def _now(job: Job, plans: Plans) -> Cell:
         return "", state("completing", _("ending"))
     if job.protected:
         told = format_html("{} {}", icon("shield-check"), _("protected"))
-        return "", format_html('<span title="{}">{}</span>', job.protected, told)
+        return "", format_html('<span title="{}">{}</span>', resay(job.protected), told)
     return "", state("running", _("running"))
 
 
@@ -99,8 +100,8 @@ def _part(job: Job, plans: Plans) -> SafeString | str:
 
 def _reason(job: Job) -> SafeString | str:
     if job.reason:
-        return format_html('{} <span class="quiet">{}</span>', reason_sentence(job.reason), job.explain)
-    return job.explain or job.slurm_reason or DASH
+        return format_html('{} <span class="quiet">{}</span>', reason_sentence(job.reason), said(job.explain))
+    return said(job.explain) or job.slurm_reason or DASH
 
 
 def _origins(job: Job) -> list[tuple[str, SafeString | str]]:
@@ -108,8 +109,8 @@ def _origins(job: Job) -> list[tuple[str, SafeString | str]]:
     if job.plan:
         to = reverse("plan", args=[job.plan])
         found.append((_("Plan"), format_html('<a href="{}">{}</a>', to, job.plan)))
-    found.append((_("User level"), job.user_origin or _("nothing configured")))
-    found.append((_("Task level"), job.task_origin or _("nothing configured")))
+    found.append((_("User level"), said(job.user_origin) or _("nothing configured")))
+    found.append((_("Task level"), said(job.task_origin) or _("nothing configured")))
     if job.slurm_reason:
         found.append((_("Slurm says"), job.slurm_reason))
     return found
