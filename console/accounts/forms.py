@@ -3,8 +3,10 @@
 from typing import Any
 
 from django import forms
+from django.contrib.auth import authenticate
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Scope
@@ -29,14 +31,23 @@ class SignInForm(AuthenticationForm):
 
 
 class OwnPasswordForm(PasswordChangeForm):
-    """Change one's own password; the old one is asked for."""
+    """Change one's own password; the old one is asked for, and a wrong one counts as a guess at the sign-in."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, request: HttpRequest | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.request = request
         self.fields["old_password"].widget.attrs.pop("autofocus", None)
         self.fields["new_password1"].help_text = _("At least 8 characters, not your name, not a common word.")
         self.fields["new_password2"].label = _("New password again")
         self.fields["new_password2"].help_text = ""
+
+    def clean_old_password(self) -> str:
+        """Whoever has found an open page must not try passwords without end; axes answers when it is too many."""
+        old: str = self.cleaned_data["old_password"]
+        found = authenticate(self.request, username=self.user.get_username(), password=old)
+        if found is None or found.pk != self.user.pk:
+            raise ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return old
 
 
 class TokenForm(forms.Form):

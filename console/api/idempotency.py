@@ -26,7 +26,7 @@ from console.core import clock
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
 KEPT = timedelta(days=1)
-SECRETS = frozenset({"token", "secret", "password", "key"})
+SECRETS = frozenset({"token", "secret", "password", "key", "link"})
 """An answer with one of these keys is not written down."""
 
 

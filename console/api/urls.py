@@ -25,6 +25,7 @@ from console.api import (
     projects,
     quotas,
     schema,
+    setting_up,
     studies,
     tallies,
     what_if,
@@ -38,6 +39,10 @@ register()
 urlpatterns: list[URLPattern] = [
     path("account/", account.AccountView.as_view(), name="api-account"),
     path("account/sessions/", account.SessionsView.as_view(), name="api-sessions"),
+    path("account/password/", account.PasswordView.as_view(), name="api-account-password"),
+    path("setup/", setting_up.SetupView.as_view(), name="api-setup"),
+    path("invitations/", setting_up.InvitationList.as_view(), name="api-invitations"),
+    path("invitations/<int:pk>/", setting_up.InvitationDetail.as_view(), name="api-invitation"),
     path("token/", own_tokens.TokenView.as_view(), name="api-token"),
     path("tokens/", own_tokens.TokenList.as_view(), name="api-tokens"),
     path("tokens/<int:pk>/", own_tokens.TokenDetail.as_view(), name="api-token-detail"),

@@ -41,6 +41,13 @@ TABLE: list[Row] = [
     ("api-token", {}, "post", (400, 400, 400, 400, 400, 400)),
     ("api-token", {}, "delete", (401, 204, 204, 204, 204, 204)),
     ("api-sessions", {}, "delete", (401, 204, 204, 204, 204, 204)),
+    ("api-account-password", {}, "put", (401, 400, 400, 400, 400, 400)),
+    ("api-setup", {}, "get", (401, 404, 404, 404, 404, 200)),
+    ("api-setup", {}, "post", (401, 404, 404, 404, 404, 200)),
+    ("api-invitations", {}, "get", (401, 404, 404, 404, 404, 200)),
+    ("api-invitations", {}, "post", (401, 404, 404, 404, 404, 201)),
+    ("api-invitation", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-invitation", {"pk": 999999}, "delete", (401, 404, 404, 404, 404, 400)),
     ("api-tokens", {}, "get", EVERYBODY),
     # Made with a session only; these come with a token.
     ("api-tokens", {}, "post", (401, 403, 403, 403, 403, 403)),
@@ -157,6 +164,7 @@ BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("api-studies", "post"): {"partitions": [{"name": "x", "mode": "task"}], "days": 7},
     ("api-plan-decision", "post"): DECIDES,
     ("api-audit-searches", "post"): {"name": "mine", "query": "partition=x"},
+    ("api-invitations", "post"): {"username": "nora", "reason": "for the test"},
     ("api-pause", "put"): {"reason": "for the test"},
     ("api-partition-pause", "put"): {},
 }

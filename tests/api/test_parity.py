@@ -7,6 +7,7 @@ from tests.ui.test_access import CASES
 Done = set[tuple[str, str]]
 
 SAME: dict[str, Done] = {
+    "account-password": {("api-account-password", "put")},
     "account-sessions-end": {("api-sessions", "delete")},
     "account-token": {("api-tokens", "post")},
     "account-token-revoke": {("api-token-detail", "delete")},
@@ -37,6 +38,10 @@ SAME: dict[str, Done] = {
     "project-what-if": {("api-what-if", "post"), ("api-studies", "post")},
     "quotas-what-if": {("api-what-if", "post"), ("api-studies", "post")},
     "resume-all": {("api-pause", "delete")},
+    "setup-cluster": {("api-setup", "post")},
+    "setup-import": {("api-projects", "post"), ("api-policy", "put")},
+    "setup-people": {("api-invitations", "post")},
+    "setup-withdraw": {("api-invitation", "delete")},
     "resume-partition": {("api-partition-pause", "delete")},
     "study-cancel": {("api-study-cancel", "post")},
 }
@@ -45,15 +50,9 @@ PAGES_ONLY: dict[str, str] = {
     "logout": "a browser's session; a program revokes its token",
     "theme": "how one browser looks",
     "language": "how one browser speaks",
-    "account-password": "whoever finds a token must not get the account for it",
     "setup-administrator": "the first account: nobody can be signed in before it",
     "invitation": "an invited person's first password: nobody can be signed in before it",
-    "setup-cluster": "the steps of the first run, which a person walks once",
-    "setup-import": "the steps of the first run, which a person walks once",
-    "setup-people": "the steps of the first run, which a person walks once",
-    "setup-withdraw": "the steps of the first run, which a person walks once",
-    "setup-shadow": "the steps of the first run, which a person walks once",
-    "setup-later": "the steps of the first run, which a person walks once",
+    "setup-later": "which steps a page shows as put off; nothing depends on it",
 }
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client, RequestFactory
 
 from console.accounts.addresses import client_address
+from console.accounts.models import User
 from tests import factories
 from tests.factories import PASSWORD
 from tests.ui.conftest import House
@@ -100,3 +101,16 @@ def test_guesses_at_checkpoint_tokens_are_counted(house: House, monkeypatch: pyt
     sent = {"token": "guess:1abcde:" + "x" * 43}
     answers = [Client().post("/api/v1/checkpoints/", sent, content_type="application/json") for _ in range(4)]
     assert [answer.status_code for answer in answers] == [400, 400, 400, 429]
+
+
+def test_guessing_the_old_password_on_an_open_page_is_counted(house: House, settings: Any) -> None:
+    settings.AXES_FAILURE_LIMIT = 2
+    thief = Client()
+    thief.force_login(User.objects.get(username="vera"))
+    new = {"new_password1": "quite another one", "new_password2": "quite another one"}
+
+    def change(old: str) -> int:
+        return thief.post("/account/password/", {"old_password": old, **new}).status_code
+
+    assert [change("guess 1"), change("guess 2"), change(PASSWORD)] == [200, 429, 429]
+    assert User.objects.get(username="vera").check_password(PASSWORD)

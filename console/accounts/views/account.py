@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import add_never_cache_headers
@@ -93,7 +93,9 @@ def end_token(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def change_password(request: HttpRequest) -> HttpResponse:
     """Change one's own password; other sessions of the account end."""
-    form = OwnPasswordForm(person(request), request.POST)
+    if not person(request).has_usable_password():
+        raise PermissionDenied(_("This account has no password here: it signs in elsewhere."))
+    form = OwnPasswordForm(person(request), request.POST, request=request)
     if not form.is_valid():
         return _page(request, form=form)
     user = person(request)
