@@ -23,7 +23,7 @@ from giveway_client.errors import (
     ThrottledError,
     UnreachableError,
 )
-from giveway_client.records import Job, Level, Partition, Pause, Plan, Project, Question, Victim
+from giveway_client.records import Job, Level, Partition, Pause, Plan, Project, Question, Study, Victim
 
 __all__ = [
     "ChangedError",
@@ -41,6 +41,7 @@ __all__ = [
     "Project",
     "Question",
     "RefusedError",
+    "Study",
     "ThrottledError",
     "UnreachableError",
     "Victim",

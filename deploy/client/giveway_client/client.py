@@ -7,10 +7,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from giveway_client.errors import ChangedError, GivewayError
-from giveway_client.records import Job, Partition, Pause, Plan, Project, Question, read
+from giveway_client.records import Job, Partition, Pause, Plan, Project, Question, Study, read
 from giveway_client.transport import TIMEOUT_S, TRIES, Answer, Transport
 
 PAGE = 500
+ENTRY = (
+    "code",
+    "name",
+    "size",
+    "grade",
+    "urgency",
+    "urgency_by",
+    "deadline",
+    "slurm_account",
+    "managers",
+    "members",
+    "tasks",
+)
+"""What a project's entry of the priority file holds."""
 
 
 class Giveway:
@@ -84,6 +98,36 @@ class Giveway:
         """Why nobody is stopped in a partition; without one: all pauses there are."""
         told = self.get(_switch(partition)).body
         return [Pause.read(raw) for raw in [*told["pauses"], *told.get("partitions", [])]]
+
+    # --- What if --------------------------------------------------------------------------------------------
+
+    def project_entry(self, code: str, **settings: Any) -> dict[str, Any]:
+        """A project as the priority file has it, with some of it as it would be."""
+        raw = self.project(code).raw
+        return {key: raw[key] for key in ENTRY} | settings
+
+    def policy_entry(self, partition: str, *, draft: int | None = None, **settings: Any) -> dict[str, Any]:
+        """A partition's policy, in force or of a draft, with some of it as it would be."""
+        path = f"partitions/{named(partition)}/" + (f"drafts/{draft}/" if draft else "policy/")
+        return {**self.get(path).body["policy"], "name": partition, **settings}
+
+    def what_if(self, *, partitions: Any = (), projects: Any = ()) -> dict[str, Any]:
+        """What entries of the priority file would change now. Nothing is saved."""
+        sent = {"partitions": list(partitions), "projects": list(projects)}
+        return dict(self.transport.ask("POST", "what-if/", send=sent).body)
+
+    def ask_study(self, *, days: int, partitions: Any = (), projects: Any = ()) -> Study:
+        """Have a worker find out what they would have changed over the last days."""
+        sent = {"days": days, "partitions": list(partitions), "projects": list(projects)}
+        return read(Study, self.transport.ask("POST", "studies/", send=sent).body)
+
+    def study(self, number: int) -> Study:
+        """One study, with its result when it is done."""
+        return read(Study, self.get(f"studies/{number}/").body)
+
+    def cancel_study(self, number: int) -> Study:
+        """Cancel it; one that is over stays as it is."""
+        return read(Study, self.transport.ask("POST", f"studies/{number}/cancel/", send={}).body)
 
     # --- Changing --------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from giveway_client import asking, completion, steering
+from giveway_client import asking, completion, steering, supposing
 from giveway_client.errors import GivewayError
 from giveway_client.show import shown
 
@@ -27,6 +27,7 @@ def parser() -> Parser:
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
     _ask(commands)
     _steer(commands)
+    _suppose(commands)
     _shell(commands)
     return top
 
@@ -84,6 +85,29 @@ def _steer(commands: Any) -> None:
         switch.add_argument("--all", action="store_true", help="everything")
         if run is steering.pause:
             switch.add_argument("--reason", default="", help="why, if you like to say")
+
+
+def _suppose(commands: Any) -> None:
+    told = commands.add_parser("what-if", help="What a change would do, before it is made.")
+    inner = told.add_subparsers(title="commands", required=True, metavar="WHAT", parser_class=Parser)
+    for name, run in (("project", supposing.project), ("policy", supposing.policy)):
+        command = _add(inner, name, run)
+        if run is supposing.project:
+            command.add_argument("project", metavar="PROJECT")
+            command.add_argument(
+                "settings", nargs="+", metavar="KEY=VALUE", help="urgency=5, members=ann,bob"
+            )
+        else:
+            command.add_argument("partition", metavar="PARTITION")
+            command.add_argument(
+                "settings", nargs="*", metavar="KEY=VALUE", help='mode=task, quotas={"P0":2}'
+            )
+            command.add_argument("--draft", type=int, metavar="N", help="a draft of it, by its number")
+        command.add_argument("--days", type=int, metavar="N", help="over the last days: waits for the worker")
+        command.add_argument("--no-wait", action="store_true", help="see later: giveway study N")
+    command = _add(commands, "study", supposing.study)
+    command.add_argument("study", type=int, metavar="N")
+    command.add_argument("--cancel", action="store_true", help="it is not wanted any more")
 
 
 def _shell(commands: Any) -> None:

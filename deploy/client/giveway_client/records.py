@@ -163,3 +163,25 @@ class Pause:
     @classmethod
     def read(cls, raw: Raw) -> Pause:
         return read(cls, raw, **moments(raw, "since"))
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a change would have done over the last days; `done` of `total` recorded looks are decided."""
+
+    id: int
+    asked_by: str
+    days: int
+    partitions: list[str]
+    projects: list[str]
+    state: str
+    done: int
+    total: int
+    fault: str
+    result: dict[str, Any] | None
+    raw: Raw = field(repr=False, compare=False)
+
+    @property
+    def open(self) -> bool:
+        """Whether it is still to be done."""
+        return self.state in {"queued", "running"}
