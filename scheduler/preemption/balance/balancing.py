@@ -17,7 +17,7 @@ from typing import TypeVar
 from scheduler.model.jobs import Job
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.resources import covers
-from scheduler.preemption.balance.evenset import EvenSet, Member, best_set, first_set, scaled
+from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
 from scheduler.preemption.balance.powers import Fitting, Powers
 from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
 from scheduler.preemption.pricing import Price
@@ -93,26 +93,23 @@ class Balancing:
             self._fitting[shape.each, coming] = fitting
         return fitting.members()
 
-    def for_victims(self, wanted: Wanted) -> Shape | None:
-        """The shape, on nodes among which every set is even enough (or the nearest there is); None when nothing
-        would do."""
+    def for_victims(self, wanted: Wanted) -> list[Shape]:
+        """The shape on nodes among which every set is even enough, or the nearest there is: what to look for victims
+        with, the most promising first. Nothing when no victims would do."""
         shape = wanted.shape
+        nearest = self.balance.otherwise is Otherwise.NEAREST
         if not self.measured_suffice(shape):
-            return shape if self.balance.otherwise is Otherwise.NEAREST else None
+            return [shape] if nearest else []
+        measured = self.powers.measured(shape)
         if not shape.count:
-            return self._range_for_victims(wanted)
-        wanted = replace(wanted, shape=self.powers.measured(shape))
+            return [*self.ranges(shape), *([measured] if nearest else [])]
+        wanted = replace(wanted, shape=measured)
         for prices in self._tiers(wanted):
             found = first_set(self._as_members(gradually(prices, shape.count)), shape.count, self.most)
             if found:
                 low = min(member.power for member in found)
-                return self.powers.within(shape, low, low + self.most)
-        if self.balance.otherwise is Otherwise.WAIT:
-            return None
-        *_, prices = self._tiers(wanted)
-        everywhere = sorted(self._as_members(prices(len(shape.places))))
-        nearest = best_set(everywhere, {}, shape.count, self.most)
-        return self._exactly(shape, nearest) if nearest else None
+                return [self.powers.within(shape, low, low + self.most)]
+        return self._nearest_for_victims(wanted) if nearest else []
 
     def window(self, ordered: Iterable[Place], count: int) -> list[Place] | None:
         """From places in the order in which they are welcome: the first even set that they complete."""
@@ -139,9 +136,14 @@ class Balancing:
     def _as_members(self, prices: Iterable[tuple[Place, Price]]) -> Iterator[Member]:
         return (Member(self.powers.of[place.order], known.waste, place.order) for place, known in prices)
 
-    def _exactly(self, shape: Shape, chosen: EvenSet) -> Shape:
+    def _nearest_for_victims(self, wanted: Wanted) -> list[Shape]:
+        *_, prices = self._tiers(wanted)
+        everywhere = sorted(self._as_members(prices(len(wanted.shape.places))))
+        chosen = best_set(everywhere, {}, wanted.shape.count, self.most)
+        if chosen is None:
+            return []
         powers = sorted(self.powers.of[order] for order in chosen.orders)
-        return self.powers.within(shape, powers[0], powers[-1])
+        return [self.powers.within(wanted.shape, powers[0], powers[-1])]
 
     def _filled_up(self, shape: Shape, coming: bool) -> Placement | None:
         """Measured nodes first, the others where they are not enough."""
@@ -155,6 +157,8 @@ class Balancing:
 
     def _best_range(self, shape: Shape, coming: bool) -> tuple[int, Placement] | None:
         """The same for a request that is counted over nodes: inside a unit, else anywhere."""
+        if not self._search.pool(self.powers.measured(shape)).fits(shape, coming=coming):
+            return None
         found = self._ranges(shape, coming)
         near = min((each for each in found if each[2] is not None), default=None, key=lambda each: each[:2])
         if near is None or near[0] > self.most:
@@ -184,14 +188,6 @@ class Balancing:
 
     def _gives(self, shape: Shape, *, coming: bool) -> Iterable[tuple[int, Mapping[str, int]]]:
         return self._search.each(self.powers.measured(shape), coming=coming)
-
-    def _range_for_victims(self, wanted: Wanted) -> Shape | None:
-        """Of the ranges as wide as may be, those in which most is free already are tried first."""
-        shape = wanted.shape
-        for restricted in self.ranges(shape):
-            if self._search.victims(replace(wanted, shape=restricted)):
-                return restricted
-        return self.powers.measured(shape) if self.balance.otherwise is Otherwise.NEAREST else None
 
 
 def gradually(fetch: Callable[[int], Sequence[T]], count: int) -> Iterator[T]:

@@ -65,9 +65,11 @@ def nearest_set(cycle: Cycle, ask: Ask) -> Decision | None:
 
 def stop_for_an_even_set(cycle: Cycle, ask: Ask) -> Decision | None:
     """Step 4."""
-    shape = _of(cycle).for_victims(Wanted(ask.shape, ask.reach))
-    decision = stop_lower_jobs(cycle, replace(ask, shape=shape)) if shape else None
-    return _said(cycle, decision) if decision else None
+    for shape in _of(cycle).for_victims(Wanted(ask.shape, ask.reach)):
+        decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
+        if decision is not None:
+            return _said(cycle, decision)
+    return None
 
 
 def no_even_set(cycle: Cycle, ask: Ask) -> Decision:

@@ -29,7 +29,7 @@ from tests.scheduler.strategies import requests
 VECTORS = Path(__file__).parents[2] / "vectors"
 START, QUEUE, PREEMPT = DecisionKind.START, DecisionKind.QUEUE, DecisionKind.PREEMPT
 WAIT, RESERVE = DecisionKind.WAIT, DecisionKind.RESERVE
-MANAGED = {"dispatch": Dispatch.MANAGED}
+MANAGED: dict[str, Any] = {"dispatch": Dispatch.MANAGED}
 quick = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 CASES = json.loads((VECTORS / "reservation.json").read_text(encoding="utf-8"))
 
@@ -183,7 +183,7 @@ class TestManaged:
 
 
 class TestPatienceWhereSlurmPlaces:
-    RULES = {"patience_s": 600}
+    RULES: dict[str, Any] = {"patience_s": 600}
 
     def test_it_waits_with_the_moment_and_its_room_is_set_aside(self) -> None:
         jobs = [
