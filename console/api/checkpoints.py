@@ -16,8 +16,8 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.cluster.models import Job, JobPhase
-from console.steering.checkpoint_tokens import BadTokenError, make_token, read_token
-from console.steering.checkpoints import LONGEST_SAVED, acknowledge, asked_of
+from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
+from console.steering.actions.checkpoints import LONGEST_SAVED, acknowledge, asked_of
 from console.steering.models import Checkpoint, Via
 
 

@@ -19,7 +19,7 @@ from console.core.diff import Change
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.projects.models import UrgencyBy
-from console.steering.priority_file import export_config, import_config
+from console.steering.people.priority_file import export_config, import_config
 
 
 class FileTaskSerializer(serializers.Serializer):

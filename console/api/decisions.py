@@ -16,8 +16,15 @@ from console.api.errors import ConflictError
 from console.api.plans import PlanSerializer
 from console.api.work import WorkSerializer, work_data
 from console.steering import selectors
-from console.steering.approving import OutOfDateError, approve, awaits_decision, mark_of, reject, what_changed
 from console.steering.models import Plan
+from console.steering.people.approving import (
+    OutOfDateError,
+    approve,
+    awaits_decision,
+    mark_of,
+    reject,
+    what_changed,
+)
 
 APPROVE, REJECT = "approve", "reject"
 

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.audit.models import AuditEntry
-from console.steering.histories import History, job_history, project_history
+from console.steering.reports.histories import History, job_history, project_history
 
 UNTIL = OpenApiParameter("until", OpenApiTypes.DATETIME, description="As `older` of the page before.")
 KINDS = [(kind, kind) for kind in ("audit", "plan", "checkpoint")]

@@ -14,8 +14,8 @@ from console.api.base import ApiView
 from console.api.changes import ReasonField
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering import pausing
 from console.steering.models import Pause
+from console.steering.people import pausing
 
 
 class PauseSerializer(serializers.Serializer):

@@ -16,8 +16,8 @@ from prometheus_client.registry import Collector
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health.measuring import Figures, broker_queues, measure
-from console.steering import metering
 from console.steering.models import OPEN_STATES
+from console.steering.reports import metering
 
 PLACE = ("cluster", "partition")
 

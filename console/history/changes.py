@@ -12,7 +12,7 @@ from console.projects.models import Project
 from console.projects.selectors import core_projects
 from console.projects.services import SETTABLE, ProjectData, data_of
 from console.projects.validation import validate
-from console.steering.priority_file import diff_config
+from console.steering.people.priority_file import diff_config
 from scheduler.contracts.config import (
     ConfigProject,
     decode_partition,

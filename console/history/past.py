@@ -23,8 +23,8 @@ from console.history.models import PartitionMinute, RecordedObservation
 from console.history.recording import unpacked
 from console.history.replay import Look, Replay, Scope, acting
 from console.history.what_if import NotNowError, alone, latest_look, neighbourhoods, touched
-from console.steering.facts import Facts, gather, partition_policies
-from console.steering.work import Work, add_work, work_words
+from console.steering.decisions.facts import Facts, gather, partition_policies
+from console.steering.reports.work import Work, add_work, work_words
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import NamedLevel
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from console.history.changes import Change
 from console.history.what_if import decided, side_of
-from console.steering.deciding import Verdicts
-from console.steering.facts import Facts
-from console.steering.stops import Stops
-from console.steering.work import Work, add_work, work_of
+from console.steering.decisions.deciding import Verdicts
+from console.steering.decisions.facts import Facts
+from console.steering.decisions.stops import Stops
+from console.steering.reports.work import Work, add_work, work_of
 from scheduler.model.jobs import Job, JobState
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Plan

@@ -17,8 +17,8 @@ from console.cluster.models import Cluster
 from console.history.changes import Change
 from console.history.models import LatestObservation
 from console.history.recording import unpacked
-from console.steering.deciding import Verdicts, decide_all
-from console.steering.facts import Facts, gather, open_plans, partition_policies
+from console.steering.decisions.deciding import Verdicts, decide_all
+from console.steering.decisions.facts import Facts, gather, open_plans, partition_policies
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import Comparison, Side, compare

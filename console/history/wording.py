@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.core.saying import names
 from console.history.past import Past
 from console.history.plots import Plot, bars
-from console.steering.work import Work, add_work, work_of, work_words
-from console.core.saying import names
+from console.steering.reports.work import Work, add_work, work_of, work_words
 from scheduler.reconcile.compare import Comparison, Start, Stop
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.history.models import PartitionMinute
 from console.partitions.models import Partition
-from console.steering.work import Work, add_work
+from console.steering.reports.work import Work, add_work
 
 UNCONFIGURED = "none"
 DEAREST = ("gpu", "npu", "cpu")

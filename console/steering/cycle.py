@@ -18,21 +18,21 @@ from console.cluster.services import describe_cluster, note_cycle, write_jobs, w
 from console.core import clock
 from console.core.points import reached
 from console.partitions.services import ensure_partition
-from console.steering import checkpoints
-from console.steering import lease as leases
-from console.steering.acting import Acting, act
-from console.steering.deciding import Verdicts, decide_all
-from console.steering.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
-from console.steering.intending import intend
+from console.steering.actions import checkpoints
+from console.steering.actions import lease as leases
+from console.steering.actions.acting import Acting, act
+from console.steering.actions.stranded import free_stranded
+from console.steering.actions.verifying import verify
+from console.steering.decisions.deciding import Verdicts, decide_all
+from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.journal import tell_cluster
-from console.steering.metering import count
-from console.steering.mirroring import rows
 from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
-from console.steering.new_plans import NewPlans
+from console.steering.plans.intending import intend
+from console.steering.plans.new_plans import NewPlans
+from console.steering.reports.metering import count
+from console.steering.reports.mirroring import rows
+from console.steering.reports.submit_rules import write_submit_rules
 from console.steering.signals import observed
-from console.steering.stranded import free_stranded
-from console.steering.submit_rules import write_submit_rules
-from console.steering.verifying import verify
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
 from scheduler.ports import ClusterUnavailableError

@@ -18,9 +18,9 @@ from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import RequestState, UrgencyRequest
-from console.steering.approving import awaits_decision
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.work import Work, ran_s, work_lost, work_of, work_short, work_words
+from console.steering.people.approving import awaits_decision
+from console.steering.reports.work import Work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import SENTENCES
 

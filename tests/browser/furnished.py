@@ -20,7 +20,7 @@ from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, encode_rules
 from console.setup.models import Examination
 from console.steering.models import Plan
-from console.steering.pausing import pause
+from console.steering.people.pausing import pause
 from tests import factories
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim

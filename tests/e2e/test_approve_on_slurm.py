@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from console.steering.approving import OutOfDateError, approve, mark_of, reject
 from console.steering.models import Plan, PlannedAction
-from console.steering.pausing import pause, resume
+from console.steering.people.approving import OutOfDateError, approve, mark_of, reject
+from console.steering.people.pausing import pause, resume
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]

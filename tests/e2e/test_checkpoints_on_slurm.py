@@ -17,9 +17,9 @@ from rest_framework.test import APIClient
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
 from console.core import points
-from console.steering.checkpoint_tokens import make_token
+from console.steering.actions.checkpoint_tokens import make_token
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from console.steering.new_plans import BACK_IN_LINE
+from console.steering.plans.new_plans import BACK_IN_LINE
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]

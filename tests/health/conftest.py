@@ -8,8 +8,8 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
 from console.notices.models import Notice
-from console.steering import metering
 from console.steering.models import CycleMeter, Pause
+from console.steering.reports import metering
 from tests.factories import (
     NOW,
     make_action,

@@ -20,8 +20,8 @@ from console.partitions.selectors import policy_of
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from console.steering.models import Plan
-from console.steering.pausing import pause
-from console.steering.priority_file import export_config
+from console.steering.people.pausing import pause
+from console.steering.people.priority_file import export_config
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.policy import Enforcement, Mode, PartitionPolicy

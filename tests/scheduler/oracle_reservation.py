@@ -63,9 +63,7 @@ def _fits(snapshot: Snapshot, job: Job, held: Iterable[Job], t: int) -> bool:
     if request.unit:
         units = (min(room[name] // n for name, n in request.unit.items()) for _, room in rooms)
         return sum(units) >= request.count
-    fitting = [
-        node for node, room in rooms if all(room[name] >= n for name, n in request.per_node.items())
-    ]
+    fitting = [node for node, room in rooms if all(room[name] >= n for name, n in request.per_node.items())]
     balance = snapshot.partition.balance
     if balance is None or not job.balanced or request.nodes == 1:
         return len(fitting) >= request.nodes

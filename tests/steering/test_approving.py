@@ -9,10 +9,17 @@ from django.core.exceptions import ValidationError
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering.approving import OutOfDateError, approve, awaits_decision, mark_of, reject, what_changed
+from console.steering.decisions.rejections import HEEDED
 from console.steering.models import Plan, PlannedAction
-from console.steering.pausing import pause
-from console.steering.rejections import HEEDED
+from console.steering.people.approving import (
+    OutOfDateError,
+    approve,
+    awaits_decision,
+    mark_of,
+    reject,
+    what_changed,
+)
+from console.steering.people.pausing import pause
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import F
 
 from console.core import clock, points
-from console.steering import lease
+from console.steering.actions import lease
 from console.steering.cycle import run_cycle
 from console.steering.models import Cycle, CycleLease
 from scheduler.model.actions import ActionKind

@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 
 from console.core import clock
-from console.steering import cycle, metering
+from console.steering import cycle
 from console.steering.models import Checkpoint, CycleMeter, PlannedAction
+from console.steering.reports import metering
 from tests.steering.conftest import Sim
 
 

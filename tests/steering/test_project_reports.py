@@ -13,8 +13,8 @@ from console.cluster.models import JobPhase
 from console.core import clock
 from console.projects.models import Project
 from console.steering.models import Checkpoint
-from console.steering.project_levels import project_levels, sample_of
-from console.steering.project_work import project_work
+from console.steering.reports.project_levels import project_levels, sample_of
+from console.steering.reports.project_work import project_work
 from tests import factories
 from tests.factories import EPOCH, NOW
 

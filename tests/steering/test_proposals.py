@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from console.audit.models import AuditEntry
-from console.steering import proposals
 from console.steering.models import Plan, PlanState
+from console.steering.plans import proposals
 from tests.steering.conftest import Sim
 
 

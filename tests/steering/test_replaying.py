@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from console.steering import replaying
 from console.steering.models import Plan, StoredSnapshot
+from console.steering.people import replaying
 from scheduler.model.plan import DecisionKind, How, Victim
 from scheduler.model.plan import Plan as Decided
 from scheduler.model.reasons import Reason

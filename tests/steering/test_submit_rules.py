@@ -13,8 +13,8 @@ from pytest_django import Settings
 from console.core import clock
 from console.health.doctor import work
 from console.health.doctor.findings import Level
-from console.steering import submit_rules
-from console.steering.submit_rules import fault_of_rules, rules_text
+from console.steering.reports import submit_rules
+from console.steering.reports.submit_rules import fault_of_rules, rules_text
 from tests.steering.conftest import START, Sim
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, SubmitScript
 

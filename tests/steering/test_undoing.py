@@ -7,7 +7,7 @@ import pytest
 
 from console.core import clock
 from console.steering.models import Pause, Plan, PlannedAction
-from console.steering.new_plans import BACK_IN_LINE, FIRST_IN_LINE, LEVELS, PLANS
+from console.steering.plans.new_plans import BACK_IN_LINE, FIRST_IN_LINE, LEVELS, PLANS
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import NodeState

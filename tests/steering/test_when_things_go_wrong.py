@@ -7,7 +7,7 @@ from django.db import transaction
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering import acting, lease
+from console.steering.actions import acting, lease
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Plan, PlannedAction
 from scheduler.adapters.simulator.cluster import SimulatedCluster

@@ -7,7 +7,7 @@ from django.test import Client
 
 from console.audit.models import AuditEntry
 from console.steering.models import Pause
-from console.steering.pausing import pause, resume
+from console.steering.people.pausing import pause, resume
 from tests.ui.conftest import House, SignedIn, part
 
 EVERY_PAGE = ("/", "/partitions/x/", "/jobs/", "/jobs/101/", "/plans/", "/approvals/", "/help/", "/account/",

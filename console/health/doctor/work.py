@@ -15,7 +15,7 @@ from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import pulse
-from console.steering.submit_rules import fault_of_rules, rules_path
+from console.steering.reports.submit_rules import fault_of_rules, rules_path
 
 OLDEST_REDIS = (5, 0)
 MANY = 100

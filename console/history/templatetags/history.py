@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 from console.history.past import Sum
 from console.history.plots import number
 from console.history.wording import lost_by
-from console.steering.work import work_short
+from console.steering.reports.work import work_short
 from scheduler.reconcile.compare import NamedLevel, Stop
 
 register = template.Library()

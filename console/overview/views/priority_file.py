@@ -21,7 +21,7 @@ from console.core.diff import Difference
 from console.core.errors import ChangedSinceError
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.priority_file import diff_config, export_config, import_config
+from console.steering.people.priority_file import diff_config, export_config, import_config
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 

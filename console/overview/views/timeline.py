@@ -17,7 +17,7 @@ from console.overview.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_
 from console.partitions.models import Partition
 from console.partitions.quotas import Limit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
-from console.steering.work import LABELS, hours, work_short, work_words
+from console.steering.reports.work import LABELS, hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
 
 

@@ -69,7 +69,7 @@ class CycleMeter(models.Model):
     """How long the cycles of a cluster took, phase by phase, for the metrics: counted since it was attached.
 
     `phases` maps a phase to `{"count": n, "seconds": s, "buckets": {"0.1": n, …}}` (cumulative, as Prometheus wants).
-    Beside the phases it has what `console.steering.metering` counts: starts, and work lost and saved.
+    Beside the phases it has what `console.steering.reports.metering` counts: starts, and work lost and saved.
     """
 
     cluster = models.OneToOneField("cluster.Cluster", on_delete=models.CASCADE, related_name="meter")

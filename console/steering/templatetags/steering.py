@@ -11,7 +11,7 @@ from console.accounts.permissions import Permission
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.models import Pause
-from console.steering.pausing import EVERYWHERE, pauses_shown
+from console.steering.people.pausing import EVERYWHERE, pauses_shown
 
 register = template.Library()
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.steering.histories import History, job_history, project_history
+from console.steering.reports.histories import History, job_history, project_history
 
 
 @require_safe

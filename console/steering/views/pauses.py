@@ -11,8 +11,8 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering import pausing
 from console.steering.forms import PauseForm
+from console.steering.people import pausing
 
 
 @require_POST

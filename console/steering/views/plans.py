@@ -19,10 +19,17 @@ from console.core.fields import add_errors
 from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
-from console.steering.approving import OutOfDateError, approve, awaits_decision, mark_of, reject, what_changed
 from console.steering.forms import APPROVE, DecisionForm
 from console.steering.models import OPEN_STATES, Plan, PlanState
-from console.steering.work import work_words
+from console.steering.people.approving import (
+    OutOfDateError,
+    approve,
+    awaits_decision,
+    mark_of,
+    reject,
+    what_changed,
+)
+from console.steering.reports.work import work_words
 
 PAGE_SIZE = 50
 CONFLICT = 409

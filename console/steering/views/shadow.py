@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.partitions.selectors import policy_of, visible_partitions
-from console.steering.tally import DAYS, MOST_PLANS, shadow_tally
+from console.steering.reports.tally import DAYS, MOST_PLANS, shadow_tally
 
 
 @require_safe

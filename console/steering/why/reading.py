@@ -12,7 +12,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
-from console.steering.facts import backed_off, pauses_of, why_paused
+from console.steering.decisions.facts import backed_off, pauses_of, why_paused
 from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey

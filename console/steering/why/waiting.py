@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
-from console.steering.facts import BACK_OFF
+from console.steering.decisions.facts import BACK_OFF
+from console.steering.decisions.rejections import HEEDED
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.rejections import HEEDED
 from console.steering.why.answer import About, Line, Part
 from console.steering.why.reading import Known
 from console.steering.why.wording import jobs, kept, lower_first, one_line, sentence, victims, who

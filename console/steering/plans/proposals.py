@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from console.core import clock
-from console.steering.deciding import Verdicts
+from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
 from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision

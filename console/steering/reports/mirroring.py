@@ -12,7 +12,7 @@ from typing import Any
 
 from console.cluster.models import Cluster, Job
 from console.cluster.services import JobRow
-from console.steering.deciding import Verdicts
+from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan, PlanState
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import Job as PlannedJob

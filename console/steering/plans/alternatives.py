@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Any
 
 from console.cluster.models import Job as MirroredJob
-from console.steering.deciding import Verdicts
+from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
-from console.steering.new_plans import victims_of
+from console.steering.plans.new_plans import victims_of
 from scheduler.model.jobs import Job, JobState
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder

@@ -16,12 +16,12 @@ from django.db import transaction
 
 from console.core import clock
 from console.core.points import reached
-from console.steering import checkpoints
-from console.steering.facts import run_of
-from console.steering.grace import begin_grace
+from console.steering.actions import checkpoints
+from console.steering.actions.grace import begin_grace
+from console.steering.actions.lease import Lease
+from console.steering.decisions.facts import run_of
+from console.steering.decisions.looking_again import LookAgain
 from console.steering.journal import tell_action, tell_plan, words_left
-from console.steering.lease import Lease
-from console.steering.looking_again import LookAgain
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind

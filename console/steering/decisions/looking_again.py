@@ -6,7 +6,7 @@ The grace time may be long. The policy, the switch and the projects are read ane
 from collections.abc import Sequence
 from functools import cached_property
 
-from console.steering.facts import Facts, PartitionFacts, gather, partition_policies, run_of
+from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies, run_of
 from console.steering.models import ActionState, Plan
 from scheduler.model.actions import ActionKind
 from scheduler.model.observation import Observation

@@ -27,10 +27,10 @@ from console.core.points import reached
 from console.core.saying import duration, names
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.steering.facts import pauses_of, why_paused
+from console.steering.decisions.facts import pauses_of, why_paused
 from console.steering.journal import tell_plan
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction, PlanState
-from console.steering.new_plans import actions_for, deadline_for
+from console.steering.plans.new_plans import actions_for, deadline_for
 from console.steering.states import move_plan
 from scheduler.model.policy import Enforcement
 

@@ -11,6 +11,8 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.decisions.rejections import Rejections, recent_rejections
+from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
@@ -21,8 +23,6 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
-from console.steering.rejections import Rejections, recent_rejections
-from console.steering.stops import REMEMBER, Stops, recent_stops
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, Project

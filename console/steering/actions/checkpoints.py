@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.steering.facts import run_of
+from console.steering.decisions.facts import run_of
 from console.steering.journal import tell_checkpoint
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, Via
 from scheduler.model.actions import ActionKind

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from console.steering.facts import Facts, PartitionFacts
-from console.steering.rejections import heed
-from console.steering.stops import Stops
+from console.steering.decisions.facts import Facts, PartitionFacts
+from console.steering.decisions.rejections import heed
+from console.steering.decisions.stops import Stops
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, Plan

@@ -15,7 +15,7 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.steering.deciding import Verdicts
+from console.steering.decisions.deciding import Verdicts
 from console.steering.journal import tell_plan
 from console.steering.models import (
     ActionState,

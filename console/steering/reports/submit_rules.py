@@ -18,7 +18,7 @@ from django.conf import settings
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.steering.deciding import Verdicts
+from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import Job, JobState
 from scheduler.model.policy import PartitionPolicy
 from scheduler.priority.derive import specific_first

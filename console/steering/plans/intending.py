@@ -11,14 +11,14 @@
 from collections.abc import Iterable, Sequence
 
 from console.core import clock
-from console.steering.acting import request_undo
-from console.steering.alternatives import add_alternatives
-from console.steering.deciding import Verdicts
+from console.steering.actions.acting import request_undo
+from console.steering.decisions.deciding import Verdicts
+from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_plan
-from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
-from console.steering.new_plans import NewPlans, victims_of
-from console.steering.proposals import Proposals
+from console.steering.plans.alternatives import add_alternatives
+from console.steering.plans.new_plans import NewPlans, victims_of
+from console.steering.plans.proposals import Proposals
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from console.core import clock
-from console.steering import checkpoints
-from console.steering.acting import TAKING_BACK, request_undo
-from console.steering.facts import PartitionFacts, run_of
+from console.steering.actions import checkpoints
+from console.steering.actions.acting import TAKING_BACK, request_undo
+from console.steering.actions.stranded import LEFT
+from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
+from console.steering.decisions.facts import PartitionFacts, run_of
+from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_action, tell_plan
-from console.steering.looking_again import may_go_on
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
-from console.steering.stranded import LEFT
-from console.steering.undoing import SENT, add_action, expire, put_first, restore_priority
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.words import names

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.journal import tell_action
 from console.steering.models import ActionState, Plan, PlannedAction
-from console.steering.new_plans import BACK_IN_LINE
+from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.steering.actions.undoing import add_action
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import (
     OPEN_STATES,
@@ -19,7 +20,6 @@ from console.steering.models import (
     PlanState,
 )
 from console.steering.states import move_action, move_plan
-from console.steering.undoing import add_action
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 

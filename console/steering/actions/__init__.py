@@ -1,0 +1,1 @@
+"""Carrying plans out: at most once, seen to work, else undone; and what jobs save before they stop."""

@@ -1,0 +1,1 @@
+"""What people do: approve, pause, bring a priority file, replay a decision."""

@@ -1,0 +1,1 @@
+"""From verdicts to plans: what is intended, proposed, and what else could have been done."""
