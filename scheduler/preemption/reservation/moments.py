@@ -15,7 +15,7 @@ from scheduler.model.resources import Amounts, add
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.reservation.ends import expected_end
-from scheduler.preemption.reservation.score import badness
+from scheduler.preemption.reservation.score import sickness
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Runner, Universe
 
@@ -57,7 +57,7 @@ class Moments:
         self._on: dict[int, tuple[list[tuple[int, Runner]], int]] = {}
 
     def earliest(self, shape: Shape, count: int) -> list[tuple[int, Place]]:
-        """At most so many nodes with the moment of each, the earliest first; of equal ones the best first."""
+        """At most so many nodes with the moment of each, the earliest first; of equal ones the healthiest."""
         offers = self._offers.get(shape.each)
         if offers is None:
             offers = Offers(self._universe, shape.places, lambda place: self._price(place, shape))
@@ -137,7 +137,7 @@ class Moments:
 
     def _price(self, place: Place, shape: Shape) -> Price | None:
         moment = self.moment(place, shape)
-        return None if moment is None else Price(cost=((moment, 0, 0),), waste=badness(place, shape))
+        return None if moment is None else Price(cost=((moment, 0, 0),), waste=sickness(place))
 
     def _alone(self, place: Place, shape: Shape) -> int | None:
         fits = all(place.node.total.get(name, 0) >= amount for name, amount in shape.wants)

@@ -22,8 +22,12 @@ HEALTH, NEARNESS, TIGHTNESS = 4, 2, 1
 
 def badness(place: Place, shape: Shape) -> int:
     """How much is missing to the best score, without nearness; 0 is a healthy node that the job fills."""
-    sick = THOUSAND - round(THOUSAND * place.node.health)
-    return HEALTH * sick + TIGHTNESS * _left_over(place, shape)
+    return HEALTH * sickness(place) + TIGHTNESS * _left_over(place, shape)
+
+
+def sickness(place: Place) -> int:
+    """What a node lacks of full health, in thousandths."""
+    return THOUSAND - round(THOUSAND * place.node.health)
 
 
 def best_together(candidates: Sequence[tuple[int, Place]], count: int) -> list[Place]:
@@ -66,8 +70,7 @@ def _cost(chosen: Sequence[tuple[int, Place]]) -> int:
 
 
 def _left_over(place: Place, shape: Shape) -> int:
-    """Of what is asked for, the mean share that stays free, in thousandths. A node that is not free counts as it will
-    be: with nothing left over."""
+    """Of what is asked for, the mean share that stays free, in thousandths."""
     total, free = place.node.total, place.free
-    shares = [max(0, free.get(name, 0) - amount) * THOUSAND // total[name] for name, amount in shape.wants]
+    shares = [(free.get(name, 0) - amount) * THOUSAND // total[name] for name, amount in shape.wants]
     return sum(shares) // len(shares)

@@ -47,7 +47,7 @@ class Summed:
         if not _covered(have, wants):
             return None
         gives = dict(present.each()) | {place: _counted(room, shape) for place, room in rooms.items()}
-        return at, _taken(gives, shape, wants)
+        return at, _taken(gives, shape, wants, have)
 
     def _releases(self, present: "Present", shape: Shape) -> Iterable[tuple[int, Place, Amounts]]:
         """What comes free and when, the earliest first: as a whole when a node must be empty."""
@@ -123,18 +123,27 @@ def _covered(have: Amounts, wants: Amounts) -> bool:
     return True
 
 
-def _taken(gives: Mapping[Place, Amounts], shape: Shape, wants: Mapping[str, int]) -> Mapping[str, Amounts]:
-    """What the job takes: from the nodes that give most of what it wants first."""
-    useful = [(-_share(room, wants), place.order, place) for place, room in gives.items() if room]
-    heapify(useful)
+def _taken(
+    gives: Mapping[Place, Amounts], shape: Shape, wants: Mapping[str, int], have: Amounts
+) -> Mapping[str, Amounts]:
+    """What the job takes: from the nodes that give most of what it wants first, of those that have any of what is
+    scarcest; then from others."""
+    scarce = min(wants, key=lambda name: (have.get(name, 0) / wants[name], name))
     left = dict(wants)
     result: dict[Place, dict[str, int]] = {}
-    while useful and any(left.values()):
-        place = heappop(useful)[2]
-        taken = _part(gives[place], left)
-        if taken:
-            subtract(left, taken)
-            result[place] = taken
+    for first in (True, False):
+        useful = [
+            (-_share(room, wants), place.order, place)
+            for place, room in gives.items()
+            if room and (scarce in room) is first and any(left.values())
+        ]
+        heapify(useful)
+        while useful and any(left.values()):
+            place = heappop(useful)[2]
+            taken = _part(gives[place], left)
+            if taken:
+                subtract(left, taken)
+                result[place] = taken
     return {
         place.node.name: _placed(place, shape, result[place])
         for place in sorted(result, key=lambda place: place.order)
