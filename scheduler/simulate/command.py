@@ -11,10 +11,8 @@ from scheduler.simulate.replay import replay
 from scheduler.simulate.report import document, table
 from scheduler.simulate.room import MOST
 from scheduler.simulate.trace import read_trace
-from scheduler.simulate.workload import Machines, Workload, fit
+from scheduler.simulate.workload import RESOURCES, Machines, Workload, fit
 
-RESOURCES = ("cpu", "gpu")
-"""What a trace tells of: its columns `cpus` and `gpus`."""
 MOST_NODES = 100_000
 
 _PART = re.compile(r"([a-z]+)=([0-9]{1,10})")

@@ -48,13 +48,18 @@ class Starter:
         self._passing = passing
         self.reservation: Reservation | None = None
 
-    def start(self, now: int, arrived: Iterable[Task] | None = None) -> None:
-        """Start whoever may. `arrived`: when nothing but these arrivals happened since the last time."""
+    def start(
+        self, now: int, arrived: Iterable[Task] | None = None, until: tuple[int, ...] | None = None
+    ) -> None:
+        """Start whoever may. `arrived`: when nothing but these arrivals happened since the last time.
+
+        `until`: only those whose key is below this.
+        """
         machine = self._machine
         if arrived is not None and self._stands(now):
             self._pass_one_by_one(now, arrived)
             return
-        head = self._start_in_order(now)
+        head = self._start_in_order(now, until)
         if head is None or not self._passing:
             self.reservation = None
             return
@@ -62,7 +67,7 @@ class Starter:
         if self._is_outdated(head, now, late=late):
             self.reservation = self._reserve(head)
             machine.early = False
-        self._pass(now)
+        self._pass(now, until)
 
     def _stands(self, now: int) -> bool:
         """Whether the reservation holds and arrivals have only to be compared with it."""
@@ -76,10 +81,10 @@ class Starter:
         kept = self.reservation
         return kept is None or kept.head is not head or late or self._machine.early or kept.at <= now
 
-    def _start_in_order(self, now: int) -> Task | None:
+    def _start_in_order(self, now: int, until: tuple[int, ...] | None) -> Task | None:
         """Step 1; the head."""
         room = self._machine.room
-        while (head := self._queue.head()) is not None:
+        while (head := self._queue.head()) is not None and (until is None or head.key < until):
             fitting = room.fitting(head.work.wants)
             if fitting.bit_count() < head.work.nodes:
                 return head
@@ -99,11 +104,11 @@ class Starter:
             if expected_end > at and fitting.bit_count() >= count:
                 break
             at = expected_end
-            later.shift(task.nodes, task.work.wants)
+            later.shift(task.nodes, task.holds)
             fitting = later.fitting(wants)
         return Reservation(head, at, later)
 
-    def _pass(self, now: int) -> None:
+    def _pass(self, now: int, until: tuple[int, ...] | None) -> None:
         """Step 3, in the order of turns; a group whose next one does not fit is done with."""
         room = self._machine.room
         counts: dict[int, int] = {}
@@ -116,7 +121,7 @@ class Starter:
         heapify(heap)
         while heap:
             _, at, group = heappop(heap)
-            following = self._try(group, at, now)
+            following = at + 1 if until and group[at][1].key >= until else self._try(group, at, now)
             if following < len(group):
                 heappush(heap, (group[following][0], following, group))
 

@@ -46,14 +46,14 @@ class Machine:
 
     def expects_end(self, task: Task, now: int) -> int:
         """When a job would be expected to end if it started now."""
-        run = -(-task.left // task.work.nodes) if self._exact else task.estimate
+        run = -(-task.left // task.pieces.count) if self._exact else task.estimate
         return now + run + (self._restart_s if task.stops else 0)
 
     def start(self, task: Task, nodes: int, now: int) -> None:
         """Start a job on just these nodes, which must have the room."""
         task.expected_end = self.expects_end(task, now)
-        task.begin(nodes, nodes.bit_count(), now, self._restart_s)
-        self._hold(task, nodes, 1)
+        task.begin(nodes, now, self._restart_s)
+        self._hold(task, 1)
         self._expect(task)
 
     def finish(self, now: int) -> list[Task]:
@@ -71,13 +71,13 @@ class Machine:
         self._release(task, now)
         task.stop(now, checkpoint_s)
 
-    def resize(self, task: Task, nodes: int, now: int) -> None:
-        """A running job goes on with these nodes: some of its own, or its own and free ones."""
+    def resize(self, task: Task, nodes: int, held: int, now: int) -> None:
+        """A running job goes on with so many pieces on these nodes."""
         self._forget(task)
-        self._hold(task, task.nodes & ~nodes, -1)
-        self._hold(task, nodes & ~task.nodes, 1)
+        self._hold(task, -1)
+        task.resize(nodes, held, now)
+        self._hold(task, 1)
         self.early = True
-        task.resize(nodes, nodes.bit_count(), now)
         if self._exact:
             task.expected_end = task.end
         self._expect(task)
@@ -98,14 +98,12 @@ class Machine:
 
     def _release(self, task: Task, now: int) -> None:
         self._forget(task)
-        self._hold(task, task.nodes, -1)
+        self._hold(task, -1)
         self.early = self.early or task.expected_end > now
 
-    def _hold(self, task: Task, nodes: int, sign: int) -> None:
-        """Some nodes are taken (1) or given back (-1)."""
-        if not nodes:
-            return
-        by = -sign * task.work.wants
+    def _hold(self, task: Task, sign: int) -> None:
+        """What a job has is taken (1) or given back (-1)."""
+        nodes, by = task.nodes, -sign * task.holds
         self.room.shift(nodes, by)
         for above, room in self.reach.items():
             if not self.may_stop(above, task):

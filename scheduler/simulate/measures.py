@@ -128,17 +128,16 @@ def _slowdown(task: Task) -> float:
 
 
 def _before(task: Task, moment: int) -> int:
-    """The node-seconds that a job held before a moment."""
-    spans = ((min(end, moment) - since, nodes) for since, end, nodes in task.spans if since < moment)
-    return sum(seconds * nodes.bit_count() for seconds, nodes in spans)
+    """The piece-seconds that a job held before a moment."""
+    return sum((min(end, moment) - since) * held for since, end, _, held in task.spans if since < moment)
 
 
 def _amounts(spent: Iterable[tuple[Task, int]]) -> dict[str, int]:
-    """Node-seconds of jobs as resource-seconds."""
+    """Piece-seconds of jobs as resource-seconds."""
     result: dict[str, int] = {}
-    for task, node_seconds in spent:
-        for name, amount in task.work.amounts.items():
-            result[name] = result.get(name, 0) + amount * node_seconds
+    for task, piece_seconds in spent:
+        for name, amount in task.pieces.amounts.items():
+            result[name] = result.get(name, 0) + amount * piece_seconds
     return result
 
 

@@ -7,7 +7,7 @@ saw all; the time that it takes is not. Jobs that it would only start in free ro
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 
@@ -16,11 +16,12 @@ from scheduler.model.nodes import Node
 from scheduler.model.plan import STOPPED, Decision, How, Victim
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
+from scheduler.simulate.easy import Reservation
 from scheduler.simulate.machine import Machine
 from scheduler.simulate.policy import Policy
 from scheduler.simulate.queue import Queue
 from scheduler.simulate.room import Room, indexes
-from scheduler.simulate.tasks import Task
+from scheduler.simulate.tasks import Pieces, Task
 from scheduler.simulate.workload import Machines
 
 HOUR_S = 3600
@@ -36,6 +37,7 @@ class Planning:
         self._queue = queue
         self._showing = _Showing(machines, machine, self._rules)
         self._stops: deque[tuple[int, str]] = deque()
+        self._shrunk: dict[int, Task] = {}
         self.due: int | None = None
         self.plans = 0
 
@@ -53,7 +55,8 @@ class Planning:
         shown = {task.work.row.id: task for task in waiting}
         above = {task.pair for task in waiting}
         below = [entry[2] for entry in self._machine.running]
-        below = [task for task in below if any(self._machine.may_stop(pair, task) for pair in above)]
+        if not self._rules.patience_s:  # else all of them: it foresees when room comes free
+            below = [task for task in below if any(self._machine.may_stop(pair, task) for pair in above)]
         made = plan(self._showing.snapshot(now, self._rules_at(now), waiting, below))
         self.plans += 1
         running = {task.work.row.id: task for task in below}
@@ -64,6 +67,34 @@ class Planning:
         else:
             self._ask_again(now, waiting, below)
         return bool(done)
+
+    def could_grow(self) -> list[Task]:
+        """The shrunk jobs that there is room for, in order."""
+        self._shrunk = {i: task for i, task in self._shrunk.items() if 0 < task.held < task.pieces.count}
+        return sorted(filter(self._room_for, self._shrunk.values()), key=lambda task: task.key)
+
+    def grow(self, task: Task, now: int, kept: Reservation | None) -> bool:
+        """Ask what a shrunk job gets back, beside what is kept for a higher one; whether it got anything."""
+        nodes = self._room_for(task)
+        if kept is not None and task.expected_end > kept.at:
+            nodes = kept.allowed(self._machine.room, nodes, task.pieces.packed)
+        if not nodes:
+            return False
+        self.plans += 1
+        made = plan(self._showing.snapshot(now, self._rules, (), [task], nodes))
+        for decision in made.decisions:
+            more = self._showing.set_of(decision.nodes)
+            if more & ~nodes:
+                raise RuntimeError(f"the plan lets {decision.job} grow where there is no room at {now}")
+            gained = decision.units or len(decision.nodes)
+            self._machine.resize(task, task.nodes | more, task.held + gained, now)
+            task.planned = None
+        return bool(made.decisions)
+
+    def _room_for(self, task: Task) -> int:
+        """The nodes that have room for a piece more of a job."""
+        fitting = self._machine.room.fitting(task.pieces.packed)
+        return fitting & task.nodes if task.pieces.units else fitting & ~task.nodes
 
     def _who_could_get_room(self) -> Iterator[Task]:
         for (pair, (wants, count)), group in self._queue.groups.items():
@@ -91,9 +122,11 @@ class Planning:
             task.fixed = task.stops >= self._policy.max_stops_per_job
             self._queue.push(task, now)
             self._stops.append((now, self._showing.user(task)))
-        elif victim.how is How.NODES:
+        elif victim.how in {How.NODES, How.UNITS}:
             task.shrinks += 1
-            self._machine.resize(task, task.nodes & ~self._showing.set_of(victim.nodes), now)
+            nodes = task.nodes & ~self._showing.set_of(victim.nodes)
+            self._machine.resize(task, nodes, task.held - victim.units - len(victim.nodes), now)
+            self._shrunk[task.index] = task
         else:
             raise RuntimeError(f"{victim.how.value} is not simulated")
         task.planned = None
@@ -137,7 +170,7 @@ class _Showing:
         self._total = machines.per_node
         self._machine = machine
         self._predicts = rules.patience_s > 0
-        self._nodes: dict[tuple[int, int], Node] = {}
+        self._nodes: dict[tuple[int, int, bool], Node] = {}
 
     def set_of(self, names: Iterable[str]) -> int:
         """Nodes as a set, from their names."""
@@ -148,12 +181,11 @@ class _Showing:
         return task.work.row.user or "unknown"
 
     def snapshot(
-        self, now: int, rules: PartitionRules, waiting: Iterable[Task], below: Iterable[Task]
+        self, now: int, rules: PartitionRules, waiting: Iterable[Task], below: Sequence[Task], up: int = -1
     ) -> Snapshot:
-        """What the planner is shown."""
-        below = list(below)
+        """What the planner is shown. `up`: the nodes where something may start."""
         held = self._held_by_others(below)
-        nodes = tuple(self._node(i, amount) for i, amount in enumerate(held))
+        nodes = tuple(self._node(i, amount, up=bool(up >> i & 1)) for i, amount in enumerate(held))
         jobs = [self._waiting(task) for task in waiting] + [self._running(task) for task in below]
         return Snapshot(now, rules, nodes, tuple(jobs))
 
@@ -166,16 +198,21 @@ class _Showing:
                 held[i] = taken
         for task in below:
             for i in indexes(task.nodes):
-                held[i] -= task.work.wants
+                held[i] -= task.holds
         return held
 
-    def _node(self, i: int, held: int) -> Node:
-        node = self._nodes.get((i, held))
+    def _node(self, i: int, held: int, *, up: bool) -> Node:
+        node = self._nodes.get((i, held, up))
         if node is None:
             elsewhere = self._machine.packing.unpack(held) if held else {}
-            node = Node(self._names.names[i], up=True, total=self._total, held_elsewhere=elsewhere)
-            self._nodes[i, held] = node
+            node = Node(self._names.names[i], up=up, total=self._total, held_elsewhere=elsewhere)
+            self._nodes[i, held, up] = node
         return node
+
+    def _held(self, task: Task) -> dict[str, int]:
+        """What a running job has on each of its nodes; like its request, without what it has nothing of."""
+        held = self._machine.packing.unpack(task.holds)
+        return {name: amount for name, amount in held.items() if amount}
 
     def _waiting(self, task: Task) -> Job:
         work = task.work
@@ -194,8 +231,8 @@ class _Showing:
 
     def _running(self, task: Task) -> Job:
         if task.planned is None:
-            work = task.work
-            elastic = Elastic(min_nodes=task.least, wish_nodes=work.nodes, per_node=work.amounts)
+            work, pieces = task.work, task.pieces
+            names = [self._names.names[i] for i in indexes(task.nodes)]
             task.planned = Job(
                 id=work.row.id,
                 name=work.row.name,
@@ -205,12 +242,21 @@ class _Showing:
                 task_level=task.levels[1],
                 submit=work.submit,
                 start=task.started,
-                alloc={self._names.names[i]: work.amounts for i in indexes(task.nodes)},
+                alloc=dict.fromkeys(names, self._held(task)),
+                request=Request(only_nodes=frozenset(names)) if pieces.units else None,
                 restarts=task.stops,
-                elastic=elastic if task.least < work.nodes else None,
+                unit=pieces.amounts if pieces.units else {},
+                elastic=_elastic(pieces) if pieces.elastic else None,
+                preemptable=not task.fixed,
                 predicted_end=task.expected_end if self._predicts else None,
             )
         return task.planned
+
+
+def _elastic(pieces: Pieces) -> Elastic:
+    if pieces.units:
+        return Elastic(min_units=pieces.least, wish_units=pieces.count)
+    return Elastic(min_nodes=pieces.least, wish_nodes=pieces.count, per_node=pieces.amounts)
 
 
 def _times(room: Room, machine: Machine, task: Task) -> int:

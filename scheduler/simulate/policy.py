@@ -134,21 +134,25 @@ class Requeue:
 
 @dataclass(frozen=True, slots=True)
 class ElasticRule:
-    """Which jobs go on with fewer nodes: those of several nodes whose text matches a pattern.
+    """Which jobs go on with less: those whose text matches a pattern.
 
-    Each keeps at least `min_share` of its nodes, rounded up. Its speed is proportional to its nodes.
+    Jobs of several nodes may lose nodes; those of one node may lose units of the resource `unit` there, each with its
+    part of the rest. Each keeps at least `min_share`, rounded up. Its speed is proportional to what it has.
     """
 
     by: Text
     patterns: tuple[str, ...]
     min_share: float
+    unit: str | None = None
 
-    def minimum(self, row: Row, nodes: int) -> int:
-        """How many of its nodes a job keeps at least; all of them when it is not elastic."""
+    def covers(self, row: Row) -> bool:
+        """Whether a job is elastic."""
         word = text_of(row, self.by)
-        if nodes < 2 or not any(fnmatchcase(word, pattern) for pattern in self.patterns):
-            return nodes
-        return max(1, ceil(nodes * self.min_share))
+        return any(fnmatchcase(word, pattern) for pattern in self.patterns)
+
+    def least(self, count: int) -> int:
+        """How many of so many pieces a job keeps."""
+        return max(1, ceil(count * self.min_share))
 
 
 @dataclass(frozen=True, slots=True)

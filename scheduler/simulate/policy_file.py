@@ -38,6 +38,7 @@ from scheduler.simulate.policy import (
     Share,
     Text,
 )
+from scheduler.simulate.workload import RESOURCES
 
 SCHEMA = "giveway.simulation/1"
 
@@ -149,9 +150,12 @@ _texts: Reader[tuple[str, ...]] = different(text)
 
 
 def _elastic(value: object, path: str) -> ElasticRule:
-    fields = Fields(value, path, ("by", "patterns", "min_share"))
+    fields = Fields(value, path, ("by", "patterns", "min_share", "unit"))
     share = fields.need("min_share", above_zero)
     if share > 1:
         raise InputError(fields.at("min_share"), "must be at most 1: all of a job's nodes")
+    unit = fields.get("unit", maybe(name), None)
+    if unit not in {None, *RESOURCES}:
+        raise InputError(fields.at("unit"), f"{quoted(unit)} is not one of {', '.join(RESOURCES)}")
     patterns: tuple[str, ...] = fields.get("patterns", _texts, ())
-    return ElasticRule(fields.get("by", choice(Text), Text.JOB), patterns or ("*",), share)
+    return ElasticRule(fields.get("by", choice(Text), Text.JOB), patterns or ("*",), share, unit)

@@ -15,7 +15,7 @@ from scheduler.simulate.machine import Machine
 from scheduler.simulate.planning import Planning
 from scheduler.simulate.policy import Backfill, Order, Policy, Runtimes, Scheduler
 from scheduler.simulate.queue import Queue
-from scheduler.simulate.tasks import Pair, Task
+from scheduler.simulate.tasks import Pair, Task, pieces_of
 from scheduler.simulate.trace import fault
 from scheduler.simulate.workload import Work, Workload
 
@@ -85,14 +85,23 @@ class _Replay:
             self._estimates.set(task)
             self._queue.push(task, now)
             arrived.append(task)
-        self._starter.start(now, None if ended else arrived)
         planning = self._planning
+        grown = planning is not None and self._grow(planning, now)
+        self._starter.start(now, None if ended or grown else arrived)
         if planning is None:
             return
         if (ended or arrived) and len(self._queue):
             planning.changed(now)
         if planning.due is not None and planning.due <= now and planning.run(now):
             self._starter.start(now)
+
+    def _grow(self, planning: Planning, now: int) -> bool:
+        """Shrunk jobs have their turn among those who wait, by their rank; whether any grew."""
+        grown = False
+        for task in planning.could_grow():
+            self._starter.start(now, until=task.key)
+            grown = planning.grow(task, now, self._starter.reservation) or grown
+        return grown
 
 
 class _Estimates:
@@ -128,8 +137,8 @@ def _task(work: Work, policy: Policy, ranking: Ranking) -> Task:
     pair = _weights(ranking, levels)
     by_level = policy.order is Order.LEVEL
     key = (-pair[0], -pair[1], work.index) if by_level else (work.index,)
-    least = policy.elastic.minimum(work.row, work.nodes) if policy.elastic else work.nodes
-    return Task(work, levels, pair, key, least, left=work.nodes * work.runtime)
+    pieces = pieces_of(work, policy.elastic)
+    return Task(work, levels, pair, key, pieces, left=pieces.count * work.runtime)
 
 
 def _weights(ranking: Ranking, levels: tuple[Level, Level]) -> Pair:

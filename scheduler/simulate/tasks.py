@@ -1,12 +1,15 @@
 """One job of a simulation while it waits and runs: what is left to do, what it holds, and what stops cost it.
 
-Work is counted in node-seconds: a job of n nodes and r seconds has n · r to do, and does as much in a second as it
-holds nodes (so one that was shrunk takes longer). All numbers are integers.
+A job consists of equal pieces: its nodes, or units on its one node. Work is counted in piece-seconds: a job of n pieces
+and r seconds has n · r to do, and does as much in a second as it holds pieces (so one that was shrunk takes
+longer). All numbers are integers.
 """
 
 from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Job, Level
+from scheduler.model.resources import Amounts
+from scheduler.simulate.policy import ElasticRule
 from scheduler.simulate.workload import Work
 
 Pair = tuple[int, int]
@@ -16,25 +19,57 @@ CORRECTIONS = (60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 
 """By how much an expected end that has passed is put off, time after time (as in Tsafrir, Etsion, Feitelson 2007)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """What a job consists of: `count` pieces of `amounts` (`packed`), of which it keeps `least` or is stopped.
+
+    `units`: they are all on one node; else each is on a node of its own.
+    """
+
+    count: int
+    least: int
+    packed: int
+    amounts: Amounts
+    units: bool
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it may lose any."""
+        return self.least < self.count
+
+
+def pieces_of(work: Work, rule: ElasticRule | None) -> Pieces:
+    """The pieces of a job under the rule of a policy."""
+    nodes = work.nodes
+    if rule is None or not rule.covers(work.row):
+        return Pieces(nodes, nodes, work.wants, work.amounts, units=False)
+    count = work.amounts.get(rule.unit or "", 0)
+    if nodes == 1 and count > 1 and not any(amount % count for amount in work.amounts.values()):
+        each = {name: amount // count for name, amount in work.amounts.items()}
+        return Pieces(count, rule.least(count), work.wants // count, each, units=True)
+    return Pieces(nodes, rule.least(nodes), work.wants, work.amounts, units=False)
+
+
 @dataclass(slots=True, eq=False)
 class Task:
     """A job and its run.
 
     `key`: its place in the queue; `turn`: its place among those who may pass the first. `estimate`: how long it is
-    expected to run. `left`: work still to do. `nodes` (a set, as in `room`) and `held` (how many) are what it holds.
-    `since`: up to when its work is counted. `delay`: how many seconds of its start are still to pass without work.
-    `wish`: a shrunk job would like so many nodes.
+    expected to run. `left`: work still to do. `nodes` (a set, as in `room`) and `held` (how many pieces) are what it
+    has. `since`: up to when its work is counted. `delay`: how many seconds of its start still pass without work.
+    `fixed`: it is never a victim. `planned`: how the planner sees its run, once it has been asked.
 
-    Told at the end: `waited`: seconds in the queue, all together. `occupied`: node-seconds held. `lost`: work done
-    that a stop threw away. `restarting`: node-seconds of delays. `idle`: node-seconds of last seconds that there was no
-    work for. So `occupied` is its work plus these three. `spans`: from when until when it held which nodes.
+    Told at the end: `waited`: seconds in the queue, all together. `occupied`: piece-seconds held. `lost`: work done
+    that a stop threw away. `restarting`: piece-seconds of delays. `idle`: piece-seconds of last seconds that there was
+    no work for. So `occupied` is its work plus these three. `spans`: from when until when it held how many pieces on
+    which nodes, nodes first.
     """
 
     work: Work
     levels: tuple[Level, Level]
     pair: Pair
     key: tuple[int, ...]
-    least: int
+    pieces: Pieces
     left: int
     turn: tuple[int, ...] = ()
     estimate: int = 1
@@ -61,7 +96,7 @@ class Task:
     lost: int = 0
     restarting: int = 0
     idle: int = 0
-    spans: list[tuple[int, int, int]] = field(default_factory=list)
+    spans: list[tuple[int, int, int, int]] = field(default_factory=list)
 
     @property
     def index(self) -> int:
@@ -71,13 +106,18 @@ class Task:
     @property
     def total(self) -> int:
         """All of its work."""
-        return self.work.nodes * self.work.runtime
+        return self.pieces.count * self.work.runtime
 
-    def begin(self, nodes: int, held: int, now: int, restart_s: int) -> None:
-        """Start, on these nodes."""
+    @property
+    def holds(self) -> int:
+        """What it has on each of its nodes, packed."""
+        return self.pieces.packed * self.held if self.pieces.units else self.pieces.packed
+
+    def begin(self, nodes: int, now: int, restart_s: int) -> None:
+        """Start with all its pieces, on these nodes."""
         self.waited += now - self.queued_at
         self.first_start = now if self.first_start is None else self.first_start
-        self.nodes, self.held = nodes, held
+        self.nodes, self.held = nodes, self.pieces.count
         self.started = self.since = now
         self.at_start = self.left
         self.delay = restart_s if self.stops else 0
@@ -96,11 +136,11 @@ class Task:
         self.occupied += elapsed * self.held
         self.restarting += delayed * self.held
         self.idle += (elapsed - delayed) * self.held - done
-        self.spans.append((self.since, now, self.nodes))
+        self.spans.append((self.since, now, self.nodes, self.held))
         self.since = now
 
     def resize(self, nodes: int, held: int, now: int) -> None:
-        """Go on with other nodes."""
+        """Go on with so many pieces on these nodes."""
         self.settle(now)
         before = self.held
         self.nodes, self.held = nodes, held
@@ -116,7 +156,7 @@ class Task:
         if checkpoint_s is None:
             saved = 0
         elif checkpoint_s:
-            step = checkpoint_s * self.work.nodes
+            step = checkpoint_s * self.pieces.count
             saved = done // step * step
         self.left += done - saved
         self.lost += done - saved
@@ -132,6 +172,7 @@ class Task:
 
     def put_off(self, now: int) -> None:
         """It runs longer than expected: expect it to end later."""
+        self.planned = None
         while self.expected_end <= now:
             step = CORRECTIONS[min(self.overdue, len(CORRECTIONS) - 1)]
             self.overdue += 1

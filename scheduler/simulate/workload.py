@@ -8,6 +8,9 @@ from scheduler.priority.order import natural
 from scheduler.simulate.room import Packing
 from scheduler.simulate.trace import Row
 
+RESOURCES = ("cpu", "gpu")
+"""What a trace tells of: its columns `cpus` and `gpus`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Machines:

@@ -131,7 +131,7 @@ POLICIES = st.builds(
     st.builds(Requeue, st.sampled_from([None, 0, 3]), st.integers(0, 3)),
     st.sampled_from([1, 7]),
     st.sampled_from([0, 0, 4]),
-    st.sampled_from([None, ElasticRule(Text.JOB, ("*",), 0.5)]),
+    st.sampled_from([None, ElasticRule(Text.JOB, ("*",), 0.5), ElasticRule(Text.JOB, ("*",), 0.3, "gpu")]),
 )
 
 
@@ -149,11 +149,13 @@ def conserved(task: Task, chosen: Policy) -> None:
     """It ended, all of its work was done, and what was held beyond that is accounted for."""
     assert task.finished is not None
     assert task.left == 0
-    held = sum((end - since) * nodes.bit_count() for since, end, nodes in task.spans)
+    held = sum((end - since) * pieces for since, end, _, pieces in task.spans)
     assert held == task.occupied == task.total + task.lost + task.restarting + task.idle
-    ran = sum(end - since for since, end, _ in task.spans)
+    ran = sum(end - since for since, end, _, _ in task.spans)
     assert task.finished - task.work.submit == task.waited + ran
-    assert all(task.least <= nodes.bit_count() <= task.work.nodes for _, _, nodes in task.spans)
+    assert all(task.pieces.least <= pieces <= task.pieces.count for _, _, _, pieces in task.spans)
+    if not task.pieces.units:
+        assert all(nodes.bit_count() == pieces for _, _, nodes, pieces in task.spans)
     assert task.stops <= chosen.max_stops_per_job
     if not task.stops and not task.shrinks:
         assert task.occupied == task.total
@@ -163,9 +165,10 @@ def capacity_holds(outcome: Outcome) -> None:
     """On no node, at no moment, is more held than there is."""
     changes: list[tuple[int, int, int, str, int]] = []
     for task in outcome.tasks:
-        for since, end, nodes in task.spans:
+        for since, end, nodes, pieces in task.spans:
             for i in indexes(nodes):
-                for name, amount in task.work.amounts.items():
+                for name, each in task.pieces.amounts.items():
+                    amount = each * pieces if task.pieces.units else each
                     changes += [(since, 1, i, name, amount), (end, 0, i, name, -amount)]
     held: Counter[tuple[int, str]] = Counter()
     for _, _, i, name, amount in sorted(changes):
@@ -214,3 +217,56 @@ def test_a_full_pass_and_one_for_arrivals_only_come_to_the_same(monkeypatch: pyt
     quick = starts(run(5, jobs, policy()))
     monkeypatch.setattr(Starter, "_stands", lambda *_: False)
     assert quick == starts(run(5, jobs, policy()))
+
+
+# --- Elastic jobs -----------------------------------------------------------------------------------------
+
+ELASTIC = ElasticRule(Text.NAME, ("low*",), 0.5, "gpu")
+
+
+def test_an_elastic_job_gives_up_nodes_goes_on_slower_and_gets_them_back() -> None:
+    """4000 s of work: 100 s on four nodes, 200 s on two, and 800 s on four are 4 * 1000."""
+    low = row("1", 0, 1000, 4, group="g2", name="low")
+    outcome = run(4, [low, row("high", 100, 200, 2, group="g0")], preempt(elastic=ELASTIC))
+    task = by_id(outcome)["1"]
+    assert starts(outcome) == {"1": 0, "high": 100}
+    assert [(since, end, pieces) for since, end, _, pieces in task.spans] == [
+        (0, 100, 4),
+        (100, 300, 2),
+        (300, 1100, 4),
+    ]
+    assert (task.stops, task.shrinks, task.lost, task.waited) == (0, 1, 0, 0)
+    assert measure(outcome).everybody.shrinks == 1
+
+
+def test_an_elastic_job_on_one_node_gives_up_units_there() -> None:
+    """Of eight GPUs with two CPUs each high wants three; the least is four. A rest of a second is idle."""
+    low = row("1", 0, 100, 1, gpus=8, cpus=16, group="g2", name="low")
+    high = row("high", 50, 50, 1, gpus=3, cpus=6, group="g0")
+    outcome = run(1, [low, high], preempt(elastic=ELASTIC), {"cpu": 16, "gpu": 8})
+    task = by_id(outcome)["1"]
+    assert task.spans == [(0, 50, 1, 8), (50, 100, 1, 5), (100, 119, 1, 8)]
+    assert (task.occupied, task.idle) == (802, 2)
+    assert measure(outcome).everybody.lost == {"cpu": 4, "gpu": 2}
+
+
+def test_who_cannot_give_enough_is_stopped() -> None:
+    jobs = [row("1", 0, 1000, 4, group="g2", name="low"), row("high", 100, 200, 3, group="g0")]
+    task = by_id(run(4, jobs, preempt(elastic=ELASTIC)))["1"]
+    assert (task.stops, task.shrinks) == (1, 0)
+
+
+def test_a_shrunk_job_has_its_turn_between_higher_and_lower_ones() -> None:
+    """When high ends at 300, two nodes are free: above takes one, low gets one back, below has to wait."""
+    jobs = [
+        row("1", 0, 1000, 4, group="g2", name="low"),
+        row("high", 100, 200, 2, group="g0"),
+        row("above", 200, 50, 1, group="g1"),
+        row("below", 200, 50, 1),
+    ]
+    bands = ((0,), (1, 2, None))
+    tasks = by_id(run(4, jobs, preempt(elastic=ELASTIC, rules={"bands": bands})))
+    changes = [(since, pieces) for since, _, _, pieces in tasks["1"].spans]
+    assert changes == [(0, 4), (100, 2), (300, 3), (350, 4)]
+    assert tasks["above"].first_start == 300
+    assert tasks["below"].first_start == tasks["1"].finished == 1113

@@ -197,5 +197,5 @@ def test_levels_by_pattern_the_first_that_matches_counts() -> None:
 
 def test_the_smallest_share_of_an_elastic_job_is_rounded_up() -> None:
     rule = decoded().elastic
-    assert [rule.minimum(row("1", name="train7"), nodes) for nodes in (1, 2, 5)] == [1, 1, 3]
-    assert rule.minimum(row("1", name="eval"), 4) == 4
+    assert [rule.least(count) for count in (1, 2, 5)] == [1, 1, 3]
+    assert [rule.covers(row("1", name=name)) for name in ("train7", "eval")] == [True, False]

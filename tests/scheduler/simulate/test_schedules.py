@@ -59,7 +59,7 @@ def test_gpus_of_a_node_are_kept_for_the_head() -> None:
     ]
     outcome = run(2, jobs, policy(), {"gpu": 4})
     assert starts(outcome) == {"a": 0, "b": 0, "head": 100, "long": 2, "too": 150}
-    assert by_id(outcome)["long"].spans == [(2, 502, 0b10)]
+    assert by_id(outcome)["long"].spans == [(2, 502, 0b10, 1)]
 
 
 def test_true_runtimes_let_a_short_job_with_a_long_limit_pass() -> None:
