@@ -13,20 +13,17 @@ from scheduler.model.snapshot import PartitionRules
 class Pieces:
     """The pieces of one running job: all its units, or all its nodes.
 
-    `kind`: UNITS or NODES. `each`: per node, what one piece holds there; `counts`: per node, how many it holds.
-    `least`: it keeps at least so many or is stopped. `elastic`: it may lose pieces before anybody is stopped.
+    `kind`: UNITS or NODES. `each`: per node, what one piece holds there; `counts`: per node, how many it holds;
+    `held`: in all. `least`: it keeps at least so many or is stopped. `elastic`: it may lose pieces before anybody
+    is stopped.
     """
 
     kind: How
     each: Mapping[str, Amounts]
     counts: dict[str, int]
+    held: int
     least: int
     elastic: bool
-
-    @property
-    def held(self) -> int:
-        """How many pieces it has."""
-        return sum(self.counts.values())
 
     @property
     def surplus(self) -> int:
@@ -50,9 +47,10 @@ def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
             node: {name: n // counts[node] for name, n in held.items()} for node, held in job.alloc.items()
         }
         is_elastic = elastic is not None and elastic.min_units is not None
-        return Pieces(How.UNITS, each, counts, least, is_elastic)
+        return Pieces(How.UNITS, each, counts, sum(counts.values()), least, is_elastic)
     if elastic and elastic.min_nodes is not None and len(job.alloc) > elastic.min_nodes:
-        return Pieces(How.NODES, job.alloc, dict.fromkeys(job.alloc, 1), elastic.min_nodes, elastic=True)
+        counts = dict.fromkeys(job.alloc, 1)
+        return Pieces(How.NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
     return None
 
 

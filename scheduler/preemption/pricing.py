@@ -77,7 +77,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     if not short:
         return FREE
     taken = take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
-    return None if taken is None else priced(_give_back(taken, short))
+    return None if taken is None else priced(give_back(taken, short))
 
 
 def take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candidate] | None:
@@ -114,7 +114,7 @@ def missing(place: Place, shape: Shape, gone: Gone = NOBODY) -> dict[str, int]:
     return short
 
 
-def _give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]:
+def give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]:
     """Step 2 above. `short` holds what is missing, negative what is left over; gives the most valuable
     first."""
     kept = []

@@ -15,7 +15,7 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.pricing import Price, cost_of_runners
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.trials import Trial, share
+from scheduler.preemption.trials import Trial, covers, share
 from scheduler.preemption.units.giving_back import give_back, needed, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
@@ -173,6 +173,10 @@ class _Short(Trial):
     def enough(self) -> bool:
         """Whether nothing is missing."""
         return all(rest <= 0 for rest in self._short.values())
+
+    def may_be_enough(self, gives: resources.Amounts) -> bool:
+        """Whether it covers what is missing; a node that must be empty may give more than a job holds there."""
+        return self.exclusive or covers(gives, self._short)
 
     def missing(self) -> int:
         """Millionths of what was missing at first, over all resources."""

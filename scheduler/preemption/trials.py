@@ -25,6 +25,10 @@ class Trial(ABC):
     def missing(self) -> int:
         """How much is missing, in a measure of its own; 0 when it is enough."""
 
+    def may_be_enough(self, gives: Amounts) -> bool:
+        """A quick look: whether so much more, on one node, might be enough. No is certain."""
+        return True
+
     def spare(self) -> int:
         """How much more than enough there is, where that is counted."""
         return 0
@@ -88,9 +92,25 @@ class Places(Trial):
             return False
         return all(rest <= 0 for short in self._short.values() for rest in short.values())
 
+    def may_be_enough(self, gives: Amounts) -> bool:
+        """Whether it covers what is missing on any single node."""
+        return any(covers(gives, short) for short in self._short.values())
+
     def missing(self) -> int:
         """Millionths of what was missing at first, over all nodes and resources."""
         return sum(share(short, self._scale[order]) for order, short in self._short.items())
+
+    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+        """The same, directly: this is asked more than anything else."""
+        short = self._short.get(place.order)
+        if short is None or not runner.pieces:
+            return
+        name = place.node.name
+        each = runner.pieces.each[name]
+        for resource in short:
+            short[resource] -= each.get(resource, 0) * count
+        if self.exclusive and abs(count) == runner.pieces.counts[name]:
+            self._there[place.order] -= 1 if count > 0 else -1
 
     def change(self, place: Place, gives: Amounts, leaving: int) -> None:
         """More or less on a node, if it is one of these."""
@@ -99,6 +119,13 @@ class Places(Trial):
             self._there[place.order] -= leaving
             for name in short:
                 short[name] -= gives.get(name, 0)
+
+
+def covers(gives: Amounts, short: Amounts) -> bool:
+    for name, rest in short.items():  # noqa: SIM110 - asked for every worker; a loop is twice as fast
+        if rest > 0 and gives.get(name, 0) < rest:
+            return False
+    return True
 
 
 def _missing(place: Place, shape: Shape) -> dict[str, int]:

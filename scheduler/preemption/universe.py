@@ -205,6 +205,7 @@ class Universe:
                 subtract(self.tallies[runner.first, runner.second].held, gives)
             subtract(cast("dict[str, int]", alloc[name]), gives)
             pieces.counts[name] -= count
+            pieces.held -= count
             if not pieces.counts[name]:
                 del alloc[name], pieces.counts[name]
                 place.holders -= 1

@@ -3,7 +3,7 @@
 Shares no code with the planner. Like `naive`, it works everything out again at every question.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,11 +107,15 @@ levels = st.one_of(st.none(), st.integers(0, 4))
 units = st.sampled_from([{"cpu": 1}, {"cpu": 2}, {"cpu": 3}, {"cpu": 1, "mem": 2}, {"cpu": 2, "mem": 1}])
 
 
+WHOLE, UNITS, ELASTIC_UNITS, ELASTIC_NODES = "whole", "units", "elastic units", "elastic nodes"
+EVERY_KIND = (WHOLE, UNITS, UNITS, ELASTIC_UNITS, ELASTIC_NODES, ELASTIC_NODES)
+
+
 @st.composite
-def _running(draw: st.DrawFn, job_id: str, left: Mapping[str, dict[str, int]]) -> Job | None:
-    kind = draw(
-        st.sampled_from(["whole", "units", "units", "elastic units", "elastic nodes", "elastic nodes"])
-    )
+def _running(
+    draw: st.DrawFn, job_id: str, left: Mapping[str, dict[str, int]], kinds: Sequence[str]
+) -> Job | None:
+    kind = draw(st.sampled_from(kinds))
     names = draw(st.lists(st.sampled_from(sorted(left)), min_size=1, max_size=3, unique=True))
     alloc: dict[str, dict[str, int]] = {}
     unit = draw(units) if "units" in kind else {}
@@ -124,11 +128,11 @@ def _running(draw: st.DrawFn, job_id: str, left: Mapping[str, dict[str, int]]) -
     if not alloc:
         return None
     fields: dict[str, Any] = {"unit": unit}
-    if kind == "elastic units":
+    if kind == ELASTIC_UNITS:
         held = sum(whole(part, unit) for part in alloc.values())
         wish = draw(st.sampled_from([None, held, held + 2]))
         fields["elastic"] = Elastic(min_units=draw(st.integers(1, held)), wish_units=wish)
-    elif kind == "elastic nodes":
+    elif kind == ELASTIC_NODES:
         wish = draw(st.sampled_from([None, len(alloc), len(alloc) + 1]))
         fields["elastic"] = Elastic(min_nodes=draw(st.integers(1, len(alloc))), wish_nodes=wish)
     ran = draw(st.sampled_from([60, 600, HOUR, HOUR, 9 * HOUR]))
@@ -148,8 +152,8 @@ def _running(draw: st.DrawFn, job_id: str, left: Mapping[str, dict[str, int]]) -
 
 
 @st.composite
-def _request(draw: st.DrawFn, places: int) -> Request:
-    kind = draw(st.sampled_from(["units", "units", "one", "several", "spread"]))
+def _request(draw: st.DrawFn, places: int, shapes: Sequence[str]) -> Request:
+    kind = draw(st.sampled_from(shapes))
     cpu = draw(st.integers(1, 6))
     if kind == "units":
         return Request(unit=draw(units), count=draw(st.integers(1, 9)), partial=draw(st.booleans()))
@@ -160,8 +164,15 @@ def _request(draw: st.DrawFn, places: int) -> Request:
 
 
 @st.composite
-def in_pieces(draw: st.DrawFn, /, most_pending: int = 3, **fixed: Any) -> Snapshot:
-    """A small crowded partition in which most running jobs can lose a part; `fixed`: rules."""
+def in_pieces(
+    draw: st.DrawFn,
+    /,
+    most_pending: int = 3,
+    kinds: Sequence[str] = EVERY_KIND,
+    shapes: Sequence[str] = ("units", "units", "one", "several", "spread"),
+    **fixed: Any,
+) -> Snapshot:
+    """A small crowded partition. `kinds` of running jobs, `shapes` of requests; `fixed`: rules."""
     places = [
         Node(f"n{i}", up=True, total={"cpu": draw(st.integers(3, 8)), "mem": draw(st.integers(4, 12))})
         for i in range(1, draw(st.integers(1, 3)) + 1)
@@ -169,7 +180,7 @@ def in_pieces(draw: st.DrawFn, /, most_pending: int = 3, **fixed: Any) -> Snapsh
     left = {place.name: dict(place.total) for place in places}
     jobs = []
     for i in range(draw(st.integers(1, 6))):
-        job = draw(_running(str(100 + i), left))
+        job = draw(_running(str(100 + i), left, kinds))
         if job is not None:
             jobs.append(job)
             for name, part in job.alloc.items():
@@ -185,7 +196,7 @@ def in_pieces(draw: st.DrawFn, /, most_pending: int = 3, **fixed: Any) -> Snapsh
                 user_level=draw(st.sampled_from([0, 0, 1, 2])),
                 task_level=draw(st.sampled_from([0, 0, 1, 2])),
                 submit=NOW - draw(st.integers(0, 100)),
-                request=draw(_request(len(places))),
+                request=draw(_request(len(places), shapes)),
             )
         )
     rules: dict[str, Any] = {

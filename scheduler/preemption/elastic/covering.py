@@ -35,6 +35,12 @@ class Worker:
     size: int
     rank: tuple[int, int, int, int]
 
+    @property
+    def all(self) -> Amounts:
+        """All that it may lose."""
+        each = self.runner.pieces.each[self.place.node.name] if self.runner.pieces else {}
+        return {name: n * self.count for name, n in each.items()} if self.count > 1 else each
+
 
 class Workers:
     """The workers of one universe, and which of them cover what is missing."""
@@ -98,19 +104,17 @@ def cover(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
     single = _smallest(trial, workers)
     if single:
         return [single]
-    taken = _all(trial, workers)
-    if not trial.enough():
-        _back(trial, taken)
-        return None
-    _back(trial, taken)
-    chosen = _combined(trial, workers) if len(workers) <= MOST_COMBINED else _greedy(trial, workers)
-    return sorted(chosen, key=lambda loss: (loss[0].order, loss[1]))
+    return (_combined if len(workers) <= MOST_COMBINED else _greedy)(trial, workers)
 
 
 def _smallest(trial: Trial, workers: Iterable[Worker]) -> Loss | None:
     """Point 2: the smallest single worker."""
     best: tuple[tuple[int, tuple[int, ...]], Loss] | None = None
-    for worker in workers:
+    for worker in sorted(workers, key=lambda worker: (worker.size, worker.rank)):
+        if best and worker.size > best[0][0]:
+            break
+        if not trial.may_be_enough(worker.all):
+            continue
         count = _needed(trial, worker)
         key = count * worker.size, worker.rank
         if count and (best is None or key < best[0]):
@@ -179,9 +183,12 @@ def _trimmed(trial: Trial, taken: _Taken) -> _Taken:
     return result
 
 
-def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss]:
+def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
     """Point 3, of few workers: all combinations, the fewest first."""
-    for number in range(2, len(workers) + 1):
+    every = _all(trial, workers)
+    enough = trial.enough()
+    _back(trial, every)
+    for number in range(2, len(workers) + 1) if enough else ():
         found = []
         for chosen in combinations(workers, number):
             taken = _all(trial, chosen)
@@ -191,29 +198,32 @@ def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss]:
                 _back(trial, taken)
         if found:
             return _losses(min(found, key=_harm))
-    return []
+    return None
 
 
-def _greedy(trial: Trial, workers: Sequence[Worker]) -> list[Loss]:
+def _greedy(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
     """Point 3, of many workers."""
     before = trial.missing()
 
-    def covers(worker: Worker) -> int:
+    def covered(worker: Worker) -> int:
         trial.pieces(worker.runner, worker.place, worker.count)
-        covered = before - trial.missing()
+        rest = trial.missing()
         trial.pieces(worker.runner, worker.place, -worker.count)
-        return covered
+        return before - rest
 
-    by_cover = sorted(workers, key=lambda worker: (-covers(worker), worker.size, worker.rank))
+    by_cover = sorted(workers, key=lambda worker: (-covered(worker), worker.size, worker.rank))
     taken = _all(trial, by_cover, until_enough=True)
+    if not trial.enough():
+        _back(trial, taken)
+        return None
     last, count = taken.pop()
     trial.pieces(last.runner, last.place, -count)
     used = {(worker.runner, worker.place) for worker, _ in taken}
     rest = [worker for worker in workers if (worker.runner, worker.place) not in used]
     smallest = _smallest(trial, [worker for worker in rest if _affordable(worker, taken)])
     if smallest:
-        worker = next(w for w in rest if (w.runner, w.place.node.name) == smallest[:2])
-        last, count = worker, smallest[2]
+        last = next(w for w in rest if (w.runner, w.place.node.name) == smallest[:2])
+        count = smallest[2]
     trial.pieces(last.runner, last.place, count)
     return _losses(_trimmed(trial, [*taken, (last, count)]))
 

@@ -96,6 +96,11 @@ class Units(Trial):
         """Whether all units fit."""
         return self.total >= self.wanted
 
+    def may_be_enough(self, gives: Amounts) -> bool:
+        """Whether so many units are in it, with what is left over on a node making one more."""
+        unit = self._pool.unit
+        return max(gives.get(name, 0) // amount for name, amount in unit.items()) + 1 >= self.missing()
+
     def missing(self) -> int:
         """How many units do not fit."""
         return max(0, self.wanted - self.total)

@@ -2,37 +2,88 @@
 
 from collections.abc import Iterable
 
+from scheduler.model.resources import Amounts
 from scheduler.preemption import pricing
 from scheduler.preemption.candidates import Candidate
-from scheduler.preemption.pricing import FREE, Price, missing
+from scheduler.preemption.pricing import FREE, Loss, Price, missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.several import Room
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Places
 from scheduler.preemption.units.giving_back import give_back, price_of
-from scheduler.preemption.universe import Place
+from scheduler.preemption.universe import Place, Runner
 
 
 def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
     """As `pricing.price`, with what is left over given back in pieces (`giving_back`)."""
-    here = [c for c in candidates if c[4].may_go and (c[4].pieces is None or place in c[4].places)]
     if shape.exclusive:
-        taken = here if pricing.price(place, shape, here) else []
-    else:
-        short = missing(place, shape)
-        if not short:
-            return FREE
-        taken = pricing.take(short, here) or []
-    if not taken:
-        return pricing.price(place, shape, here)
+        return _emptied(place, shape, candidates, whole=whole)
+    short = missing(place, shape)
+    if not short:
+        return FREE
+    taken = pricing.take(short, candidates)
+    if taken is None:
+        return None
     if not any(c[4].pieces for c in taken):
-        return pricing.price(place, shape, taken)
+        return pricing.priced(pricing.give_back(taken, short))
+    stopped, losses = _left_over(place, [c for c in taken if _is_there(c, place)], short, whole=whole)
+    return price_of(stopped, losses, {c[4]: c[0] for c in taken}, shape.harm)
+
+
+def _is_there(candidate: Candidate, place: Place) -> bool:
+    """Whether it has not lost all its pieces on a node already: lists of candidates still name it then."""
+    pieces = candidate[4].pieces
+    return pieces is None or place.node.name in pieces.counts
+
+
+def _emptied(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
+    """A node that must be empty: everybody goes from it, some of them without being stopped."""
+    here = [c for c in candidates if c[4].may_go and _is_there(c, place)]
+    known = pricing.price(place, shape, here)
+    if known is None or not any(runner.pieces for runner in known.victims):
+        return known
     trial = Places((place,), shape)
-    for candidate in taken:
+    for candidate in here:
         trial.stop(candidate[4])
-    stopped, losses = give_back(trial, [c[4] for c in taken], whole=whole)
-    classes = {c[4]: c[0] for c in taken}
-    return price_of(stopped, losses, classes, shape.harm)
+    stopped, losses = give_back(trial, [c[4] for c in here], whole=whole)
+    return price_of(stopped, losses, {c[4]: c[0] for c in here}, shape.harm)
+
+
+def _left_over(
+    place: Place, taken: list[Candidate], short: dict[str, int], *, whole: bool
+) -> tuple[list[Runner], list[Loss]]:
+    """The same as `give_back`, worked out directly: on one node, pieces of equal size make it a division.
+
+    `short`: what is missing with all of them gone; below zero by what is left over.
+    """
+    name, stopped, losses = place.node.name, list[Runner](), list[Loss]()
+    left = [c for c in reversed(taken) if not _fits_back(c[5], 1, short)] if whole else list(reversed(taken))
+    for candidate in left:
+        runner, gives, pieces = candidate[4], candidate[5], candidate[4].pieces
+        if pieces is None:
+            if not _fits_back(gives, 1, short):
+                stopped.append(runner)
+            continue
+        each, count = pieces.each[name], pieces.counts[name]
+        fit = min((-rest // each[r] for r, rest in short.items() if each.get(r)), default=count)
+        lost = count - min(count, fit)
+        if pieces.held - lost < pieces.least:
+            stopped.append(runner)
+        elif lost:
+            losses.append((runner, name, lost))
+            _fits_back(each, count - lost, short)
+        else:
+            _fits_back(each, count, short)
+    return stopped, losses
+
+
+def _fits_back(gives: Amounts, times: int, short: dict[str, int]) -> bool:
+    """Give so much back, if what is left over allows it."""
+    if any(rest + gives.get(name, 0) * times > 0 for name, rest in short.items()):
+        return False
+    for name in short:
+        short[name] += gives.get(name, 0) * times
+    return True
 
 
 def settled(room: Room, shape: Shape, reach: Reach, *, whole: bool) -> Room:

@@ -17,7 +17,7 @@ from scheduler.preemption.planner import plan
 from tests.scheduler import naive
 from tests.scheduler.pieces import World, in_pieces, whole
 
-thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @thorough
