@@ -1,4 +1,4 @@
-"""Sentences that are kept in English: what the core says of its decisions, what became of plans, faults in inputs.
+"""Sentences that are kept in English: what the core says of its decisions, what became of plans and steps.
 
 Each line is what the code makes with names and numbers in place of the placeholders. Pages recognise a kept sentence by
 its line and say it in the reader's language (`console/core/resaying.py`, which also knows what a placeholder may hold).
@@ -69,6 +69,66 @@ PHRASES: tuple[str, ...] = (
     _("%(job)s (%(user)s, %(level)s, task %(task)s)"),
     _("%(job)s (%(user)s, %(level)s)"),
     _("%(job)s (%(user)s, task %(task)s)"),
+    _("%(who)s needs %(need)s; %(free)s. Nobody is stopped: %(losses)s."),
+    _("%(who)s needs %(need)s; %(free)s. To make room, %(losses)s."),
+    _("%(who)s needs %(need)s; %(free)s. %(victims)s could shrink for it, but %(why)s."),
+    _("%(who)s stops"),
+    _("%(who)s is stopped"),
+    _("%(who)s gives back %(n)s of %(m)s units (%(amounts)s)"),
+    _("%(who)s gives up %(nodes)s (%(amounts)s)"),
+    _("%(who)s holds %(n)s of the %(m)s units that it wishes for; free for it: %(nodes)s."),
+    _("%(who)s is on %(n)s of the %(m)s nodes that it wishes for; free for it: %(nodes)s."),
+    _("It gets %(n)s of its %(m)s units; the rest goes on waiting."),
+    _("one unit of %(need)s"),
+    _("%(n)s units of %(need)s"),
+    _(
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s). That is within "
+        "%(time)s: nobody is stopped for it."
+    ),
+    _(
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is "
+        "expected to have ended. That is within %(time)s: nobody is stopped for it."
+    ),
+    _(
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are "
+        "expected to have ended. That is within %(time)s: nobody is stopped for it."
+    ),
+    _(
+        "It can start on %(nodes)s at %(moment)s (in %(left)s). Until then nobody below it gets anything there."
+    ),
+    _(
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to have ended. "
+        "Until then nobody below it gets anything there."
+    ),
+    _(
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to have ended. "
+        "Until then nobody below it gets anything there."
+    ),
+    _(
+        "%(who)s needs %(need)s. %(nodes)s has room for it beside a job that starts there in this plan; one "
+        "job a plan gets a node, so it is its turn in the next one."
+    ),
+    _(
+        "%(who)s needs %(need)s. %(nodes)s have room for it beside a job that starts there in this plan; one "
+        "job a plan gets a node, so it is its turn in the next one."
+    ),
+    _("Not measured: %(nodes)s."),
+    _("It is the nearest set: the nodes differ by %(n)s in compute power, %(m)s is allowed."),
+    _("The nodes differ by %(n)s in compute power, %(m)s is allowed."),
+    _("The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s."),
+    _("It asks for nodes of equal compute power: %(n)s apart is allowed."),
+    _(
+        "%(who)s needs %(need)s of equal compute power; there is room, but the nearest set differs by %(n)s, "
+        "%(m)s is allowed."
+    ),
+    _(
+        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use have been "
+        "measured (%(name)s)."
+    ),
+    _(
+        "%(who)s needs %(need)s of equal compute power; what is free is too uneven. %(victims)s exchanges "
+        "%(node)s for %(other)s, so that both have even sets; it starts on %(nodes)s."
+    ),
     # Why a job may not start, or may not be stopped (scheduler/reconcile)
     _("it is held by its user"),
     _("it is held by an administrator"),
@@ -121,6 +181,7 @@ PHRASES: tuple[str, ...] = (
     _("%(job)s does not start now: %(why)s."),
     _("Node %(node)s no longer takes jobs."),
     _("Other jobs have taken the room on %(node)s: %(amounts)s would no longer be free."),
+    _("%(job)s cannot lose a part"),
     # Where a level comes from (scheduler/priority)
     _("keyword %(word)s"),
     _("keyword %(word)s is not %(user)s's to use; %(origin)s"),
@@ -197,44 +258,4 @@ PHRASES: tuple[str, ...] = (
     _("partition %(name)s"),
     _("%(partition)s: draft %(name)s"),
     _("%(partition)s: back to revision %(n)s"),
-    # What an input lacks (scheduler/contracts)
-    _("is missing"),
-    _("must be an object, not %(what)s"),
-    _("stands twice; keep one"),
-    _("must be a text, not %(what)s"),
-    _("must not be empty"),
-    _("must be true or false, not %(what)s"),
-    _("must be a whole number, not %(what)s"),
-    _("must not be negative, not %(what)s"),
-    _("is too large; at most %(most)s"),
-    _("must be at least 1"),
-    _("must be a number, not %(what)s"),
-    _("must be above 0"),
-    _("must be a list, not %(what)s"),
-    _("%(name)s stands twice; keep one"),
-    _("unknown key; did you mean %(name)s?"),
-    _("unknown key; known are %(names)s"),
-    _("%(name)s is not one of %(names)s"),
-    _("must be below %(n)s, the threshold of %(level)s above it"),
-    _("%(name)s is no level of the partition; known are %(names)s"),
-    _("%(name)s is no moment; write 2026-12-01T18:00:00Z"),
-    _("%(name)s has no time zone; write 2026-12-01T18:00:00Z"),
-    _("no partition has a level %(name)s; name an existing one"),
-    _("must be a day such as 2026-12-31, not %(what)s"),
-    _("is not JSON: %(what)s at line %(n)s, column %(m)s"),
-    # What a check of the audit log finds
-    _("Row %(n)s is missing: there are later ones."),
-    _("Row %(n)s is missing: the next one there is row %(m)s."),
-    _("Row %(n)s was changed: its hash does not fit what it says."),
-    _("Row %(n)s was changed, or another row was put in its place: its hash does not fit what it says."),
-    _("Row %(n)s does not follow row %(m)s: one of them was replaced or the order was changed."),
-    _("Row %(n)s is not the one that was verified before, or is gone."),
-    _("Row %(n)s is missing, the log's end was cut off: its head is row %(m)s."),
-    _("Row %(n)s was not added by Giveway: the head is row %(m)s."),
-    _("The head's hash is not that of row %(n)s."),
-    _("The head of the log is gone from the database."),
-    _("The trigger %(name)s that guards the log is not there or switched off."),
-    _("There is no anchor in %(path)s yet; one is written every hour."),
-    _("No anchor was ever written to %(path)s; the periodic task `audit anchor` does not run."),
-    _("Row %(n)s is not the one that was anchored on %(moment)s UTC: the log was rewritten there or before."),
 )

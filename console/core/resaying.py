@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
 from console.core import saying
+from console.core.fault_phrases import FAULTS
 from console.core.phrases import PHRASES
 from scheduler.model.reasons import SENTENCES
 
@@ -23,7 +24,7 @@ LONGEST = 4000
 """Longer texts are no sentences of ours."""
 NUMBERS = frozenset({"n", "m", "plan", "most"})
 TIMES = frozenset({"time", "left"})
-LISTS = frozenset({"nodes", "names", "victims"})
+LISTS = frozenset({"nodes", "names", "victims", "losses"})
 WORDS = frozenset(
     {"who", "why", "need", "free", "below", "origin", "limit", "used", "asked", "amounts", "level", "task"}
 )
@@ -35,6 +36,10 @@ _NUMBER = re.compile(r"\d[\d.,]*")
 _WIDE = re.compile(" ?([，。：；、（）]) ?")
 """Full-width marks bring their own space."""
 _TIME = re.compile(r"\d+ (?:d|h|min|s)(?: \d+ (?:h|min))?")
+_COMMAS = re.compile(r"(?:, | and )(?![^()]*\))")
+"""Between the items of a list; commas in brackets are within one."""
+_LOSSES = re.compile(r"(?:, | and )(?=\S+ \([^()]*\) (?:gives|stops|is) )")
+"""The same where each item is a clause with lists of its own."""
 Pieces = tuple[tuple[str, ...], tuple[str, ...]]
 """The texts around the placeholders of a phrase, and the names of these."""
 
@@ -73,7 +78,7 @@ def resay_marked(text: str) -> str | SafeString:
 @cache
 def _known() -> tuple[tuple[str, Pieces], ...]:
     """The phrases with their pieces, those with the most text of their own first."""
-    every = dict.fromkeys((*PHRASES, *SENTENCES.values(), *_OF_PAGES))
+    every = dict.fromkeys((*PHRASES, *FAULTS, *SENTENCES.values(), *_OF_PAGES))
     pieces = {phrase: (tuple(PLACE.split(phrase)[::2]), tuple(PLACE.findall(phrase))) for phrase in every}
     return tuple(sorted(pieces.items(), key=lambda item: -sum(map(len, item[1][0]))))
 
@@ -143,13 +148,13 @@ def _word(name: str, value: str) -> str:
         units = saying.units()
         return " ".join(units.get(part, part) for part in value.split(" "))
     if name in LISTS:
-        return _list(value)
+        return _list(value, _LOSSES if name == "losses" else _COMMAS)
     return _phrase(value) or value if name in WORDS else value
 
 
-def _list(value: str) -> str:
-    """`a, b and c`, as `scheduler.model.words.names` makes it, commas in brackets left alone."""
-    items = re.split(r", (?![^()]*\))| and (?![^()]*\))", value)
+def _list(value: str, between: re.Pattern[str]) -> str:
+    """`a, b and c`, as `scheduler.model.words.names` makes it."""
+    items = between.split(value)
     said = [_phrase(item) or item for item in items]
     if len(said) > 1 and re.fullmatch(r"\d+ more", items[-1]):
         return saying.names_and_more(said[:-1], int(items[-1].split()[0]))

@@ -10,7 +10,7 @@ from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from console.steering.why.wording import one_line, victims, who
+from console.steering.why.wording import kept, one_line, victims, who
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
 
@@ -75,7 +75,7 @@ def undone(plan: Plan) -> str:
         "job": _named(plan.job_id, plan.job_name),
         "plan": plan.pk,
         "at": moment(plan.ended_at),
-        "why": one_line(plan.undo_reason or plan.outcome),
+        "why": kept(plan.undo_reason or plan.outcome),
     }
     return _("Plan %(plan)s to make room for your job %(job)s was undone at %(at)s: %(why)s") % facts
 
@@ -87,7 +87,7 @@ def approval(plan: Plan) -> str:
         "partition": clean(plan.partition),
         "victims": victims(plan),
         "job": who(plan.job_id, plan.user),
-        "why": one_line(plan.explain, 1000),
+        "why": kept(plan.explain, 1000),
     }
     text = _(
         "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to make room for "

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from console.core.resaying import resay
 from console.core.rows import Rows
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
 from scheduler.contracts.config import decode_policy
@@ -106,7 +107,8 @@ def path_steps(path: str) -> list[str]:
 
 def _place(error: InputError, draft: Draft, form: PolicyForm, rows: dict[str, Rows]) -> None:
     """Put a fault beside the field that its path means."""
-    message = error.message[:1].upper() + error.message[1:]
+    told = resay(error.message)
+    message = told[:1].upper() + told[1:]
     match path_steps(error.path):
         case ["levels", index, name, *_rest] if name in rows[LEVELS].form.base_fields:
             rows[LEVELS].forms[draft.level_rows[int(index)]].add_error(name, message)

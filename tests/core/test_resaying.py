@@ -8,6 +8,7 @@ import pytest
 from django.utils import translation
 from hypothesis import given, settings
 
+from console.core.fault_phrases import FAULTS
 from console.core.phrases import PHRASES
 from console.core.resaying import LISTS, NUMBERS, PLACE, TIMES, resaid, resay, resay_marked
 from scheduler.model.reasons import SENTENCES, Reason
@@ -25,29 +26,25 @@ def chinese() -> Iterator[None]:
         yield
 
 
-def example_of(phrase: str) -> str:
-    """The phrase with something in every place."""
-
-    def something(place: re.Match[str]) -> str:
-        name = place[1]
-        if name in NUMBERS:
-            return "7"
-        if name in TIMES:
-            return "2 h 14 min"
-        return "n1, n2 and n3" if name in LISTS else "X1"
-
-    return PLACE.sub(something, phrase)
+NAMES = ("n1, n2 and n3", "n1、n2 和 n3")
+SAMPLES = {
+    **dict.fromkeys(NUMBERS, ("7", "7")),
+    **dict.fromkeys(TIMES, ("2 h 14 min", "2 小时 14 分钟")),
+    **dict.fromkeys(LISTS, NAMES),
+    "losses": (
+        "7 (e, P1) stops and 8 (f, P2) gives up n1 and n2 (4 cpu)",
+        "和 8（f，P2）让出 n1 和 n2（4 cpu）",
+    ),
+}
+"""What stands in a place, and what becomes of it; in all other places a name, which stays."""
 
 
 def test_every_phrase_is_said_in_chinese_with_all_that_it_holds() -> None:
-    for phrase in PHRASES:
-        said = resaid(example_of(phrase))
-        assert said is not None, phrase
-        assert not ENGLISH.search(said), (phrase, said)
+    for phrase in (*PHRASES, *FAULTS):
+        said = resaid(PLACE.sub(lambda place: SAMPLES.get(place[1], ("X1", ""))[0], phrase))
+        assert said is not None and not ENGLISH.search(said), (phrase, said)
         for name in PLACE.findall(phrase):
-            held = {"2 h 14 min": "2 小时 14 分钟", "n1, n2 and n3": "n1、n2 和 n3"}
-            shown = example_of(f"%({name})s")
-            assert held.get(shown, shown) in said, (phrase, said)
+            assert SAMPLES.get(name, ("", "X1"))[1] in said, (phrase, said)
 
 
 def test_every_reason_has_its_sentence_in_chinese() -> None:

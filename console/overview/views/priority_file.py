@@ -19,6 +19,7 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.diff import Difference
 from console.core.errors import ChangedSinceError
+from console.core.resaying import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.people.priority_file import diff_config, export_config, import_config
@@ -91,8 +92,12 @@ def propose(request: HttpRequest) -> HttpResponse:
     try:
         proposal = _proposal(_uploaded(upload))
     except InputError as error:
-        return _refused(request, str(error))
+        return _refused(request, _told(error))
     return _show(request, proposal)
+
+
+def _told(error: InputError) -> str:
+    return f"{error.path}: {resay(error.message)}"
 
 
 def _uploaded(upload: object) -> bytes:
@@ -116,7 +121,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     try:
         proposal = _proposal(text)
     except InputError as error:
-        return _refused(request, str(error))
+        return _refused(request, _told(error))
     try:
         if proposal.seen != request.POST.get("seen"):
             changed = _("Something was changed since you looked. This is what it would change now.")
@@ -129,7 +134,9 @@ def confirm(request: HttpRequest) -> HttpResponse:
             dry_run=False,
             request_id=request_id(request),
         )
-    except (InputError, ChangedSinceError) as error:
+    except InputError as error:
+        return _refused(request, _told(error))
+    except ChangedSinceError as error:
         return _refused(request, str(error))
     except ValidationError as error:
         return _show(request, proposal, " ".join(error.messages))
