@@ -10,7 +10,7 @@ TLS is Python's own, with the certificate and its name checked; there is no way 
 """
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -69,18 +69,26 @@ def verified(name: str, password: str) -> Outsider | None:
         return _outsider(directory, entry, name)
 
 
-def known_by(subject: str, name: str) -> Outsider | None:
-    """Who has this id, by the name that the directory has for them now; None when they are gone or filtered out."""
+def known_by(people: Sequence[tuple[str, str]]) -> list[Outsider | None]:
+    """Who has these ids, given with the names that they had; None for who is gone or filtered out.
+
+    All on one connection: it is done every hour, and an embedded worker has cycles to run meanwhile.
+    """
+    if not people:
+        return []
     with _connection(settings.GIVEWAY_LDAP_BIND_DN, settings.GIVEWAY_LDAP_BIND_PASSWORD) as directory:
-        wanted = f"({settings.GIVEWAY_LDAP_ID_ATTRIBUTE}={_written(subject)})"
-        rows = _search(
-            directory, settings.GIVEWAY_LDAP_USER_BASE, wanted, [settings.GIVEWAY_LDAP_NAME_ATTRIBUTE]
-        )
-        for row in rows:
-            for own in _texts(row, settings.GIVEWAY_LDAP_NAME_ATTRIBUTE):
-                entry = _entry(directory, own)
-                if entry is not None and entry.subject == subject:
-                    return _outsider(directory, entry, name if name in entry.names else own)
+        return [_known(directory, subject, name) for subject, name in people]
+
+
+def _known(directory: Any, subject: str, name: str) -> Outsider | None:
+    """By the name that the directory has for them now."""
+    attribute = settings.GIVEWAY_LDAP_NAME_ATTRIBUTE
+    wanted = f"({settings.GIVEWAY_LDAP_ID_ATTRIBUTE}={_written(subject)})"
+    for row in _search(directory, settings.GIVEWAY_LDAP_USER_BASE, wanted, [attribute]):
+        for own in _texts(row, attribute):
+            entry = _entry(directory, own)
+            if entry is not None and entry.subject == subject:
+                return _outsider(directory, entry, name if name in entry.names else own)
     return None
 
 

@@ -31,7 +31,8 @@ def follow_directory() -> int:
 
     known = Identity.objects.filter(issuer=directory.ISSUER, user__is_active=True)
     people = list(known.select_related("user").order_by("user__username"))
-    found = [(each.user, directory.known_by(each.subject, each.user.username)) for each in people]
+    told = directory.known_by([(each.subject, each.user.username) for each in people])
+    found = [(each.user, outsider) for each, outsider in zip(people, told, strict=True)]
     gone = [user for user, outsider in found if outsider is None]
     if len(gone) > max(FEW, len(people) // 2):
         log.error(
