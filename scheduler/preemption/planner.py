@@ -3,16 +3,22 @@
 1. Room that is being made for a job already (`promised`) is set aside first.
 2. Running jobs beyond their users' quotas count as unconfigured on both axes: they are the first to yield.
 3. The pending jobs are decided from the highest rank down. What one decision takes or frees, the next one
-   sees; a job that stays in the queue reserves nothing.
+   sees; a job that stays in the queue takes nothing. A running elastic job that lacks workers has its turn among
+   them, by its rank, and grows into free room (`elastic.growing`).
 4. A job that is blocked, or that a quota holds, stays in the queue. One that a quota demotes is decided
    after all the others, and then counts as unconfigured: it may only use what is free.
-5. Each of the others goes through `STEPS`, in their order, until one of them decides it:
-   - free room: it starts (`free_room`);
+5. Each of the others goes through these steps, in this order, until one of them decides it (`STEPS`; a balanced
+   job through `BALANCED`, where every step looks for an even set):
+   - free room: it starts (`free_room`; in managed dispatch on the best nodes, `reservation`);
    - room that is coming: it waits for jobs that are ending, and that room is set aside (`free_room`);
-   - stops: lower jobs that are neither protected nor exempt make room, on nodes where the job can run
-     (`stopping`, `search`). If stopping all of them is not enough, nobody is stopped. If a limit forbids to
-     stop those who were found (`limits`), the job stays in the queue, takes nothing, and says so.
-   Whom no step decides stays in the queue.
+   - shrinks: elastic jobs that it outranks give up workers, and nobody is stopped (`elastic`);
+   - patience: it is predicted to start by itself soon enough, so nobody is stopped (`reservation`);
+   - stops and units: lower jobs that are neither protected nor exempt make room, on nodes where the job can
+     run (`stopping`, `search`); who holds units, or is elastic, loses no more of them than is needed (`units`).
+     If all of that is not enough, nobody loses anything. If a limit forbids it (`limits`), the job stays in the
+     queue, takes nothing, and says so;
+   - a part: a request in units gets those units that are free (`units`).
+   Whom no step decides stays in the queue; in managed dispatch nodes are kept for it (`reservation`).
 6. The result depends on nothing but the snapshot, and not on the order of its rows.
 """
 
