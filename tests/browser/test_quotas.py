@@ -1,4 +1,4 @@
-"""The matrix of quotas in a browser: by keyboard alone, light and dark, wide and narrow."""
+"""The matrix of quotas in a browser, by keyboard alone."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from console.partitions.models import PolicyRevision
 from tests import factories
-from tests.browser.test_accessible import faults
+from tests.browser.looking import look
 from tests.ui.conftest import House
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
@@ -51,14 +51,4 @@ def test_quotas_are_set_by_keyboard(limited: House, ada: Page, at: Callable[[str
     ada.get_by_role("searchbox", name="User", exact=True).type("VERY_long")
     expect(ada.locator("#quota-use tbody tr")).to_have_count(2)
     assert "user=VERY_long" in ada.url
-
-
-def test_the_page_reads_well_everywhere(limited: House, ada: Page, at: Callable[[str], str]) -> None:
-    found: list[str] = []
-    for width, scheme in ((390, "dark"), (1440, "light")):
-        ada.set_viewport_size({"width": width, "height": 900})
-        ada.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        ada.goto(at(AT))
-        found += faults(ada)
-        assert not ada.evaluate("document.documentElement.scrollWidth > window.innerWidth"), width
-    assert found == []
+    assert look(ada) == []
