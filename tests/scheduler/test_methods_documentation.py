@@ -13,7 +13,9 @@ from scheduler.preemption.planner import plan
 METHODS = Path(__file__).parents[2] / "docs" / "methods"
 
 
-@pytest.mark.parametrize(("page", "examples"), [("units", 1), ("elastic", 2)])
+@pytest.mark.parametrize(
+    ("page", "examples"), [("units", 1), ("elastic", 2), ("reservation", 1), ("compute-power", 1)]
+)
 def test_every_example_gives_the_plan_behind_it(page: str, examples: int) -> None:
     text = (METHODS / f"{page}.md").read_text(encoding="utf-8")
     blocks = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)]
