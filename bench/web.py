@@ -2,8 +2,9 @@
 
 A database (SQLite in a new folder, or DATABASE_URL, which must be empty) with 10,000 running and 2,000 pending jobs,
 100,000 audit rows, 2,000 plans and a week of recorded minutes; the console's own gunicorn, one process of eight
-threads. Each page and fragment is asked one after the other over loopback, as the administrator. Prints a Markdown
-table: time until the last byte (median, 95th percentile), queries, bytes on the wire.
+threads. Each page and fragment is asked one after the other over loopback, as the administrator, and the sign-in
+page, which shows nothing, in turns with it. Prints a Markdown table: time until the last byte (median, 95th
+percentile), how many times the median of the sign-in page that is, queries, bytes on the wire; and the load.
 """
 
 import argparse
@@ -23,11 +24,17 @@ from pathlib import Path
 from bench.web_data import Filled, fill
 
 ROOT = Path(__file__).parents[1]
+TRIVIAL = "/sign-in/"
+"""A page without anything to show: what any answer costs on this machine at this moment."""
 START_S = 30
 # What is asked, and the part of the page if a fragment is wanted.
 ASKED: tuple[tuple[str, str], ...] = (
     ("/", ""),
     ("/partitions/x/", ""),
+    ("/partitions/x/timeline/", ""),
+    ("/partitions/x/timeline/?span=7d", ""),
+    ("/my-jobs/", ""),
+    ("/studies/", ""),
     ("/jobs/", ""),
     ("/jobs/?q=train&phase=running", ""),
     ("/jobs/{running}/", ""),
@@ -76,6 +83,7 @@ class Result:
     status: int
     p50_ms: float
     p95_ms: float
+    times: float
     queries: int
     size: int
 
@@ -102,13 +110,18 @@ def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Re
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         path = pattern.format(**asdict(filled))
         sent = headers(session, part)
-        answers = [ask(connection, path, sent) for _ in range(rounds + 2)][2:]
+        answers, trivial = [], []
+        for _ in range(rounds + 2):
+            answers.append(ask(connection, path, sent))
+            trivial.append(ask(connection, TRIVIAL, headers("", ""))[2])
         connection.close()
         status, size, _ = answers[-1]
-        taken = sorted(ms for _, _, ms in answers)
+        taken = sorted(ms for _, _, ms in answers[2:])
         p95 = taken[min(len(taken) - 1, round(0.95 * len(taken)))]
         what = f"{pattern} ({part})" if part else pattern
-        yield Result(what, status, statistics.median(taken), p95, queries(path, part), size)
+        middle = statistics.median(taken)
+        times = middle / statistics.median(trivial[2:])
+        yield Result(what, status, middle, p95, times, queries(path, part), size)
 
 
 def queries(path: str, part: str) -> int:
@@ -178,13 +191,14 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 def report(results: list[Result]) -> None:
     """The table; what was not answered as it should be is named."""
-    print("| page or (fragment) | p50, ms | p95, ms | queries | bytes |")
-    print("|---|--:|--:|--:|--:|")
+    print("| page or (fragment) | p50, ms | p95, ms | × sign-in | queries | bytes |")
+    print("|---|--:|--:|--:|--:|--:|")
     for each in results:
         status = "" if each.status in {200, 204} else f" **{each.status}**"
         what = each.what.replace("|", "\\|")
         print(
-            f"| `{what}`{status} | {each.p50_ms:.0f} | {each.p95_ms:.0f} | {each.queries} | {each.size:,} |"
+            f"| `{what}`{status} | {each.p50_ms:.0f} | {each.p95_ms:.0f} | {each.times:.1f} | {each.queries} "
+            f"| {each.size:,} |"
         )
 
 
@@ -228,7 +242,10 @@ def main() -> None:
         filled = prepare(args)
         session = session_of("ada")
         with server() as port:
-            report(list(measure(port, session, filled, args.rounds)))
+            before = os.getloadavg()[0]
+            results = list(measure(port, session, filled, args.rounds))
+        print(f"Load {before:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.\n")
+        report(results)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,7 @@ class AuditFilter(FilterSet):
     request_id = django_filters.CharFilter()
     since = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="lt")
+    ordering = django_filters.OrderingFilter(fields=(("sequence", "sequence"),))
     text = django_filters.CharFilter(method="with_words", label="Words anywhere in the row.")
 
     def with_words(self, rows: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:

@@ -2,7 +2,9 @@
 
 from typing import Any, ClassVar
 
+import django_filters
 from django.db.models import Count, QuerySet
+from django_filters.rest_framework import FilterSet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -12,7 +14,7 @@ from console.api.policies import PolicySerializer
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from scheduler.model.policy import Mode
+from scheduler.model.policy import Enforcement, Mode
 
 SHOWN_PHASES = (JobPhase.PENDING, JobPhase.RUNNING, JobPhase.COMPLETING)
 
@@ -77,6 +79,16 @@ class PartitionDetailSerializer(PartitionSerializer):
         return dict(PolicySerializer(partition.revision, context=self.context).data)
 
 
+class PartitionFilter(FilterSet):
+    """By name and by what its plans lead to."""
+
+    name = django_filters.CharFilter()
+    enforcement = django_filters.ChoiceFilter(
+        field_name="revision__enforcement", choices=[(each.value, each.value) for each in Enforcement]
+    )
+    ordering = django_filters.OrderingFilter(fields=(("name", "name"),))
+
+
 class Partitions:
     """What list and detail share."""
 
@@ -108,6 +120,7 @@ class PartitionList(Partitions, ApiList):
     """Partitions by name."""
 
     serializer_class = PartitionSerializer
+    filterset_class = PartitionFilter
 
 
 class PartitionDetail(Partitions, ApiDetail):

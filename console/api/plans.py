@@ -162,6 +162,9 @@ class PlanFilter(FilterSet):
     cycle = django_filters.NumberFilter(field_name="cycle__number")
     since = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter(field_name="created_at", lookup_expr="lt")
+    ordering = django_filters.OrderingFilter(
+        fields=(("id", "id"), ("ended_at", "ended_at"), ("partition", "partition"), ("job_id", "job_id"))
+    )
 
     def stops(self, plans: QuerySet[Plan], name: str, value: str) -> QuerySet[Plan]:
         """Plans with a stopping action on the job; what was only proposed has stopped nobody."""

@@ -172,6 +172,15 @@ class ProjectFilter(FilterSet):
     slurm_account = django_filters.CharFilter()
     member = django_filters.CharFilter(method="of_person", label="A user of the cluster.")
     manager = django_filters.CharFilter(method="of_person", label="An account of the console.")
+    ordering = django_filters.OrderingFilter(
+        fields=(
+            ("code", "code"),
+            ("size", "size"),
+            ("grade", "grade"),
+            ("urgency", "urgency"),
+            ("updated_at", "updated_at"),
+        )
+    )
 
     def of_person(self, projects: QuerySet[Project], name: str, value: str) -> QuerySet[Project]:
         """Projects that name this person in this role."""

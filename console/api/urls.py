@@ -28,6 +28,7 @@ from console.api import (
     setting_up,
     studies,
     tallies,
+    timelines,
     what_if,
     why,
 )
@@ -66,6 +67,11 @@ urlpatterns: list[URLPattern] = [
     path("partitions/", partitions.PartitionList.as_view(), name="api-partitions"),
     path("partitions/<name:name>/", partitions.PartitionDetail.as_view(), name="api-partition"),
     path("partitions/<name:name>/pause/", pauses.PartitionPause.as_view(), name="api-partition-pause"),
+    path(
+        "partitions/<name:name>/timeline/",
+        timelines.PartitionTimeline.as_view(),
+        name="api-partition-timeline",
+    ),
     path("partitions/<name:name>/tally/", tallies.PartitionTally.as_view(), name="api-partition-tally"),
     path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
     path("partitions/<name:name>/quotas/", quotas.QuotaUseList.as_view(), name="api-quotas"),

@@ -85,11 +85,19 @@ def _kind_words(total: tuple[tuple[str, int], ...], language: str) -> str:
 _natural = lru_cache(maxsize=20_000)(natural)
 """Nodes keep their names: each is taken to pieces once per process."""
 
+Order = tuple[int, int, str, tuple[str, str]]
 
-def _order(node: SeenNode) -> tuple[int, int, str, tuple[str, str]]:
-    """GPUs first, the larger kinds first; then by name, numbers as numbers."""
+
+def _order(nodes: Iterable[SeenNode]) -> Callable[[SeenNode], Order]:
+    """GPUs first, the larger kinds first; then by name, numbers as numbers. What nodes share is looked at once."""
+    alike = {id(node.total): node for node in nodes}
+    kinds = {key: _kind_order(node) for key, node in alike.items()}
+    return lambda node: (*kinds[id(node.total)], _natural(node.name))
+
+
+def _kind_order(node: SeenNode) -> tuple[int, int, str]:
     resource = main_resource(node.total)
-    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node), _natural(node.name))
+    return (resource == "cpu", -node.total.get(resource, 0), kind_of(node))
 
 
 def read_nodes(
@@ -105,7 +113,7 @@ def read_nodes(
     """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
-    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=_order)
+    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=_order(nodes))
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
     bars = node_map(list(page), held([node.name for node in page]), names, moves)
     every = {label: list(group) for label, group in groupby(wanted, key=kind_of)}

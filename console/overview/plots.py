@@ -7,7 +7,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from console.core.templatetags.ui import level_class
-from console.overview.timeline import UNCONFIGURED, Step, Timeline
+from console.history.timeline import UNCONFIGURED, Step, Timeline
 
 WIDTH, HEIGHT = 960, 150
 LEFT, TOP, BOTTOM = 44, 8, 20

@@ -128,7 +128,7 @@ def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[
     plans = list(
         Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
         .annotate(next_stop=_next_stop())
-        .defer("explain")
+        .defer("explain", "passed_over", "alternatives")
     )
     stops = stops_since(cluster, day_start())
     return [_state(partition, nodes, jobs, plans, stops) for partition in chosen]

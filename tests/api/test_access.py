@@ -76,6 +76,7 @@ TABLE: list[Row] = [
     ("api-partition-pause", {"name": "y"}, "put", (401, 403, 403, 403, 403, 200)),
     ("api-partition-pause", {"name": "x"}, "delete", (401, 403, 403, 204, 403, 204)),
     ("api-partition-tally", {"name": "x"}, "get", EVERYBODY),
+    ("api-partition-timeline", {"name": "x"}, "get", EVERYBODY),
     ("api-partitions", {}, "get", EVERYBODY),
     ("api-partition", {"name": "x"}, "get", EVERYBODY),
     ("api-policy", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.core.saying import duration
+from console.history.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
 from console.overview.levels import Named, named_level
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
-from console.overview.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
 from console.partitions.models import Partition
 from console.partitions.quotas import Limit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
