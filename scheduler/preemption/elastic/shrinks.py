@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
+from scheduler.model.resources import add, covers, total
 from scheduler.preemption.elastic.covering import Worker, Workers, cover
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price, missing
@@ -42,9 +43,7 @@ class Shrinks:
     def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
         if not shape.count:
-            workers = self._workers.anywhere(shape.places, reach)
-            losses = cover(self._search.pool(shape).trial(shape), workers) if workers else None
-            return Shrunk(by_runner(losses)) if losses else None
+            return self._anywhere(shape, reach)
         if shape.count == 1:
             cheapest = self._priced(shape, reach).cheapest(1)
             if not cheapest:
@@ -53,6 +52,17 @@ class Shrinks:
             ((place, price),) = cheapest
             return Shrunk(by_runner(price.losses), (place,))
         return self._several(shape, reach)
+
+    def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
+        """Workers on any nodes; most often a sum says at once that all of them are not enough."""
+        pool = self._search.pool(shape)
+        workers = self._workers.anywhere(shape.places, reach)
+        most = total(worker.all for worker in workers)
+        add(most, pool.soon())
+        if not workers or not (shape.exclusive or covers(most, dict(shape.asked))):
+            return None
+        losses = cover(pool.trial(shape), workers)
+        return Shrunk(by_runner(losses)) if losses else None
 
     def _priced(self, shape: Shape, reach: Reach) -> Offers:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
