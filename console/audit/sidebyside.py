@@ -43,7 +43,9 @@ def side_by_side(before: Any, after: Any) -> list[SideLine] | None:
 def _lines(document: Any) -> list[str]:
     if document is None:
         return []
-    return json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True).splitlines()
+    # No commas at the ends: a key that comes after a line is no change of that line.
+    text = json.dumps(document, indent=2, ensure_ascii=False, sort_keys=True, separators=("", ": "))
+    return text.splitlines()
 
 
 def _same(lines: list[str], *, first: bool, last: bool) -> Iterator[SideLine]:

@@ -71,6 +71,7 @@ def test_other_audit_pages_are_not_cut(place: str, long_row: AuditEntry, ada: Pa
     assert ada.evaluate(CUT) == []
     assert "Printed by ada" in text
     assert not ada.locator(".bar").is_visible()
+    assert not ada.locator("#pauses").is_visible()
 
 
 def test_on_the_screen_none_of_it_applies(house: House, ada: Page, at: At) -> None:

@@ -21,6 +21,7 @@ from console.accounts.models import User
 from console.audit.canonical import FIELDS
 from console.audit.models import AuditEntry, ChainCheck, SavedSearch
 from console.audit.services import Context, Subject, record
+from console.audit.sidebyside import side_by_side
 from console.audit.verification import verify_chain
 from tests import factories
 from tests.ui.conftest import House, SignedIn
@@ -156,6 +157,12 @@ def test_a_row_on_its_own_page_side_by_side(house: House, ada: Client) -> None:
     assert '<td class="come"><ins>  &quot;urgency&quot;: 5</ins></td>' in page
     assert "Its hash fits" in page
     assert row.previous_hash in page
+
+
+def test_a_key_that_comes_after_a_line_is_no_change_of_that_line() -> None:
+    lines = side_by_side({"urgency": 1}, {"urgency": 1, "urgency_by": "deadline"})
+    assert lines is not None
+    assert [line.after for line in lines if line.changed] == ['  "urgency_by": "deadline"']
 
 
 def test_the_page_says_up_to_where_the_chain_is_good(house: House, signed_in: SignedIn) -> None:
