@@ -12,7 +12,7 @@ ARGS ?=
 WORKERS ?= 2
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages bench client env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages bench screenshots client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -60,6 +60,9 @@ vendor: env-dev ## fetch the files in static/vendor again (needs npm)
 bench: env-dev ## measure planning, and as root observing a real Slurm
 	$(PY) -m bench.plan
 	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
+
+screenshots: env-dev ## make the pictures of README and docs/tours from the running demonstration (Chromium)
+	$(PY) docs/screenshots.py
 
 client: env ## build the giveway command for login nodes, one file: dist/giveway
 	@$(PY) deploy/client/build.py dist/giveway

@@ -1,10 +1,13 @@
-"""Make the pictures of the documentation from the running demonstration: `python docs/screenshots.py`.
+"""Make the pictures of the documentation from the running demonstration: `make screenshots`.
 
 Starts Giveway with a home folder and a port of its own, waits until the demonstration is making room for somebody,
-takes the pictures, and ends what it started. Needs Debian's chromium and the development tools.
+is each of the people of docs/tours in turn, takes the pictures, and ends what it started. Needs Debian's chromium and
+the development tools. With names (`python docs/screenshots.py vic admin`) only theirs are taken.
 """  # noqa: INP001 - a script beside the documents, not a package
 
+import base64
 import os
+import re
 import shutil
 import signal
 import socket
@@ -12,17 +15,23 @@ import subprocess
 import sys
 import tempfile
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from playwright.sync_api import Error, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Error, Page, ViewportSize, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "img"
+TOURS = ROOT / "docs" / "tours" / "img"
 PASSWORD = "giveway-demo"  # noqa: S105 - the demonstration's, on the sign-in page of every `make run`
 READY_S = 120
 WAIT_FOR_A_PLAN_S = 180
 WIDE: ViewportSize = {"width": 1440, "height": 960}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 LARGEST = 300_000
+LARGEST_OF_A_TOUR = 150_000
+QUALITY = 80
+expect.set_options(timeout=30_000)
 
 
 def free_port() -> int:
@@ -44,8 +53,8 @@ def start(home: str, port: int) -> subprocess.Popen[bytes]:
     )
 
 
-def open_console(page: Page, address: str) -> None:
-    """Sign in as the administrator as soon as the console answers."""
+def open_console(page: Page, address: str, name: str = "admin") -> None:
+    """Sign in as soon as the console answers."""
     until = time.monotonic() + READY_S
     while True:
         try:
@@ -55,7 +64,7 @@ def open_console(page: Page, address: str) -> None:
             if time.monotonic() > until:
                 raise
             time.sleep(1)
-    page.get_by_label("Username").fill("admin")
+    page.get_by_label("Username").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
 
@@ -86,12 +95,155 @@ def take(page: Page, name: str) -> None:
         raise SystemExit(f"{name} has {size} bytes, more than {LARGEST}.")
 
 
+def shoot(page: Page, name: str) -> None:
+    """One picture of a tour: WebP, which Chromium makes itself."""
+    page.mouse.move(0, 0)
+    answer = page.context.new_cdp_session(page).send(
+        "Page.captureScreenshot", {"format": "webp", "quality": QUALITY}
+    )
+    data = base64.b64decode(answer["data"])
+    if len(data) > LARGEST_OF_A_TOUR:
+        raise SystemExit(f"{name} has {len(data)} bytes, more than {LARGEST_OF_A_TOUR}.")
+    (TOURS / f"{name}.webp").write_bytes(data)
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name).last.click()
+
+
+def administrator_of_a_partition(page: Page, address: str) -> None:
+    """The partition, a policy with what it would do, the draft beside what is in force, the tally of shadow."""
+    wait_for_a_plan(page, address)
+    shoot(page, "partition")
+    page.goto(f"{address}/partitions/demo/policy/")
+    press(page, "Add a user")
+    page.get_by_label("User, 1").fill("eve")
+    page.locator("#id_users-0-level").fill("P0")
+    press(page, "Show what would change")
+    expect(page.locator("#what-if")).to_contain_text("Compared with no change")
+    page.get_by_role("heading", name="What if").scroll_into_view_if_needed()
+    page.evaluate(
+        "scrollTo(0, document.querySelector('#what-if').getBoundingClientRect().top + scrollY - 150)"
+    )
+    shoot(page, "policy-what-if")
+    page.get_by_label("Reason").fill("Eve releases this week")
+    page.get_by_text("Not yet: save it as a draft").click()
+    page.get_by_label("Name of the draft").fill("Release week")
+    press(page, "Save as a draft")
+    page.get_by_role("link", name="Compare with what is in force").first.click()
+    expect(page.get_by_role("heading", name="Put the draft in force")).to_be_visible()
+    shoot(page, "draft-compare")
+    page.goto(f"{address}/partitions/cpu/shadow/")
+    shoot(page, "shadow-tally")
+
+
+def project_manager(page: Page, address: str) -> None:
+    """An urgency with its levels, then a deadline with its course; a change is saved for the auditor to find."""
+    page.goto(f"{address}/projects/gamma/")
+    page.get_by_label("Urgency", exact=True).fill("4")
+    expect(page.locator("#levels-preview")).to_contain_text("→")
+    shoot(page, "project-urgency")
+    page.get_by_label("By deadline").check()
+    day = datetime.now(UTC).date() + timedelta(days=10)
+    page.get_by_label("Urgency", exact=True).fill("1")
+    page.get_by_label("Deadline", exact=True).fill(day.isoformat())
+    expect(page.locator("#levels-preview")).to_contain_text(f"the deadline is {day.isoformat()}")
+    shoot(page, "project-deadline")
+    page.get_by_label("Reason").fill(f"The paper is due on {day.isoformat()}")
+    press(page, "Save")
+    expect(page.locator("main")).to_contain_text("has been saved")
+
+
+def auditor(page: Page, address: str) -> None:
+    """What became of project gamma, the last row opened, and that row on its own page."""
+    page.goto(f"{address}/audit/?project=gamma")
+    page.locator(".log-row summary").first.click()
+    shoot(page, "audit-log")
+    page.get_by_role("link", name="This row on a page of its own").first.click()
+    expect(page.locator(".sides")).to_be_visible()
+    shoot(page, "audit-row")
+
+
+def user_of_the_cluster(page: Page, address: str) -> None:
+    """Whose job waits or was stopped, and why, on a wide screen and on a phone."""
+    until = time.monotonic() + WAIT_FOR_A_PLAN_S
+    page.goto(f"{address}/my-jobs/")
+    while time.monotonic() < until and not page.locator("#stopped-head").is_visible():
+        page.reload()
+        time.sleep(2)
+    shoot(page, "my-jobs")
+    page.goto(address + (page.locator("a[id^='s-']").first.get_attribute("href") or ""))
+    expect(page.locator(".answer")).to_be_visible()
+    shoot(page, "job-stopped")
+    page.set_viewport_size(PHONE)
+    page.reload()
+    shoot(page, "job-phone")
+
+
+def whoever_installs_it(page: Page, address: str) -> None:
+    """The first minutes, and what the doctor finds."""
+    page.goto(f"{address}/setup/")
+    shoot(page, "setup")
+    page.goto(f"{address}/setup/cluster/")
+    expect(page.get_by_role("table")).to_be_visible()
+    shoot(page, "doctor")
+
+
+TOUR = (
+    ("dave", administrator_of_a_partition),
+    ("pam", project_manager),
+    ("ada", auditor),
+    ("vic", user_of_the_cluster),
+    ("admin", whoever_installs_it),
+)
+
+
+def link_vic(home: str) -> None:
+    """`vic` is finn on the cluster, whose jobs are the first to give way."""
+    subprocess.run(
+        [
+            sys.executable,
+            "manage.py",
+            "account",
+            "change",
+            "vic",
+            "--cluster-user",
+            "finn",
+            "--reason",
+            "Tour.",
+        ],
+        cwd=ROOT,
+        env={**os.environ, "GIVEWAY_HOME": home},
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def take_all(browser: Browser, home: str, address: str, only: list[str]) -> None:
+    """Every picture, or those of some people; each person has a page of their own."""
+    page = browser.new_page(viewport=WIDE, color_scheme="light")
+    open_console(page, address)
+    wait_for_a_plan(page, address)
+    if not only:
+        take(page, "partition.png")
+    link_vic(home)
+    for name, go in TOUR:
+        if only and name not in only:
+            continue
+        page = browser.new_page(viewport=WIDE, color_scheme="light")
+        open_console(page, address, name)
+        expect(page).not_to_have_url(re.compile("sign-in"))
+        go(page, address)
+        page.close()
+
+
 def main() -> None:
     """Start, look, take, end."""
     chromium = shutil.which("chromium")
     if chromium is None:
         raise SystemExit("chromium is not installed: apt-get install chromium")
-    IMAGES.mkdir(parents=True, exist_ok=True)
+    for folder in (IMAGES, TOURS):
+        folder.mkdir(parents=True, exist_ok=True)
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     address = f"http://127.0.0.1:{(port := free_port())}"
     with tempfile.TemporaryDirectory(prefix="giveway-pictures-") as home:
@@ -99,10 +251,7 @@ def main() -> None:
         try:
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=chromium, args=sandbox)
-                page = browser.new_page(viewport=WIDE, color_scheme="light")
-                open_console(page, address)
-                wait_for_a_plan(page, address)
-                take(page, "partition.png")
+                take_all(browser, home, address, sys.argv[1:])
                 browser.close()
         finally:
             giveway.send_signal(signal.SIGTERM)
