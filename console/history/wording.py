@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.core.resaying import resay
 from console.core.saying import names
 from console.history.past import Past
 from console.history.plots import Plot, bars
 from console.steering.reports.work import Work, add_work, work_of, work_words
-from scheduler.reconcile.compare import Comparison, Start, Stop
+from scheduler.reconcile.compare import Comparison, NamedLevel, Start, Stop
 
 
 def lost_by(stops: Iterable[Stop]) -> Work:
@@ -108,7 +109,11 @@ def waiting_plot(past: Past) -> Plot:
     """Waiting of all jobs together by level; in the tones of the same two series of the other plot."""
     present, changed = past.total.present.waited, past.total.changed.waited
     rows = [
-        (level.name, (present.get(level, 0.0) / 3600, changed.get(level, 0.0) / 3600))
+        (_level_name(level), (present.get(level, 0.0) / 3600, changed.get(level, 0.0) / 3600))
         for level in past.levels
     ]
     return bars(_("Hours waited by level"), (_("As things are now"), _("With the change")), rows, first=1)
+
+
+def _level_name(level: NamedLevel) -> str:
+    return resay(level.name) if level.rank is None else level.name

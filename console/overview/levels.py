@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from django.db.models import Count
 
 from console.cluster.models import Cluster, Job, JobPhase
+from console.core.resaying import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from scheduler.model.jobs import Level
@@ -81,7 +82,7 @@ class Preview:
 
 def named_level(policy: PartitionPolicy, index: Level) -> Named:
     """A level with its name in that partition."""
-    return Named(index, policy.level_name(index))
+    return Named(index, resay(policy.level_name(index)) if index is None else policy.level_name(index))
 
 
 def score_level(policy: PartitionPolicy, score: float) -> Named:
