@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from scheduler.contracts.snapshot import decode_snapshot
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import Elastic, Job, JobState, Request
 from scheduler.model.nodes import Node
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Balance, Dispatch, Mode, OverQuota
@@ -214,6 +214,14 @@ class TestPatienceWhereSlurmPlaces:
         made = decisions(jobs, nodes(1), **self.RULES)
         assert (made["H"].action, stopped(made["J"])) == (WAIT, ["b"])
         assert [(each.job, each.reason) for each in made["J"].passed_over] == [("a", Reason.AWAITED)]
+
+    def test_an_elastic_job_whose_end_is_awaited_does_not_shrink(self) -> None:
+        both = {name: {"cpu": 8} for name in ("n1", "n2")}
+        elastic = running("a", both, user=3, predicted_end=NOW + 100, elastic=Elastic(min_nodes=1))
+        jobs = [elastic, pending("H", on_nodes(2, 8), user=0), pending("J", one_node(8), user=1)]
+        made = decisions(jobs, nodes(2), **self.RULES)
+        assert [made[each].action for each in "HJ"] == [WAIT, QUEUE]
+        assert decisions([elastic, jobs[2]], nodes(2), **self.RULES)["J"].action is DecisionKind.SHRINK
 
     def test_not_even_when_the_higher_job_stays_in_the_queue(self) -> None:
         """H starts at 700 at the earliest and then takes both nodes: J cannot count on n1 at 500."""
