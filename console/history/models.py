@@ -138,6 +138,11 @@ class Study(models.Model):
         return self.state in OPEN_STUDIES
 
     @property
+    def look(self) -> str:
+        """The state whose icon and tone it has on pages."""
+        return {"queued": "pending", "done": "verified", "cancelled": "rejected"}.get(self.state, self.state)
+
+    @property
     def part(self) -> str:
         """How much of it is done, for a bar: `12.5%`."""
         return f"{100 * self.done / self.total:.5g}%" if self.total else "0%"
