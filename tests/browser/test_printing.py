@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from console.audit.models import AuditEntry
+from console.steering.people.pausing import pause
 from tests.browser.furnished import long_row as record_long_row
 from tests.ui.conftest import House
 
@@ -66,7 +67,10 @@ def test_colours_on_paper_are_black_on_white_whatever_the_screen(
 
 
 @pytest.mark.parametrize("place", ["/audit/{row}/", "/history/projects/alpha/", "/history/jobs/88/"])
-def test_other_audit_pages_are_not_cut(place: str, long_row: AuditEntry, ada: Page, at: At) -> None:
+def test_other_audit_pages_are_not_cut(
+    place: str, house: House, long_row: AuditEntry, ada: Page, at: At
+) -> None:
+    pause(actor="dave", cluster=house.cluster, partition=house.x, reason="Moving a node")
     text = on_paper(ada, at(place.format(row=long_row.sequence)))
     assert ada.evaluate(CUT) == []
     assert "Printed by ada" in text
