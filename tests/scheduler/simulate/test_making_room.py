@@ -270,3 +270,16 @@ def test_a_shrunk_job_has_its_turn_between_higher_and_lower_ones() -> None:
     assert changes == [(0, 4), (100, 2), (300, 3), (350, 4)]
     assert tasks["above"].first_start == 300
     assert tasks["below"].first_start == tasks["1"].finished == 1113
+
+
+def test_a_shrunk_job_does_not_grow_into_what_is_kept_for_a_higher_one() -> None:
+    """From 300 on one node is free, from 400 on two: head, which wants two, starts then."""
+    jobs = [
+        row("1", 0, 1000, 4, group="g2", name="low"),
+        row("a", 100, 200, 1, group="g0"),
+        row("b", 100, 300, 1, group="g0"),
+        row("head", 200, 50, 2, group="g1"),
+    ]
+    tasks = by_id(run(4, jobs, preempt(elastic=ELASTIC, rules={"bands": ((0,), (1, 2, None))})))
+    assert tasks["head"].first_start == 400
+    assert [(since, pieces) for since, _, _, pieces in tasks["1"].spans] == [(0, 4), (100, 2), (450, 4)]
