@@ -11,8 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
 from console.history.models import PartitionMinute
-from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from console.history.timeline import SPANS, Step, Timeline, read_timeline
+from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
 from tests.ui.conftest import House
 
