@@ -4,8 +4,8 @@ Two costs, compared as tuples, the smaller the better. Both are for one pending 
 
 Units (`best_units`): victims in order of value, the most valuable first (class, then earlier submitted, then
 longer running, then the id). For each what it loses: pieces, or all of them when it is stopped. So the most valuable
-loses as little as possible, then the next. With `give_back: whole` who loses anything at all counts first, in that order.
-Only for requests in units, and only whole sets of losses with which all that the job gets fits.
+loses as little as possible, then the next. With `give_back: whole` who loses anything at all counts first, in that
+order. Only for requests in units, and only whole sets of losses with which all that the job gets fits.
 
 Shrinking (`best_shrink`): how many workers (an elastic job's pieces on one node are one), then what they hold,
 each resource as a share of what the partition has of it.
