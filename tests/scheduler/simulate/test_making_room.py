@@ -86,6 +86,13 @@ def test_only_so_many_stops_in_an_hour() -> None:
     assert (found["a"], found["b"]) == (10, 3610)
 
 
+def test_one_cycle_makes_room_for_as_many_as_there_is_room_for() -> None:
+    lows = [row(str(i), 0, 9000, 1, group="g2") for i in (1, 2)]
+    highs = [row(name, 10, 5000, 1, group="g0") for name in ("a", "b", "c")]
+    found = starts(run(2, lows + highs, preempt(cycle_s=60)))
+    assert (found["a"], found["b"], found["c"]) == (60, 60, 5060)
+
+
 def test_a_job_is_stopped_only_so_often() -> None:
     highs = [row(str(i), 100 * i, 10, 2, group="g0") for i in (1, 2, 3)]
     tasks = by_id(run(2, [row("low", 0, 500, 2, group="g2"), *highs], preempt(max_stops_per_job=2)))
