@@ -208,6 +208,16 @@ class TestExchange:
         known = replace(self.young(), request=on_nodes(2, 4))
         assert decide(known, even(2), nodes=places, balance=balance(swap_below_s=300)).action is SWAP
 
+    def test_not_when_the_running_jobs_set_would_become_uneven(self) -> None:
+        """n5 would be even with n2 or n3; but n1 and n2 (or n3) are not with n4, which R would get."""
+        places = powered(1.0, 1.04, 1.03, 0.96, 1.07)
+        job = self.young()
+        three = replace(job, alloc={f"n{i}": {"cpu": 4} for i in (1, 2, 3)})
+        waiting = replace(even(2), request=on_nodes(2, 4, not_nodes=frozenset({"n1"})))
+        assert decide(three, waiting, nodes=places, balance=balance(swap_below_s=300)).action is QUEUE
+        nearer = [replace(n, power={"cpu": 0.99}) if n.name == "n4" else n for n in places]
+        assert decide(three, waiting, nodes=nearer, balance=balance(swap_below_s=300)).action is SWAP
+
     def test_once_exchanged_it_is_left_alone_by_the_rest_of_the_plan(self) -> None:
         jobs = [self.young(user=3), even(2), pending("K", on_nodes(2, 4), user=1)]
         made = decisions(jobs, self.PLACES, balance=balance(swap_below_s=300))
