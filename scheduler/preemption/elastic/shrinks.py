@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from scheduler.model.resources import add, covers, total
+from scheduler.preemption.elastic.bounds import Bounds
 from scheduler.preemption.elastic.covering import Worker, Workers, cover
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price, missing
@@ -38,7 +39,9 @@ class Shrinks:
         self._search = search
         self._workers = Workers(universe)
         self._offers: dict[tuple[ShapeKey, Reach], Offers] = {}
+        self._bounds: dict[ShapeKey, Bounds] = {}
         self._failed: dict[ShapeKey, int] = {}
+        self._with_workers = {p.order for runner in universe.elastic for p in runner.places}
 
     def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
@@ -68,13 +71,15 @@ class Shrinks:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
         offers = self._offers.get((shape.each, reach))
         if offers is None:
-            allowed = {place.order for place in shape.places}
-            orders = {p.order for runner in self._universe.elastic for p in runner.places} & allowed
-            places = [self._universe.places[order] for order in sorted(orders)]
+            places = [place for place in shape.places if place.order in self._with_workers]
+            bounds = self._bounds.get(shape.each)
+            if bounds is None:
+                bounds = self._bounds[shape.each] = Bounds(self._universe, shape, self._workers.size)
             offers = Offers(
                 self._universe,
                 places,
                 lambda place: self._price(place, shape, reach, {}),
+                bound=bounds.least,
                 since=self._failed.get(shape.each),
             )
             self._offers[shape.each, reach] = offers
@@ -96,9 +101,11 @@ class Shrinks:
         if shape.exclusive:
             losses = _everybody(place, shape, workers)
         else:
-            if not missing(place, shape):
+            short = missing(place, shape)
+            if not short:
                 return FREE
-            losses = cover(Places((place,), shape), workers) if workers else None
+            all_of_them = covers(total(worker.all for worker in workers), short)
+            losses = cover(Places((place,), shape), workers) if all_of_them else None
         if losses is None:
             return None
         known = {worker.runner: worker for worker in workers}
@@ -112,11 +119,25 @@ class Shrinks:
         free = self._search.free_places(shape, shape.count, coming=True)
         if len(free) >= shape.count:
             return None
+        look_at = 2 * shape.count + 8
+        while True:
+            offers = self._priced(shape, reach).cheapest(look_at)
+            found = self._one_by_one(shape, reach, free, offers)
+            if len(offers) < look_at:
+                return found and found[0]
+            if found and found[1] <= offers[-1][1].cost:
+                return found[0]
+            look_at *= 4
+
+    def _one_by_one(
+        self, shape: Shape, reach: Reach, free: Sequence[Place], offers: Iterable[tuple[Place, Price]]
+    ) -> tuple[Shrunk, Cost] | None:
+        """Of some nodes the cheapest, each priced again with what jobs lose on those before it; and the last's cost."""
         chosen, losses, used = list(free), Counter[tuple[Runner, str]](), dict[Runner, int]()
         known = {place.order for place in free}
-        offers = self._priced(shape, reach).cheapest(len(shape.places))
         heap = [(price.cost, place.order) for place, price in offers if place.order not in known]
         heapify(heap)
+        cost: Cost = ()
         while heap and len(chosen) < shape.count:
             cost, order = heappop(heap)
             place = self._universe.places[order]
@@ -133,7 +154,7 @@ class Shrinks:
         if len(chosen) < shape.count:
             return None
         lost = by_runner((runner, node, count) for (runner, node), count in losses.items())
-        return Shrunk(lost, tuple(sorted(chosen, key=lambda place: place.order)))
+        return Shrunk(lost, tuple(sorted(chosen, key=lambda place: place.order))), cost
 
 
 def by_runner(losses: Iterable[Loss]) -> Losses:
