@@ -289,7 +289,8 @@ def test_the_navigation_counts_what_managers_ask_for(house: House, signed_in: Si
         UrgencyRequest.objects.create(project=project, urgency=9, urgency_by="hand", **facts)
 
     assert "chip" not in link("ada")
-    ask_for("one"), ask_for("two")
+    ask_for("one")
+    ask_for("two")
     assert "2<span" in link("ada") and "requests wait" in link("ada")
     page = signed_in("dave").get("/help/").content.decode()
     assert 'href="/project-requests/"' not in page, "partition administrators do not decide on these"
