@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from console.accounts.models import Role
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
-from console.core import clock
+from console.core import clock, saying
 from console.history.changes import Change, decode_change, differing, encode_change
 from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyState
 from console.history.what_if import NotNowError
@@ -90,10 +90,10 @@ def title_of(study: Study) -> str:
     told = []
     if policies:
         text = ngettext("the policy of %(names)s", "the policies of %(names)s", len(policies))
-        told.append(text % {"names": names(policies)})
+        told.append(text % {"names": saying.names(policies)})
     if projects:
         text = ngettext("the project %(names)s", "the projects %(names)s", len(projects))
-        told.append(text % {"names": names(projects)})
+        told.append(text % {"names": saying.names(projects)})
     if len(told) == 2:
         return _("%(policies)s; %(projects)s") % {"policies": told[0], "projects": told[1]}
     return told[0] if told else _("no change")

@@ -132,6 +132,12 @@ def said(text: str) -> str | SafeString:
 
 
 @register.filter
+def retold(text: str) -> str:
+    """The same for what may also be no sentence: names and amounts stand as they are."""
+    return resay(text or "")
+
+
+@register.filter
 def word(value: str) -> str:
     """A short stored value as people read it."""
     return str(WORDS.get(value, value.replace("_", " ")))
