@@ -8,7 +8,7 @@ is guessed: what no line fits stays as it is, marked as English.
 
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -46,9 +46,16 @@ Pieces = tuple[tuple[str, ...], tuple[str, ...]]
 
 def resaid(text: str) -> str | None:
     """The text in the reader's language; itself where that is English; None when no phrase fits it."""
-    if (get_language() or "en").startswith("en") or not text:
-        return text
-    return None if len(text) > LONGEST else _phrase(text) or _sentences(text) or _phrase(text, across=True)
+    language = get_language() or "en"
+    return text if language.startswith("en") or not text else _resaid(language, text)
+
+
+@lru_cache(maxsize=4096)
+def _resaid(_language: str, text: str) -> str | None:
+    """Kept for a while: the same sentences stand on page after page. The language is part of what is asked."""
+    if len(text) > LONGEST:
+        return None
+    return _phrase(text) or _sentences(text) or (_phrase(text, across=True) if _SENTENCE in text else None)
 
 
 def _sentences(text: str) -> str | None:
@@ -76,11 +83,12 @@ def resay_marked(text: str) -> str | SafeString:
 
 
 @cache
-def _known() -> tuple[tuple[str, Pieces], ...]:
-    """The phrases with their pieces, those with the most text of their own first."""
+def _known() -> tuple[tuple[str, str, Pieces], ...]:
+    """The phrases with their longest text and their pieces, those with the most text of their own first."""
     every = dict.fromkeys((*PHRASES, *FAULTS, *SENTENCES.values(), *_OF_PAGES))
     pieces = {phrase: (tuple(PLACE.split(phrase)[::2]), tuple(PLACE.findall(phrase))) for phrase in every}
-    return tuple(sorted(pieces.items(), key=lambda item: -sum(map(len, item[1][0]))))
+    ordered = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1][0])))
+    return tuple((phrase, max(found[0], key=len), found) for phrase, found in ordered)
 
 
 _OF_PAGES = (
@@ -99,7 +107,9 @@ _OF_PAGES = (
 
 def _phrase(text: str, *, across: bool = False) -> str | None:
     """The text, made from one phrase. `across`: what somebody wrote in it may be several sentences."""
-    for phrase, pieces in _known():
+    for phrase, longest, pieces in _known():
+        if longest not in text:  # hundreds of phrases: nearly all of them end here
+            continue
         found = _held(text, pieces, across=across)
         if found is not None:
             return _put(gettext(phrase), {name: _word(name, value) for name, value in found.items()})

@@ -67,7 +67,9 @@ def _seen(row: Job) -> list[Event]:
             clock.from_epoch(row.submit),
             "upload",
             entered % {"user": row.user, "where": where},
-            row.resources and _("asks for %s") % resay(row.resources) if row.phase == JobPhase.PENDING else "",
+            row.resources and _("asks for %s") % resay(row.resources)
+            if row.phase == JobPhase.PENDING
+            else "",
         )
     ]
     if row.start:
