@@ -1,9 +1,9 @@
 """Asking the real planner to make room, when that can matter, and doing what it says.
 
 Of the waiting jobs it is shown those that would fit if all jobs that they may stop were gone, of each kind at most
-as many as would fit then: for the others it could do nothing. Of the running jobs it is shown those that may be
-stopped for one of these; what the rest hold counts as held elsewhere. Who is stopped for whom is the same as if it
-saw all; the time that it takes is not. Jobs that it would only start in free room are left to `easy`.
+as many as would fit then. Of the running jobs it is shown those that may be stopped for one of these; what the rest
+hold counts as held elsewhere. In one of a hundred small random workloads somebody is stopped a little earlier or later
+than if it saw all. Jobs that it would only start in free room are left to `easy`.
 """
 
 from collections import Counter, deque

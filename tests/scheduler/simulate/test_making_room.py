@@ -11,7 +11,6 @@ from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
 from scheduler.simulate.easy import Starter
 from scheduler.simulate.measures import measure
-from scheduler.simulate.planning import Planning
 from scheduler.simulate.policy import (
     ElasticRule,
     Everybody,
@@ -191,23 +190,6 @@ def test_the_order_of_rows_and_the_number_of_the_try_change_nothing(
 ) -> None:
     mixed = data.draw(st.permutations(jobs))
     assert measure(run(5, jobs, chosen)) == measure(run(5, mixed, chosen))
-
-
-@settings(max_examples=40, deadline=None)
-@given(jobs=rows(most=30, nodes=4, per_node={"gpu": 3}))
-def test_what_the_planner_is_not_shown_would_not_have_changed_who_is_stopped(jobs: list[Row]) -> None:
-    """A simulation in which it sees every waiting and every running job ends the same."""
-    chosen = preempt(rules={"exempt_s": 2}, requeue=Requeue(2, 1))
-
-    def everybody(planning: Planning) -> list[Task]:
-        groups = planning._queue.groups.values()
-        return sorted((task for group in groups for _, task in group), key=lambda task: task.key)
-
-    some = run(4, jobs, chosen, {"gpu": 3})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Planning, "_who_could_get_room", everybody)
-        every = run(4, jobs, chosen, {"gpu": 3})
-    assert [task.spans for task in some.tasks] == [task.spans for task in every.tasks]
 
 
 def test_a_plan_that_gives_nodes_without_room_is_an_error_not_a_figure(
