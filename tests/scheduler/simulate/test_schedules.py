@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.simulate.easy import Starter
+from scheduler.simulate.measures import measure
 from scheduler.simulate.policy import Backfill, Runtimes, Scheduler
 from scheduler.simulate.replay import replay
 from scheduler.simulate.trace import Row
@@ -98,6 +99,12 @@ def test_a_job_that_outlasts_its_expected_end_is_expected_a_minute_later() -> No
     found = starts(run(2, jobs, policy(runtimes=Runtimes.LAST_TWO)))
     assert found["next"] == 40
     assert found["long"] > found["head"] == 75  # type: ignore[operator]
+
+
+def test_a_run_of_three_seconds_counts_as_ten_in_slowdowns() -> None:
+    """It waits 100 s and runs 3: 103 / 10; the other did not wait: 1."""
+    found = measure(run(1, [row("a", 0, 100, 1), row("b", 0, 3, 1)], policy()))
+    assert found.everybody.slowdown == pytest.approx((1 + 103 / 10) / 2)
 
 
 def test_the_shortest_passes_first_where_the_policy_says_so() -> None:
