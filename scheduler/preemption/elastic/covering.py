@@ -50,6 +50,7 @@ class Workers:
         for place in universe.places:
             add(total, place.node.total)
         self._total = total
+        self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
         self._universe = universe
 
     def on(self, places: Iterable[Place], reach: Reach) -> list[Worker]:
@@ -74,7 +75,12 @@ class Workers:
 
     def size(self, amounts: Amounts) -> int:
         """Amounts as shares of what the partition has, added up."""
-        return sum(amount * _SCALE // self._total[name] for name, amount in amounts.items() if amount)
+        key = tuple(amounts.items())
+        known = self._sizes.get(key)
+        if known is None:
+            known = sum(amount * _SCALE // self._total[name] for name, amount in key if amount)
+            self._sizes[key] = known
+        return known
 
     def _worker(self, runner: Runner, place: Place, reach: Reach) -> Worker:
         pieces, name = runner.pieces, place.node.name
@@ -111,7 +117,7 @@ def _smallest(trial: Trial, workers: Iterable[Worker]) -> Loss | None:
     """Point 2: the smallest single worker."""
     best: tuple[tuple[int, tuple[int, ...]], Loss] | None = None
     for worker in sorted(workers, key=lambda worker: (worker.size, worker.rank)):
-        if best and worker.size > best[0][0]:
+        if best and worker.size >= best[0][0]:
             break
         if not trial.may_be_enough(worker.all):
             continue
