@@ -5,6 +5,7 @@ from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.serializers import EmailField
 
 from console.api.errors import ErrorSerializer
 from console.api.etags import Validated
@@ -43,6 +44,12 @@ class ApiSchema(AutoSchema):
         if self._is_validated() and self.method == "GET":
             bodies["304"] = {"description": "You have it already."}
         return bodies
+
+    def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
+        """An e-mail address that is only read may be empty, and "" has not the `format` of one."""
+        super()._insert_field_validators(field, schema)
+        if isinstance(field, EmailField) and field.read_only:
+            schema.pop("format", None)
 
     def get_override_parameters(self) -> list[Any]:
         """The headers that all resources know."""

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from rest_framework.test import APIClient
 
 from console.api import urls
-from tests.api.conftest import METHODS, ROLES, House, offered_methods
+from tests.api.conftest import METHODS, House, offered_methods
 from tests.api.test_access import BODIES, TABLE, address
 
 OWN_DESCRIPTION = {"api-docs", "api-schema", "api-no-such-address"}
@@ -75,12 +75,12 @@ def test_a_token_is_the_way_in(document: dict[str, Any]) -> None:
     assert document["paths"]["/api/v1/token/"]["post"].get("security", []) in ([], [{}])
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", ["pam", "ada"])
 def test_every_answer_is_as_described(
     house: House, as_person: Callable[[str], APIClient], document: dict[str, Any], role: str
 ) -> None:
-    """Each row of the access table: status and body as the document has them, with no key that it does not have."""
-    strict = {"$defs": document["components"]["schemas"]}
+    """Each row of the access table, most with a body that is carried out: with no key that is not described."""
+    strict = {"components": document["components"]}
     for name, arguments, method, _ in TABLE:
         if name in OWN_DESCRIPTION | FILES or method == "delete":
             continue
@@ -103,15 +103,13 @@ def closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     result = {key: closed(value) for key, value in schema.items()}
-    if "$ref" in result and isinstance(result["$ref"], str):
-        result["$ref"] = result["$ref"].replace("#/components/schemas/", "#/$defs/")
     if "properties" in result and result.get("type") == "object":
         result.setdefault("additionalProperties", False)
     return result
 
 
 def test_the_conformance_check_itself_can_fail(document: dict[str, Any]) -> None:
-    schema = closed({"$defs": document["components"]["schemas"], "$ref": "#/components/schemas/Node"})
+    schema = closed({"components": document["components"], "$ref": "#/components/schemas/Node"})
 
     def faults(node: dict[str, Any]) -> Iterator[Any]:
         return Draft202012Validator(schema).iter_errors(node)

@@ -1,0 +1,102 @@
+"""Requests made from the OpenAPI document, right and wrong ones: every answer is as the document has it.
+
+`closed` lets the answers have no key that is not described. Each request is undone before the next.
+"""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.db import transaction
+from django.urls import resolve
+from hypothesis import HealthCheck, Phase, given, settings
+
+from tests import factories
+from tests.api.conftest import House
+from tests.api.test_access import TABLE, address
+from tests.api.test_schema import closed, document, template
+
+__all__ = ["document"]
+
+
+def known_arguments(house: House) -> dict[tuple[str, str], dict[str, Any]]:
+    """By path and method of the document: arguments of an address that leads to something of the house."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for name, arguments, method, _ in TABLE:
+        if name.startswith(("api-docs", "api-schema", "api-no-such-address")):
+            continue
+        matched = resolve(urlsplit(address(house, name, arguments, method)).path).kwargs
+        named = {"id" if key == "pk" else key: value for key, value in matched.items()}
+        found.setdefault((template(name), method), named)
+    return found
+
+
+@pytest.mark.parametrize(("role", "examples", "wrong_ones"), [("ada", 4, True), ("vera", 2, False)])
+def test_the_api_does_what_its_document_says(
+    house: House,
+    document: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    role: str,
+    examples: int,
+    wrong_ones: bool,
+) -> None:
+    import schemathesis  # here, so that only the process that runs this test loads it
+    from schemathesis import checks
+    from schemathesis.generation.feedback import NO_FEEDBACK
+
+    monkeypatch.setattr(
+        "rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES", {"token": None, "checkpoint": None}
+    )
+    schema = schemathesis.openapi.from_dict(closed(document))
+    schema.app = WSGIHandler()
+    token = factories.make_token(house.people[role])
+    held_against = [
+        checks.not_a_server_error,
+        checks.status_code_conformance,
+        checks.content_type_conformance,
+        checks.response_schema_conformance,
+    ]
+    arguments = known_arguments(house)
+    limits = settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    statuses: set[tuple[str, int]] = set()
+    for path, method in arguments:
+        operation = schema[path][method]
+        # Without `feedback` it would look for constants in the source of Django: ten seconds for nothing.
+        made: dict[str, Any] = {
+            "path_parameters": arguments[path, method],
+            "feedback": NO_FEEDBACK,
+        }
+        cases = operation.as_strategy(**made)
+        if wrong_ones:
+            cases |= operation.as_strategy(schemathesis.GenerationMode.NEGATIVE, **made)
+
+        @limits
+        @given(case=cases)
+        def send(case: schemathesis.Case) -> None:
+            with transaction.atomic():
+                response = case.call(headers={"Authorization": f"Token {token}"})
+                transaction.set_rollback(True)
+            statuses.add((case.operation.label, response.status_code))
+            case.validate_response(response, checks=held_against)
+
+        send()
+    refused = {label for label, status in statuses if status == 401}
+    assert not refused, "the token was not sent"
+    answered = {label for label, status in statuses if status < 300}
+    assert len(answered) > 20, "many requests must get past the door"
+
+
+def test_every_status_of_the_access_table_is_described(document: dict[str, Any]) -> None:
+    for name, _, method, wanted in TABLE:
+        if name.startswith(("api-docs", "api-schema", "api-no-such-address")):
+            continue
+        described = document["paths"][template(name)][method]["responses"]
+        assert {str(status) for status in wanted} <= set(described), (name, method)
