@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.contracts import pieces, requests, rules, snapshot
+from scheduler.contracts import plan as plan_contract
 from scheduler.contracts.plan import encode_plan
 from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.reasons import SENTENCES, Reason
@@ -29,11 +31,27 @@ def test_no_reason_is_listed_that_does_not_exist() -> None:
 
 
 def test_the_example_snapshot_can_be_planned_and_gives_the_example_plan() -> None:
-    snapshot, made = (
+    state, made = (
         json.loads(block) for block in re.findall(r"```json\n(.*?)```", CONTRACTS, flags=re.DOTALL)[:2]
     )
     (expected,) = made["decisions"]
-    (decision,) = encode_plan(plan(decode_snapshot(snapshot)))["decisions"]
+    (decision,) = encode_plan(plan(decode_snapshot(state)))["decisions"]
     beginning = expected.pop("explain").rstrip("…")
     assert decision.pop("explain").startswith(beginning)
     assert decision == expected
+
+
+KNOWN = {
+    "partition": (*rules._KEYS, *rules._BALANCE),
+    "nodes": snapshot._NODE_KEYS,
+    "jobs": (*snapshot._JOB_KEYS, *pieces._NUMBERS, "per_node"),
+    "request": requests._KEYS,
+    "plan": re.findall(r'"([a-z_]+)"', Path(plan_contract.__file__).read_text(encoding="utf-8")),
+}
+
+
+@pytest.mark.parametrize(("part", "keys"), KNOWN.items())
+def test_every_key_of_a_snapshot_and_of_a_plan_is_named(part: str, keys: tuple[str, ...]) -> None:
+    planning = CONTRACTS.partition("## A workload in")[0]
+    assert len(keys) > 8
+    assert [key for key in keys if not re.search(rf'[`"]{key}[`":]', planning)] == [], part
