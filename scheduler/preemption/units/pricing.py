@@ -27,7 +27,20 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole:
     if not any(c[4].pieces for c in taken):
         return pricing.priced(pricing.give_back(taken, short))
     stopped, losses = _left_over(place, [c for c in taken if _is_there(c, place)], short, whole=whole)
-    return price_of(stopped, losses, {c[4]: c[0] for c in taken}, shape.harm)
+    return _price_here(taken, stopped, losses)
+
+
+def _price_here(taken: Iterable[Candidate], stopped: list[Runner], losses: list[Loss]) -> Price:
+    """The same as `price_of`, for those taken on one node: what each of them costs is known already."""
+    known = {c[4]: c for c in taken}
+    victims = [known[runner] for runner in stopped]
+    for runner, _, count in losses:
+        own_class, harm, ran, order, _, gives = known[runner]
+        held = runner.pieces.held if runner.pieces else 1
+        victims.append((own_class, harm * count // held, ran, order, runner, gives))
+    victims.sort(reverse=True)  # no two have the same order, so nothing behind it is compared
+    cost, runners, _, _, _ = pricing.priced(victims)
+    return Price(cost, runners, 0, tuple(losses))
 
 
 def _is_there(candidate: Candidate, place: Place) -> bool:
