@@ -1,9 +1,9 @@
 """How long planning takes and how much memory it needs, as the partition grows: `python -m bench.plan`.
 
-Prints two Markdown tables: one urgent job over ever more running jobs, and one cycle of 10,000 running
-and 1,000 pending jobs. Times are medians (of processor time) of several plans of the same snapshot in one
-process; what counts is how they grow, so each is also given as a ratio to the row above. Memory is what
-Python allocates at most while planning.
+Prints three Markdown tables: one urgent job over ever more running jobs, one cycle of 10,000 running and
+1,000 pending jobs, and such a cycle with each planning method on (`bench.plan_methods`). Times are medians (of
+processor time) of several plans of the same snapshot in one process; what counts is how they grow, so in the
+first table each is also given as a ratio to the row above. Memory is what Python allocates at most while planning.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bench.plan_methods import METHODS, snapshot_for
 from scheduler.model.jobs import Job, JobState, Level, Request
 from scheduler.model.nodes import Node
 from scheduler.model.plan import DecisionKind, Plan
@@ -28,6 +29,7 @@ CPUS = 8
 TWO_NODES = 20
 LEVELS: tuple[Level, ...] = (0, 1, 2, 3, None)
 SEED = 20_240_229
+TABLES = ("growth", "cycle", "methods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +168,37 @@ def cycle_table(rounds: int) -> Iterator[str]:
     )
 
 
+def methods_table(rounds: int) -> Iterator[str]:
+    """The third table: one whole cycle with each method."""
+    yield "| methods | nodes | time | peak memory | decisions |"
+    yield "|---|--:|--:|--:|---|"
+    for method in METHODS:
+        snapshot = snapshot_for(method, running=10_000, pending=1_000, seed=SEED)
+        figures = measure(snapshot, rounds)
+        counts = Counter(decision.action.value for decision in figures.made.decisions)
+        said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+        yield (
+            f"| {method.title} | {len(snapshot.nodes):,} | {figures.seconds:.2f} s | {figures.peak / 1e6:.0f} MB "
+            f"| {said} |"
+        )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5, help="plans per figure (the median counts)")
     parser.add_argument("--sizes", type=int, nargs="+", default=[100, 1_000, 10_000, 50_000])
+    parser.add_argument("--only", choices=TABLES, nargs="+", default=list(TABLES), help="which tables")
     options = parser.parse_args()
-    for line in growth_table(options.sizes, options.rounds):
-        print(line, flush=True)
-    print()
-    for line in cycle_table(options.rounds):
-        print(line, flush=True)
+    tables = {
+        "growth": lambda: growth_table(options.sizes, options.rounds),
+        "cycle": lambda: cycle_table(options.rounds),
+        "methods": lambda: methods_table(options.rounds),
+    }
+    for name in options.only:
+        for line in tables[name]():
+            print(line, flush=True)
+        print()
 
 
 if __name__ == "__main__":
