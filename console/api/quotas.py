@@ -45,7 +45,7 @@ class QuotaUseList(ApiList):
         """The fullest first. Who may not see the policy gets the limits that hold for their own jobs."""
         rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
         partition = get_object_or_404(rows, name=self.kwargs["name"])
-        page = self.paginate_queryset([_row(use) for use in self._uses(partition)])
+        page = self.paginate_queryset([quota_row(use) for use in self._uses(partition)])
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def _uses(self, partition: Partition) -> list[Use]:
@@ -57,7 +57,8 @@ class QuotaUseList(ApiList):
         return [use for use in uses if user is None or use.user == user]
 
 
-def _row(use: Use) -> dict[str, Any]:
+def quota_row(use: Use) -> dict[str, Any]:
+    """How much of a limit is used, for `QuotaUseSerializer`."""
     limit = use.limit
     return {
         "user": use.user or None,

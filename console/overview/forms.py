@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import date
 
 from console.core import clock
-from console.overview.levels import Inputs, Task
 from console.projects.curve import Curve, curve_of
 from console.projects.models import UrgencyBy, rules_in_force
+from console.steering.reports.levels import Inputs, Task
 from scheduler.contracts.config import DEADLINES
 
 LARGEST = 1e15

@@ -62,6 +62,7 @@ TABLE: list[Row] = [
     ("api-job-why", {"job_id": "88"}, "get", EVERYBODY),
     ("api-checkpoint-token", {"job_id": "101"}, "post", (401, 403, 403, 403, 403, 403)),
     ("api-checkpoints", {}, "post", (401, 400, 400, 400, 400, 400)),
+    ("api-my-jobs", {}, "get", EVERYBODY),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),

@@ -14,12 +14,12 @@ from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.templatetags.ui import state
 from console.overview.forms import read_curve, read_inputs, read_tasks
-from console.overview.levels import Inputs, Named, Preview, preview, score_level
 from console.overview.selectors import listed_partitions
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
 from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.reports.levels import Inputs, Named, Preview, preview, score_level
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
 register = template.Library()

@@ -8,8 +8,8 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.overview.forms import read_curve, read_inputs, read_tasks
-from console.overview.levels import Inputs, preview
 from console.projects.selectors import visible_projects
+from console.steering.reports.levels import Inputs, preview
 
 
 @require_POST

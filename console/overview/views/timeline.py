@@ -11,12 +11,12 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.core.saying import duration
 from console.history.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
-from console.overview.levels import Named, named_level
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition
 from console.partitions.quotas import Limit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
+from console.steering.reports.levels import Named, named_level
 from console.steering.reports.work import LABELS, hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
 

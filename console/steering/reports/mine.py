@@ -10,12 +10,12 @@ from django.db.models import Q
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
-from console.overview.levels import Named, named_level, score_level
 from console.partitions.models import Partition
 from console.partitions.quotas import Meter, Use, limits_of, take, taken_of
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction
+from console.steering.reports.levels import Named, named_level, score_level
 from console.steering.why import Known, Return
 from console.steering.why.stopping import comes_back
 from scheduler.model.jobs import JobState, ObservedJob
