@@ -182,6 +182,33 @@ class _Short(Trial):
         """Millionths of what was missing at first, over all resources."""
         return share(self._short, self._scale)
 
+    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+        """The same, worked out once for all that give as much: most of many workers do."""
+        if self.exclusive:
+            return super().missing_after(lost)
+        known: dict[tuple[int, ...], int] = {}
+        rests = []
+        for runner, place, count in lost:
+            gains = self._gains(runner, place, count)
+            rest = known.get(gains)
+            if rest is None:
+                pairs = zip(self._short.items(), gains, strict=True)
+                rest = known[gains] = share({name: n - gain for (name, n), gain in pairs}, self._scale)
+            rests.append(rest)
+        return rests
+
+    def _gains(self, runner: Runner, place: Place, count: int) -> tuple[int, ...]:
+        """What a node gives more without some pieces of a runner; what was overcommitted there gives nothing."""
+        if place.order not in self._pool.places or runner.pieces is None:
+            return (0,) * len(self._short)
+        each, extra = runner.pieces.each[place.node.name], self._extra.get(place.order, _NONE)
+        free, coming, gains = place.free, place.coming, []
+        for name in self._short:
+            there = free.get(name, 0) + coming.get(name, 0) + extra.get(name, 0)
+            gives = each.get(name, 0) * count
+            gains.append(gives if there >= 0 else max(0, there + gives))
+        return tuple(gains)
+
     def change(self, place: Place, gives: resources.Amounts, leaving: int) -> None:
         """More or less on a node, if it counts."""
         pool, order = self._pool, place.order

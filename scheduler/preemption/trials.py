@@ -29,6 +29,15 @@ class Trial(ABC):
         """A quick look: whether so much more, on one node, might be enough. No is certain."""
         return True
 
+    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+        """How much would be missing after each of these losses alone: who, where, and how many pieces."""
+        rests = []
+        for runner, place, count in lost:
+            self.pieces(runner, place, count)
+            rests.append(self.missing())
+            self.pieces(runner, place, -count)
+        return rests
+
     def spare(self) -> int:
         """How much more than enough there is, where that is counted."""
         return 0

@@ -10,11 +10,12 @@ A worker is what an elastic job holds on one node; of a job in units, so many of
 5. Of equals: the lower rank, the later submitted.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from scheduler.model.resources import Amounts, add
+from scheduler.preemption.pieces import Pieces
 from scheduler.preemption.pricing import Loss
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.trials import Trial, most
@@ -27,19 +28,28 @@ _SCALE = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What an elastic job may lose on one node: at most `count` pieces. `size`: of one piece (point 2)."""
+    """What an elastic job may lose on one node: at most `count` pieces. `size`: of one piece (point 2).
+
+    `all`: all that it may lose.
+    """
 
     runner: Runner
     place: Place
     count: int
     size: int
     rank: tuple[int, int, int, int]
+    all: Amounts
 
-    @property
-    def all(self) -> Amounts:
-        """All that it may lose."""
-        each = self.runner.pieces.each[self.place.node.name] if self.runner.pieces else {}
-        return {name: n * self.count for name, n in each.items()} if self.count > 1 else each
+    def left(self, gone: int) -> "Worker | None":
+        """The same when its job has lost so many pieces elsewhere; None when it may lose no more."""
+        pieces = self.runner.pieces
+        if not gone or pieces is None:
+            return self
+        count = min(self.count, pieces.surplus - gone)
+        if count <= 0:
+            return None
+        gives = _times(pieces.each[self.place.node.name], count)
+        return replace(self, count=count, all=gives)
 
 
 class Workers:
@@ -52,25 +62,25 @@ class Workers:
         self._total = total
         self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
         self._universe = universe
+        self._made: dict[tuple[Runner, int], tuple[int, dict[int, Worker]]] = {}
 
     def on(self, places: Iterable[Place], reach: Reach) -> list[Worker]:
         """All that may be taken on some nodes."""
         return [
-            self._worker(runner, place, reach)
+            self._of(runner, reach)[place.order]
             for place in places
             for runner in place.runners
             if may_shrink(runner, reach)
         ]
 
-    def anywhere(self, places: Iterable[Place], reach: Reach) -> list[Worker]:
-        """All that may be taken on nodes that count."""
-        orders = {place.order for place in places}
+    def anywhere(self, orders: Container[int], reach: Reach) -> list[Worker]:
+        """All that may be taken on nodes that count, which are named by their orders."""
         return [
-            self._worker(runner, place, reach)
+            worker
             for runner in self._universe.elastic
             if may_shrink(runner, reach)
-            for place in runner.places
-            if place.order in orders
+            for order, worker in self._of(runner, reach).items()
+            if order in orders
         ]
 
     def size(self, amounts: Amounts) -> int:
@@ -82,14 +92,22 @@ class Workers:
             self._sizes[key] = known
         return known
 
-    def _worker(self, runner: Runner, place: Place, reach: Reach) -> Worker:
-        pieces, name = runner.pieces, place.node.name
+    def _of(self, runner: Runner, reach: Reach) -> Mapping[int, Worker]:
+        """The workers of a job by the orders of its nodes; they are made again when it has lost some."""
+        pieces = runner.pieces
         if pieces is None:
             raise ValueError(f"{runner.job.id} is not elastic")
-        count = min(pieces.counts[name], pieces.surplus)
         own_class = reach.class_of(runner.first, runner.second) or 0
+        held, known = self._made.get((runner, own_class), (0, {}))
+        if held != pieces.held:
+            known = {place.order: self._worker(runner, pieces, place, own_class) for place in runner.places}
+            self._made[runner, own_class] = pieces.held, known
+        return known
+
+    def _worker(self, runner: Runner, pieces: Pieces, place: Place, own_class: int) -> Worker:
+        each, count = pieces.each[place.node.name], min(pieces.counts[place.node.name], pieces.surplus)
         rank = (own_class, -runner.job.submit, runner.order, place.order)
-        return Worker(runner, place, count, self.size(pieces.each[name]), rank)
+        return Worker(runner, place, count, self.size(each), rank, _times(each, count))
 
 
 def may_shrink(runner: Runner, reach: Reach) -> bool:
@@ -116,11 +134,10 @@ def cover(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
 def _smallest(trial: Trial, workers: Iterable[Worker]) -> Loss | None:
     """Point 2: the smallest single worker."""
     best: tuple[tuple[int, tuple[int, ...]], Loss] | None = None
-    for worker in sorted(workers, key=lambda worker: (worker.size, worker.rank)):
+    able = [worker for worker in workers if trial.may_be_enough(worker.all)]
+    for worker in sorted(able, key=_smallest_first):
         if best and worker.size >= best[0][0]:
             break
-        if not trial.may_be_enough(worker.all):
-            continue
         count = _needed(trial, worker)
         key = count * worker.size, worker.rank
         if count and (best is None or key < best[0]):
@@ -209,29 +226,36 @@ def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
 
 def _greedy(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
     """Point 3, of many workers."""
-    before = trial.missing()
-
-    def covered(worker: Worker) -> int:
-        trial.pieces(worker.runner, worker.place, worker.count)
-        rest = trial.missing()
-        trial.pieces(worker.runner, worker.place, -worker.count)
-        return before - rest
-
-    by_cover = sorted(workers, key=lambda worker: (-covered(worker), worker.size, worker.rank))
-    taken = _all(trial, by_cover, until_enough=True)
+    rests = trial.missing_after([(worker.runner, worker.place, worker.count) for worker in workers])
+    taken = _all(trial, _by_cover(workers, rests), until_enough=True)
     if not trial.enough():
         _back(trial, taken)
         return None
     last, count = taken.pop()
     trial.pieces(last.runner, last.place, -count)
     used = {(worker.runner, worker.place) for worker, _ in taken}
-    rest = [worker for worker in workers if (worker.runner, worker.place) not in used]
-    smallest = _smallest(trial, [worker for worker in rest if _affordable(worker, taken)])
+    able = [
+        worker
+        for worker in workers
+        if trial.may_be_enough(worker.all)
+        and (worker.runner, worker.place) not in used
+        and _affordable(worker, taken)
+    ]
+    smallest = _smallest(trial, able)
     if smallest:
-        last = next(w for w in rest if (w.runner, w.place.node.name) == smallest[:2])
+        last = next(w for w in able if (w.runner, w.place.node.name) == smallest[:2])
         count = smallest[2]
     trial.pieces(last.runner, last.place, count)
     return _losses(_trimmed(trial, [*taken, (last, count)]))
+
+
+def _by_cover(workers: Iterable[Worker], rests: Iterable[int]) -> Iterator[Worker]:
+    """Those without whom least is missing first, then the smallest; put in order only as far as they are asked for."""
+    alike: dict[int, list[Worker]] = {}
+    for worker, rest in zip(workers, rests, strict=True):
+        alike.setdefault(rest, []).append(worker)
+    for rest in sorted(alike):
+        yield from sorted(alike[rest], key=_smallest_first)
 
 
 def _affordable(worker: Worker, taken: _Taken) -> bool:
@@ -239,6 +263,14 @@ def _affordable(worker: Worker, taken: _Taken) -> bool:
     pieces = worker.runner.pieces
     gone = sum(count for other, count in taken if other.runner is worker.runner)
     return pieces is not None and pieces.surplus - gone >= worker.count
+
+
+def _smallest_first(worker: Worker) -> tuple[int, tuple[int, int, int, int]]:
+    return worker.size, worker.rank
+
+
+def _times(each: Amounts, count: int) -> Amounts:
+    return {name: n * count for name, n in each.items()} if count > 1 else each
 
 
 def _harm(taken: _Taken) -> tuple[object, ...]:

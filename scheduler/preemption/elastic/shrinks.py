@@ -59,7 +59,7 @@ class Shrinks:
     def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Workers on any nodes; most often a sum says at once that all of them are not enough."""
         pool = self._search.pool(shape)
-        workers = self._workers.anywhere(shape.places, reach)
+        workers = self._workers.anywhere(pool.places, reach)
         most = total(worker.all for worker in workers)
         add(most, pool.soon())
         if not workers or not (shape.exclusive or covers(most, dict(shape.asked))):
@@ -96,7 +96,7 @@ class Shrinks:
 
         `used`: what jobs lose elsewhere.
         """
-        workers = [left for w in self._workers.on((place,), reach) if (left := _left(w, used))]
+        workers = [left for w in self._workers.on((place,), reach) if (left := w.left(used.get(w.runner, 0)))]
         losses: Sequence[Loss] | None
         if shape.exclusive:
             losses = _everybody(place, shape, workers)
@@ -164,15 +164,6 @@ def by_runner(losses: Iterable[Loss]) -> Losses:
         mine = result.setdefault(runner, {})
         mine[node] = mine.get(node, 0) + count
     return result
-
-
-def _left(worker: Worker, used: dict[Runner, int]) -> Worker | None:
-    """A worker with what its job may still lose."""
-    gone, pieces = used.get(worker.runner, 0), worker.runner.pieces
-    if not gone or pieces is None:
-        return worker
-    count = min(worker.count, pieces.surplus - gone)
-    return Worker(worker.runner, worker.place, count, worker.size, worker.rank) if count > 0 else None
 
 
 def _everybody(place: Place, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:
