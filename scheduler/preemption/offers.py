@@ -13,8 +13,8 @@ from scheduler.preemption.pricing import Cost, Price
 from scheduler.preemption.universe import Place, Universe
 
 Pricer = Callable[[Place], Price | None]
-Bound = Callable[[Place], Cost | None]
-"""What a node costs at least; None when it cannot be had."""
+Bound = Callable[[Place], tuple[Cost, int] | None]
+"""What a node costs at least, and if it costs just that, how many victims at least; None when it cannot be had."""
 
 _Entry = tuple[Cost, int, int, int, int, bool]
 """Cost, number of victims, waste, node, stamp, and whether that is the price (or only the bound)."""
@@ -98,7 +98,7 @@ class Offers:
             else:
                 least = self._bound(self._universe.places[order])
                 if least is not None:
-                    yield least, 0, 0, order, self._stamps.get(order, 0), False
+                    yield *least, 0, order, self._stamps.get(order, 0), False
 
     def _priced(self, order: int) -> _Entry | None:
         found = self._prices[order] = self._pricer(self._universe.places[order])

@@ -199,16 +199,16 @@ class _BothTiers:
     first: Offers
     how: Callable[[Place, Shape, Iterable[Candidate]], Price | None]
 
-    def bound(self, place: Place) -> Cost | None:
+    def bound(self, place: Place) -> tuple[Cost, int] | None:
         """Where the second tier is needed, at least the lowest class of it that is on the node."""
         known = self._by_first(place)
         if known is not None:
-            return known.cost
+            return known.cost, len(known.victims)
         reach = self.wanted.reach
         lowest = self.candidates.lowest_second(place).get(reach.first)
         if lowest is None or reach.second_floor is None or lowest >= reach.second_floor:
             return None
-        return ((SECOND_TIER + lowest, 0, 0),)
+        return ((SECOND_TIER + lowest, 0, 0),), 1
 
     def price(self, place: Place) -> Price | None:
         """The price of a node."""

@@ -1,7 +1,7 @@
 """What shrinking elastic jobs costs on a node at least, whoever asks: so most nodes are never priced.
 
-The bound counts every elastic job as within reach, so one serves all jobs that ask the same of a node. It is
-the price itself where the workers of a node are alike and within reach.
+What it takes is worked out with every elastic job within reach, so it serves all jobs that ask the same of a node; that
+the lowest of so many workers may be out of a job's reach is seen from their weights alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,12 +9,16 @@ from collections.abc import Callable, Sequence
 from scheduler.model.resources import Amounts
 from scheduler.preemption.pieces import Pieces
 from scheduler.preemption.pricing import Cost, missing
+from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe
 
 Size = Callable[[Amounts], int]
-_Part = tuple[int, int, Amounts, int]
-"""Size of one piece, weight on the first axis, one piece, how many of them may go."""
+_Part = tuple[int, tuple[int, int], Amounts, int]
+"""Size of one piece, weights on the axes, one piece, how many of them may go."""
+_Least = tuple[int, int, int, int]
+"""The fewest workers, the least size, and of the lowest so many workers the highest weights."""
+_NOTHING = (0, 0, 0, 0)
 
 
 class Bounds:
@@ -25,43 +29,53 @@ class Bounds:
         self._shape = shape
         self._size = size
         self._seen = len(universe.log)
-        self._known: dict[int, Cost | None] = {}
+        self._known: dict[int, _Least | None] = {}
 
-    def least(self, place: Place) -> Cost | None:
-        """At most what any job pays for it; None when all elastic workers there together are not enough."""
+    def least(self, place: Place, reach: Reach) -> tuple[Cost, int] | None:
+        """At most what a job pays for it, and how many workers; None when those in its reach are not enough."""
         log = self._universe.log
         for order in log[self._seen :]:
             self._known.pop(order, None)
         self._seen = len(log)
         if place.order not in self._known:
             self._known[place.order] = self._worked_out(place)
-        return self._known[place.order]
+        known = self._known[place.order]
+        if known is None:
+            return None
+        fewest, size, first, second = known
+        if not fewest:
+            return (), 0
+        highest = reach.class_of(first, second)
+        if highest is None:
+            return None if first >= reach.first else (((fewest, size, 0), (first, 0, 0)), fewest)
+        return ((fewest, size, 0), (highest, 0, 0)), fewest
 
-    def _worked_out(self, place: Place) -> Cost | None:
+    def _worked_out(self, place: Place) -> _Least | None:
         if self._shape.exclusive:
-            return ()
+            return _NOTHING
         short = missing(place, self._shape)
         if not short:
-            return ()
+            return _NOTHING
         name = place.node.name
-        parts = [self._part(r.pieces, r.first, name) for r in place.runners if r.pieces and _may_lose(r)]
+        parts = [self._part(r.pieces, r, name) for r in place.runners if r.pieces and _may_lose(r)]
         fewest = max(_fewest(parts, resource, rest) for resource, rest in short.items())
         if fewest > len(parts):
             return None
-        firsts = sorted(first for _, first, _, _ in parts)
+        weights = sorted(part[1] for part in parts)
         if fewest == 1:
-            alone = [(n * part[0], part[1]) for part in parts if (n := _pieces(part, short))]
+            alone = [n * part[0] for part in parts if (n := _pieces(part, short))]
             if alone:
-                return (1, min(alone)[0], 0), (firsts[0], 0, 0)
+                return 1, min(alone), *weights[0]
             fewest = 2
         # Fewer pieces than workers there cannot be, and in all they hold what is missing, but for rounding.
         rounded = len(short) * sum(count for _, _, _, count in parts)
         size = max(self._size(short) - rounded, sum(sorted(size for size, _, _, _ in parts)[:fewest]))
-        return (fewest, size, 0), (firsts[min(fewest, len(firsts)) - 1], 0, 0)
+        return fewest, size, *weights[min(fewest, len(weights)) - 1]
 
-    def _part(self, pieces: Pieces, first: int, name: str) -> _Part:
+    def _part(self, pieces: Pieces, runner: Runner, name: str) -> _Part:
         each = pieces.each[name]
-        return self._size(each), first, each, min(pieces.counts[name], pieces.surplus)
+        weights = runner.first, runner.second
+        return self._size(each), weights, each, min(pieces.counts[name], pieces.surplus)
 
 
 def _may_lose(runner: Runner) -> bool:

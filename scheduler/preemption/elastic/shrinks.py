@@ -79,7 +79,7 @@ class Shrinks:
                 self._universe,
                 places,
                 lambda place: self._price(place, shape, reach, {}),
-                bound=bounds.least,
+                bound=lambda place: bounds.least(place, reach),
                 since=self._failed.get(shape.each),
             )
             self._offers[shape.each, reach] = offers
