@@ -158,8 +158,8 @@ class TestOffersWithALowerBound:
             priced.append(place.node.name)
             return Price(((-1, place.free["cpu"], 1),))
 
-        def bound(place: Place) -> Cost | None:
-            return None if place.node.name == "n4" else ((-1, place.order * 3, 0),)
+        def bound(place: Place) -> tuple[Cost, int] | None:
+            return None if place.node.name == "n4" else (((-1, place.order * 3, 0),), 0)
 
         offers = Offers(made, made.places, pricer, bound=bound)
         assert priced == []
@@ -168,19 +168,34 @@ class TestOffersWithALowerBound:
         assert names(offers) == ["n1", "n2", "n3"]
         assert priced == ["n1", "n2", "n3"]
 
+    def test_of_nodes_that_may_cost_the_same_the_first_is_enough(self) -> None:
+        made = universe(running("1", "n3", 1), count=3)
+        cost: Cost = ((-1, 5, 1),)
+        priced: list[str] = []
+
+        def pricer(place: Place) -> Price | None:
+            priced.append(place.node.name)
+            return Price(cost, (made.runners[0],))
+
+        offers = Offers(made, made.places, pricer, bound=lambda place: (cost, 1))
+        assert names(offers, 1) == ["n1"]
+        assert priced == ["n1"]
+
     def test_a_bound_above_the_limit_is_not_priced_at_all(self) -> None:
         made = universe()
-        offers = Offers(made, made.places, lambda place: Price(), bound=lambda place: ((-place.order, 0, 0),))
+        offers = Offers(
+            made, made.places, lambda place: Price(), bound=lambda place: (((-place.order, 0, 0),), 0)
+        )
         assert names(offers, below=-1) == ["n3"]
 
     def test_a_price_that_turns_out_impossible_is_dropped(self) -> None:
         made = universe()
-        offers = Offers(made, made.places, lambda place: None, bound=lambda place: ())
+        offers = Offers(made, made.places, lambda place: None, bound=lambda place: ((), 0))
         assert names(offers) == []
 
     def test_a_change_brings_the_bound_back(self) -> None:
         made = universe(running("1", "n1", 8, user=3))
-        offers = Offers(made, made.places, by_free, bound=lambda place: ())
+        offers = Offers(made, made.places, by_free, bound=lambda place: ((), 0))
         assert names(offers) == ["n2", "n3"]
         made.stop(made.runners[0])
         made.take({"n1": {"cpu": 7}}, coming_first=False)
