@@ -66,9 +66,10 @@ class House:
         self.port.record_path.touch()
 
     def prepare(self) -> None:
-        """The policy; tables too, if the database is to be an SQLite file (others have them)."""
-        if "DATABASE_URL" not in self.env:
-            copy_migrated_sqlite(self.home / "giveway.sqlite3")
+        """The policy; tables too, if the database is an SQLite file (others have them)."""
+        url = self.env["DATABASE_URL"]
+        if url.startswith("sqlite"):
+            copy_migrated_sqlite(Path(url.removeprefix("sqlite:///")))
         self.seed()
 
     def seed(self) -> None:
@@ -191,6 +192,7 @@ class House:
 def house(home: Path, **env: str) -> Iterator[House]:
     """A house whose processes are gone afterwards."""
     home.mkdir(exist_ok=True)
+    env.setdefault("DATABASE_URL", f"sqlite:///{home / 'giveway.sqlite3'}")
     environment = clean_environment(
         DJANGO_SETTINGS_MODULE="console.settings.test",
         GIVEWAY_HOME=str(home),

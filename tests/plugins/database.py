@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.db import connections
 from django.test import TransactionTestCase
+from django.utils import translation
 from pytest_django.live_server_helper import LiveServer
 
 from tests.plugins.forking import Forked, forker
@@ -110,6 +112,13 @@ def shared_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[
     for process in shared.running:
         process.kill()
         process.wait()
+
+
+@pytest.fixture(autouse=True)
+def the_usual_language() -> Iterator[None]:
+    """A request leaves its language behind in its thread; whatever a test says outside a request is English."""
+    yield
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 @pytest.fixture(scope="session")
