@@ -8,7 +8,8 @@ MAKEFLAGS += --no-print-directory
 PY := .venv/bin/python
 # Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
 ARGS ?=
-# Work is spread over this many processes, one more than processors: many tests wait for a server. Tests that share one private Slurm stay together (loadgroup).
+# Work is spread over this many processes, one more than processors, for many tests wait for a server; tests that share
+# one private Slurm stay together (loadgroup).
 WORKERS ?= 3
 export PYTHON
 

@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 TIMEOUT_S = 400
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
 ALIKE = (
-    "sqlite", "no_thrash", "document_000", "test_undoing", "submit_script", "quiet_hour", "any_import", "replaying",
+    "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",
+    "submit_script", "any_import", "replaying", "test_grace", "test_making_room",
 )  # fmt: skip
 
 
