@@ -221,48 +221,6 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.6g}"
 
 
-@register.simple_tag
-def sort_link(table: str, key: str, current: str) -> dict[str, str]:
-    """Where a click on a column's head leads, and how the column is sorted now (for aria-sort and the arrow)."""
-    if current == key:
-        return {"param": f"{table}_sort", "value": f"-{key}", "aria": "ascending", "icon": "arrow-up"}
-    aria = "descending" if current == f"-{key}" else ""
-    return {"param": f"{table}_sort", "value": key, "aria": aria, "icon": "arrow-down" if aria else ""}
-
-
-_LIVE_ONLY = ("since",)
-
-
-def _query(context: Mapping[str, Any], changes: Mapping[str, str]) -> str:
-    query = context["request"].GET.copy()
-    for key in _LIVE_ONLY:
-        query.pop(key, None)
-    for key, value in changes.items():
-        query[key] = value
-    return f"?{query.urlencode()}"
-
-
-@register.simple_tag(takes_context=True)
-def sort_query(context: Mapping[str, Any], link: Mapping[str, str]) -> str:
-    """The present address ordered as `link` (of `sort_link`) says, from the first page on."""
-    table = link["param"].partition("_")[0]
-    return _query(context, {link["param"]: link["value"], f"{table}_page": "1"})
-
-
-@register.simple_tag(takes_context=True)
-def newest_query(context: Mapping[str, Any]) -> str:
-    """The present address without its place in the log."""
-    query = context["request"].GET.copy()
-    query.pop("before", None)
-    return f"?{query.urlencode()}"
-
-
-@register.simple_tag(takes_context=True)
-def page_query(context: Mapping[str, Any], param: str, number: int) -> str:
-    """The present address at another page."""
-    return _query(context, {param: str(number)})
-
-
 @register.filter
 def labelled(field: BoundField) -> SafeString:
     """A field in a row, where the column's head is its label for the eye: the label for everybody else."""
