@@ -23,7 +23,7 @@ AXES_ENABLED = False
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     # A file and not memory: there, the server that a browser asks would share the test's own connection, and its
     # transactions would be the test's. Nothing has to survive, so nothing waits for the disk.
-    DATABASES["default"]["TEST"] = {"NAME": os.path.join(os.environ["GIVEWAY_HOME"], "test.sqlite3")}  # noqa: F405
+    DATABASES["default"]["TEST"] = {"NAME": str(HOME / "test.sqlite3")}  # noqa: F405
 
 if points.FAULT in os.environ or points.LOG in os.environ:
     # A process of the fault harness (tests/faults): it dies at a named point.

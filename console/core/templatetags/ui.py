@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django import template
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import format_html, format_html_join
+from django.utils.html import conditional_escape, escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -76,12 +77,23 @@ WORDS: dict[str, Any] = {
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
     """An icon of the sprite; decorative unless it has a label."""
-    href = f"{static('vendor/icons/sprite.svg')}#{name}"
     if label:
         return format_html(
-            '<svg class="icon" role="img" aria-label="{}"><use href="{}"></use></svg>', label, href
+            '<svg class="icon" role="img" aria-label="{}"><use href="{}"></use></svg>',
+            label,
+            _icon_href(name),
         )
-    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', href)
+    return _decoration(name)
+
+
+def _icon_href(name: str) -> str:
+    return f"{static('vendor/icons/sprite.svg')}#{name}"
+
+
+@lru_cache(maxsize=256)
+def _decoration(name: str) -> SafeString:
+    """Written once: a list has the same few icons a hundred times."""
+    return format_html('<svg class="icon" aria-hidden="true"><use href="{}"></use></svg>', _icon_href(name))
 
 
 @register.filter
@@ -94,15 +106,24 @@ def level_class(index: int | None) -> str:
 def level(index: int | None, name: str = "", origin: str = "") -> SafeString:
     """A level as a badge; where it came from is told on hover (and in full on the job's page)."""
     if index is None:
-        return format_html(
-            '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
-            '<span class="visually-hidden">{}</span></span>',
-            resay(origin) or _("nothing configured"),
-            _("unconfigured"),
-        )
+        return _no_level(resay(origin) or _("nothing configured"), _("unconfigured"))
+    return _level(level_class(index), resay(origin), name or f"P{index}")
+
+
+@lru_cache(maxsize=1024)
+def _no_level(why: str, said: str) -> SafeString:
+    """Kept, as `_level` is: a list has hundreds, few that differ. Always escaped, whoever asked for it first."""
     return format_html(
-        '<span class="level {}" title="{}">{}</span>', level_class(index), resay(origin), name or f"P{index}"
+        '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
+        '<span class="visually-hidden">{}</span></span>',
+        escape(why),
+        escape(said),
     )
+
+
+@lru_cache(maxsize=1024)
+def _level(css: str, why: str, name: str) -> SafeString:
+    return format_html('<span class="level {}" title="{}">{}</span>', css, escape(why), escape(name))
 
 
 @register.simple_tag
@@ -165,13 +186,11 @@ def _moment(value: datetime | int | None) -> datetime | None:
 
 
 def _time_element(moment: datetime, style: str, text: str) -> SafeString:
-    exact = timezone.localtime(moment)
-    return format_html(
-        '<time datetime="{}" data-age="{}" title="{}">{}</time>',
-        moment.isoformat(timespec="seconds"),
-        style,
-        f"{exact:%Y-%m-%d %H:%M:%S %Z}",
-        text,
+    """Numbers and our own words: only the text is escaped, for a page has hundreds of them."""
+    exact = f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S %Z}"
+    machine = moment.isoformat(timespec="seconds")
+    return SafeString(
+        f'<time datetime="{machine}" data-age="{style}" title="{exact}">{conditional_escape(text)}</time>'
     )
 
 
