@@ -5,7 +5,7 @@ whoever goes through a list skips the runners that may not go.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
@@ -29,7 +29,6 @@ class Candidates:
         self.universe = universe
         self._first: dict[_Key, list[Candidate]] = {}
         self._second: dict[tuple[_Key, int], list[Candidate]] = {}
-        self._lowest: dict[int, dict[int, int]] = {}
 
     def ordered(self, harm: str, place: Place | None = None) -> list[Candidate]:
         """All of them, or those on one node, as the first axis alone orders them."""
@@ -48,16 +47,6 @@ class Candidates:
         return (
             chain(first, self._second_tier(reach, harm, place)) if reach.second_floor is not None else first
         )
-
-    def lowest_second(self, place: Place) -> Mapping[int, int]:
-        """By weight on the first axis, the least weight on the second among the candidates on a node."""
-        known = self._lowest.get(place.order)
-        if known is None:
-            known = self._lowest[place.order] = {}
-            for runner in place.runners:
-                if not runner.lasting:
-                    known[runner.first] = min(known.get(runner.first, runner.second), runner.second)
-        return known
 
     def _all(self, harm: str, place: Place | None) -> Iterable[Candidate]:
         if place is None:

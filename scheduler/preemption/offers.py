@@ -45,14 +45,6 @@ class Offers:
         self._heap: list[_Entry] = list(self._entries(orders))
         heapify(self._heap)
 
-    def price(self, place: Place) -> Price | None:
-        """The present price of a node; None when it cannot take the shape, or is not one of these nodes.
-
-        Only for offers without a bound: they have the prices of all nodes.
-        """
-        self._catch_up()
-        return self._prices.get(place.order)
-
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[Place, Price]]:
         """At most `count` nodes, the cheapest first: least harm from the highest class down, then fewest
         victims, then least left over, then the node's name. `below`: only prices whose highest class is

@@ -1,15 +1,16 @@
 """Finding room for a pending job: free, coming, or made by victims."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
-from scheduler.preemption.candidates import Candidate, Candidates
+from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.ladders import Ladders, Stopping, Tiers
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.pricing import Cost, Price, price, price_without_victims
+from scheduler.preemption.pricing import Price, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
@@ -38,8 +39,8 @@ class Search:
         self._candidates = Candidates(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
-        self._first_tier: dict[ShapeKey, Offers] = {}
-        self._both_tiers: dict[tuple[ShapeKey, Reach], Offers] = {}
+        self._ladders: dict[tuple[str, Tiers], Ladders] = {}
+        self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._price = partial(price_in_pieces, whole=self._whole) if universe.divided else price
@@ -66,9 +67,7 @@ class Search:
 
     def cheapest(self, wanted: Wanted, count: int, *, both: bool) -> Sequence[tuple[Place, Price]]:
         """At most so many nodes one by one, with the price of each: by the first tier of victims alone, or both."""
-        if both:
-            return self._both(wanted).cheapest(count)
-        return self._first(wanted.shape).cheapest(count, wanted.reach.first_floor)
+        return (self._both if both else self._first)(wanted, count)
 
     def victims(self, wanted: Wanted) -> Room | None:
         """Who has to go so that the job fits (with what is free and coming), and where it then runs.
@@ -107,15 +106,13 @@ class Search:
     def _nodes(self, wanted: Wanted) -> Room | None:
         """The first tier alone if that is enough, else both tiers (spec 1.4)."""
         shape, reach = wanted.shape, wanted.reach
-        offers = self._first(shape)
-        found = offers.cheapest(shape.count, reach.first_floor)
+        found, tiers = self._first(wanted, shape.count), None
         if len(found) < shape.count and reach.second_floor is not None:
-            offers = self._both(wanted)
-            found = offers.cheapest(shape.count)
+            found, tiers = self._both(wanted, shape.count), (reach.first, reach.first_floor)
         if len(found) < shape.count:
             return None
         if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
-            room = Together(self._candidates, shape, reach, dearest).room(offers)
+            room = Together(self._candidates, shape, reach, dearest).room(self._offers(shape, tiers))
             return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
@@ -130,28 +127,32 @@ class Search:
             self._without[shape.each, coming] = offers
         return offers
 
-    def _first(self, shape: Shape) -> Offers:
-        """Prices by the order of the first axis, in which nobody is out of reach: the caller cuts it off."""
-        offers = self._first_tier.get(shape.each)
+    def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
+        """The cheapest nodes by the first tier alone."""
+        return self._offers(wanted.shape, None).cheapest(count, wanted.reach.first_floor)
+
+    def _both(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
+        """The cheapest nodes by both tiers: where the first is enough, the second changes nothing."""
+        reach = wanted.reach
+        below = SECOND_TIER + (reach.second_floor or 0)
+        return self._offers(wanted.shape, (reach.first, reach.first_floor)).cheapest(count, below)
+
+    def _offers(self, shape: Shape, tiers: Tiers) -> Offers:
+        """Prices in which nobody of the last tier is out of reach: the caller cuts it off."""
+        offers = self._stopping.get((shape.each, tiers))
         if offers is None:
-            candidates = self._candidates
-            offers = Offers(
-                self._universe,
-                shape.places,
-                lambda place: self._price(place, shape, candidates.ordered(shape.harm, place)),
-            )
-            self._first_tier[shape.each] = offers
+            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._price)
+            since = self._failed.get(shape.each) if tiers else None
+            offers = Offers(self._universe, shape.places, stopping.price, bound=stopping.least, since=since)
+            self._stopping[shape.each, tiers] = offers
         return offers
 
-    def _both(self, wanted: Wanted) -> Offers:
-        offers = self._both_tiers.get((wanted.shape.each, wanted.reach))
-        if offers is None:
-            shape = wanted.shape
-            both = _BothTiers(self._candidates, wanted, self._first(shape), self._price)
-            since = self._failed.get(shape.each)
-            offers = Offers(self._universe, shape.places, both.price, bound=both.bound, since=since)
-            self._both_tiers[shape.each, wanted.reach] = offers
-        return offers
+    def _on_nodes(self, harm: str, tiers: Tiers) -> Ladders:
+        ladders = self._ladders.get((harm, tiers))
+        if ladders is None:
+            first = self._on_nodes(harm, None) if tiers else None
+            ladders = self._ladders[harm, tiers] = Ladders(self._candidates, harm, first, tiers)
+        return ladders
 
     def _note_failure(self, wanted: Wanted) -> None:
         """Remember from where in the log on a node could serve this shape again.
@@ -188,40 +189,6 @@ class Search:
     def _in_part(self, shape: Shape) -> bool:
         """Whether others may lose something for a part of what is asked for."""
         return shape.partial and self._universe.snapshot.partition.partial is Partial.TAKE
-
-
-@dataclass(frozen=True, slots=True)
-class _BothTiers:
-    """Prices by both tiers: on a node where the first is enough, the second changes nothing."""
-
-    candidates: Candidates
-    wanted: Wanted
-    first: Offers
-    how: Callable[[Place, Shape, Iterable[Candidate]], Price | None]
-
-    def bound(self, place: Place) -> tuple[Cost, int] | None:
-        """Where the second tier is needed, at least the lowest class of it that is on the node."""
-        known = self._by_first(place)
-        if known is not None:
-            return known.cost, len(known.victims)
-        reach = self.wanted.reach
-        lowest = self.candidates.lowest_second(place).get(reach.first)
-        if lowest is None or reach.second_floor is None or lowest >= reach.second_floor:
-            return None
-        return ((SECOND_TIER + lowest, 0, 0),), 1
-
-    def price(self, place: Place) -> Price | None:
-        """The price of a node."""
-        known = self._by_first(place)
-        if known is not None:
-            return known
-        shape = self.wanted.shape
-        return self.how(place, shape, self.candidates.in_reach(self.wanted.reach, shape.harm, place))
-
-    def _by_first(self, place: Place) -> Price | None:
-        known = self.first.price(place)
-        enough = known is not None and (not known.cost or known.cost[0][0] < self.wanted.reach.first_floor)
-        return known if enough else None
 
 
 def placed(shape: Shape, places: list[Place]) -> Placement:

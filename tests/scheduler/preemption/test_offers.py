@@ -5,6 +5,7 @@ import pytest
 from scheduler.model.jobs import Job, Request
 from scheduler.model.policy import VictimOrder
 from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.ladders import Stopping
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, price
@@ -70,7 +71,6 @@ class TestOffers:
         offers = Offers(made, made.places[:2], by_free)
         made.stop(made.runners[0])
         assert names(offers) == ["n1", "n2"]
-        assert offers.price(made.places[2]) is None
 
     def test_a_limit_cuts_off_the_dear_ones(self) -> None:
         made = universe()
@@ -97,15 +97,21 @@ class TestOffers:
 
 
 @pytest.fixture
-def prices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Every node that is priced with victims while planning."""
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every look at a node while planning with victims: for its bound, or for its price."""
     seen: list[str] = []
+    least = Stopping.least
 
-    def counting(place: Place, *more: object) -> Price | None:
+    def pricing(place: Place, *more: object) -> Price | None:
         seen.append(place.node.name)
         return price(place, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("scheduler.preemption.search.price", counting)
+    def bounding(stopping: Stopping, place: Place) -> tuple[Cost, int] | None:
+        seen.append(place.node.name)
+        return least(stopping, place)
+
+    monkeypatch.setattr("scheduler.preemption.search.price", pricing)
+    monkeypatch.setattr(Stopping, "least", bounding)
     return seen
 
 
@@ -123,29 +129,29 @@ def queue(count: int, request: Request, user: int = 0) -> list[Job]:
 
 
 class TestWorkGrowsWithChangesNotWithJobsTimesNodes:
-    """Counted in nodes priced, so that it does not depend on the machine."""
+    """Counted in looks at nodes, so that it does not depend on the machine."""
 
-    def test_equal_jobs_price_every_node_once_and_then_only_what_changed(self, prices: list[str]) -> None:
+    def test_equal_jobs_look_at_every_node_once_and_then_only_at_what_changed(self, looks: list[str]) -> None:
         made = plan(snapshot([*crowd(60), *queue(60, one_node(4))], nodes(60)))
         assert all(decision.victims for decision in made.decisions)
-        assert len(prices) <= 60 + 2 * 60
+        assert len(looks) <= 60 + 2 * 60
 
-    def test_equal_jobs_that_find_nothing_price_every_node_once(self, prices: list[str]) -> None:
+    def test_equal_jobs_that_find_nothing_look_at_every_node_once(self, looks: list[str]) -> None:
         keepers = [running(str(i), f"n{i}", 8, user=0) for i in range(1, 61)]
         plan(snapshot([running("low", "n61", 1, user=3), *keepers, *queue(80, one_node(8))], nodes(61)))
-        assert len(prices) <= 61
+        assert len(looks) <= 61 + 1
 
-    def test_jobs_of_several_nodes_share_the_prices_of_one(self, prices: list[str]) -> None:
+    def test_jobs_of_several_nodes_share_the_looks_of_one(self, looks: list[str]) -> None:
         mixed = [*queue(5, one_node(8)), *(pending(f"K{i}", on_nodes(2 + i, 8), user=1) for i in range(3))]
         plan(snapshot([*crowd(40), *mixed], nodes(40)))
-        assert len(prices) <= 40 + 40
+        assert len(looks) <= 40 + 40
 
-    def test_ten_times_the_running_jobs_are_ten_times_the_prices(self, prices: list[str]) -> None:
+    def test_ten_times_the_running_jobs_are_ten_times_the_looks(self, looks: list[str]) -> None:
         counts = []
         for size in (50, 500):
-            prices.clear()
+            looks.clear()
             plan(snapshot([*crowd(size), *queue(1, one_node(8))], nodes(size)))
-            counts.append(len(prices))
+            counts.append(len(looks))
         assert counts[1] <= 10 * counts[0] + 10
 
 

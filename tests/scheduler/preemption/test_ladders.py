@@ -1,0 +1,104 @@
+"""The lower bound of a node's price is what keeps nodes from being priced: it must never be above the price."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from scheduler.model.jobs import JobState
+from scheduler.model.policy import GiveBack
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.candidates import Candidate, Candidates
+from scheduler.preemption.ladders import Ladders, Stopping
+from scheduler.preemption.pricing import Price, price
+from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.shapes import Shapes
+from scheduler.preemption.units.pricing import price as price_in_pieces
+from scheduler.preemption.universe import Place, Universe
+from tests.builders import nodes, running, snapshot
+from tests.scheduler.pieces import in_pieces
+from tests.scheduler.strategies import crowded, snapshots
+
+thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def universe_of(made: Snapshot) -> Universe:
+    return Universe(made, Ranking.of(made.partition))
+
+
+def each_way(made: Universe) -> Iterator[tuple[Stopping, Ladders]]:
+    """For every pending request for nodes: how these are priced, by the first tier alone and by both."""
+    candidates, shapes = Candidates(made), Shapes(made)
+    whole = made.snapshot.partition.give_back is GiveBack.WHOLE
+    how = partial(price_in_pieces, whole=whole) if made.divided else price
+    for job in made.snapshot.jobs:
+        if job.state is JobState.PENDING and job.request and job.request.nodes:
+            shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
+            first = Ladders(candidates, shape.harm, None, None)
+            yield Stopping(first, shape, how), first
+            both = Ladders(candidates, shape.harm, first, (reach.first, reach.first_floor))
+            yield Stopping(both, shape, how), both
+
+
+@thorough
+@given(st.one_of(snapshots(most_pending=4), crowded(spanning=True, most_pending=3), in_pieces()))
+def test_a_price_is_never_below_its_bound_and_none_is_without_the_other(made: Snapshot) -> None:
+    known = universe_of(made)
+    for stopping, _ in each_way(known):
+        for place in known.places:
+            if not all(place.node.total.get(name, 0) >= n for name, n in stopping.shape.wants):
+                continue
+            least, found = stopping.least(place), stopping.price(place)
+            assert (least is None) == (found is None)
+            if least and found:
+                assert least <= (found.cost, len(found.victims))
+                assert [c[0] for c in least[0]] == [c[0] for c in found.cost[:1]], (
+                    "the highest class is known"
+                )
+
+
+@thorough
+@given(crowded(spanning=True), st.data())
+def test_a_ladder_holds_those_who_may_go_now_the_first_to_go_first(
+    made: Snapshot, data: st.DataObject
+) -> None:
+    known = universe_of(made)
+    ways = [ladders for _, ladders in each_way(known)]
+    for _ in range(3):
+        may_go = [runner for runner in known.runners if runner.may_go]
+        if may_go:
+            known.stop(data.draw(st.sampled_from(may_go)))
+        for ladders in ways:
+            for place in known.places:
+                ladder = ladders.on(place).candidates
+                here = {runner for runner in known.runners if runner.may_go and place in runner.places}
+                assert ladder == sorted(ladder)
+                assert {c[4] for c in ladder} <= here
+                assert ladders is not ways[0] or len(ladder) == len(here)
+
+
+def test_who_has_given_up_all_pieces_on_a_node_is_on_its_ladder_no_more() -> None:
+    unit = {"cpu": 1}
+    held = {"n1": {"cpu": 2}, "n2": {"cpu": 3}}
+    made = universe_of(snapshot([running("1", held, unit=unit), running("2", "n1", 1)], nodes(2)))
+    ladders = Ladders(Candidates(made), "", None, None)
+    places = made.places
+    assert [len(ladders.on(place).candidates) for place in places] == [2, 1]
+    assert list(ladders.on(places[1]).sums("cpu")) == [3]
+    made.lose(made.runners[0], {"n1": 2, "n2": 1})
+    assert [c[4].job.id for c in ladders.on(places[0]).candidates] == ["2"]
+    assert list(ladders.on(places[1]).sums("cpu")) == [2]
+
+
+def test_the_price_is_worked_out_by_the_way_that_was_given() -> None:
+    made = universe_of(snapshot([running("1", "n1", 5)], nodes(1)))
+    asked: list[list[Candidate]] = []
+
+    def how(place: Place, shape: object, ladder: list[Candidate]) -> Price | None:
+        asked.append(ladder)
+        return None
+
+    ladders = Ladders(Candidates(made), "", None, None)
+    assert Stopping(ladders, object(), how).price(made.places[0]) is None  # type: ignore[arg-type]
+    assert asked == [ladders.on(made.places[0]).candidates]
