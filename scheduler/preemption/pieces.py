@@ -56,4 +56,4 @@ def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
 
 def units_in(amounts: Amounts, unit: Amounts) -> int:
     """How many whole units some amounts hold; of what is below zero none."""
-    return max(0, min(amounts.get(name, 0) // amount for name, amount in unit.items() if amount))
+    return max(0, min([amounts.get(name, 0) // amount for name, amount in unit.items() if amount]))

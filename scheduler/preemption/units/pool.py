@@ -1,9 +1,10 @@
 """Room for requests in units: each unit whole on some node, as many as there are on all nodes together (spec 2)."""
 
+from collections.abc import Iterable
+
 from scheduler.model.policy import GiveBack, Partial
-from scheduler.model.resources import Amounts, add
+from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
@@ -12,14 +13,19 @@ from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
+_Room = tuple[int, ...]
+"""What a node has of each resource of the unit, in the unit's order; below zero where it is overcommitted."""
+
 
 class UnitPool(Pool):
     """How many of one unit fit on some nodes, kept up to date by the universe's log."""
 
     def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
-        self.unit = dict(shape.wants)
+        self.unit = shape.wants
         self._rules = universe.snapshot.partition
-        self._counts: dict[int, tuple[int, int]] = {}
+        self._nothing: _Room = (0,) * len(self.unit)
+        self._rooms: dict[int, tuple[_Room, _Room]] = {}
+        self._counts: tuple[dict[int, int], dict[int, int]] = {}, {}
         self._totals = [0, 0]
         super().__init__(universe, candidates, shape)
 
@@ -32,20 +38,25 @@ class UnitPool(Pool):
         """Whether all units of a request fit without stopping anybody."""
         return self.units(coming=coming) >= shape.units
 
-    def count_on(self, place: Place, extra: dict[str, int]) -> int:
-        """How many fit on one node with what is free, coming, and more."""
-        return units_in(self.room(place, extra, 0), self.unit)
+    def soon_on(self, place: Place) -> _Room:
+        """What is free and coming on a node that counts, at the last look."""
+        return self._rooms.get(place.order, (self._nothing, self._nothing))[True]
+
+    def fit(self, room: _Room) -> int:
+        """How many units a node can take that has so much."""
+        count = min([n // amount for n, (_, amount) in zip(room, self.unit, strict=True)])
+        return max(0, count)
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, dict[str, int]]:
         """So many units as the shape asks for, or as there are, on the nodes in their order."""
         self._catch_up()
         left, result = shape.units, {}
-        for order in sorted(self.places):
-            count = min(left, self._counts[order][coming])
-            if count:
-                place = self.places[order]
-                result[place.node.name] = with_type(place, {name: n * count for name, n in self.unit.items()})
-                left -= count
+        for order, there in sorted(self._counts[coming].items()):
+            if not left:
+                break
+            place, count = self.places[order], min(left, there)
+            result[place.node.name] = with_type(place, {name: n * count for name, n in self.unit})
+            left -= count
         return result
 
     def trial(self, shape: Shape) -> "Units":
@@ -76,11 +87,21 @@ class UnitPool(Pool):
         return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
 
     def _look_at(self, order: int) -> None:
+        """Bring one node's part of the sums up to date; most nodes that the log names have what they had."""
+        place, names = self.places[order], self._names
+        free, coming = place.free, place.coming
+        now = soon = tuple([free.get(name, 0) for name in names])
+        if coming:
+            soon = tuple([n + coming.get(name, 0) for n, name in zip(now, names, strict=True)])
+        if self._rooms.get(order, (self._nothing, self._nothing)) == (now, soon):
+            return
         super()._look_at(order)
-        old = self._counts.get(order, (0, 0))
-        new = units_in(self._each[order][0], self.unit), units_in(self._each[order][1], self.unit)
-        self._totals = [total - a + b for total, a, b in zip(self._totals, old, new, strict=True)]
-        self._counts[order] = new
+        self._rooms[order] = now, soon
+        for which, room in enumerate((now, soon)):
+            counts, count = self._counts[which], self.fit(room)
+            self._totals[which] += count - counts.pop(order, 0)
+            if count:
+                counts[order] = count
 
 
 class Units(Trial):
@@ -90,7 +111,7 @@ class Units(Trial):
         self.wanted = wanted
         self.total = pool.units(coming=True)
         self._pool = pool
-        self._extra: dict[int, dict[str, int]] = {}
+        self._rooms: dict[int, _Room] = {}
 
     def enough(self) -> bool:
         """Whether all units fit."""
@@ -98,21 +119,48 @@ class Units(Trial):
 
     def may_be_enough(self, gives: Amounts) -> bool:
         """Whether so many units are in it, with what is left over on a node making one more."""
-        unit = self._pool.unit
-        return max(gives.get(name, 0) // amount for name, amount in unit.items()) + 1 >= self.missing()
+        least = self.missing() - 1
+        for name, amount in self._pool.unit:  # noqa: SIM110 - asked for every worker; a loop is twice as fast
+            if gives.get(name, 0) // amount >= least:
+                return True
+        return False
 
     def missing(self) -> int:
         """How many units do not fit."""
         return max(0, self.wanted - self.total)
 
+    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+        """The same after each of these losses alone; nothing has to be taken back for it."""
+        missing = self.wanted - self.total
+        rests = []
+        for runner, place, count in lost:
+            gives = runner.pieces.each[place.node.name] if runner.pieces else {}
+            rests.append(max(0, missing - self._gain(place, gives, count)[0]))
+        return rests
+
     def spare(self) -> int:
         """How many more than wanted fit."""
         return self.total - self.wanted
 
+    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+        """The same, directly: who is still on a node does not matter."""
+        if runner.pieces:
+            self._add(place, runner.pieces.each[place.node.name], count)
+
     def change(self, place: Place, gives: Amounts, leaving: int) -> None:
         """More or less on a node, if it counts."""
-        if place.order in self._pool.places:
-            extra = self._extra.setdefault(place.order, {})
-            before = self._pool.count_on(place, extra)
-            add(extra, gives)
-            self.total += self._pool.count_on(place, extra) - before
+        self._add(place, gives, 1)
+
+    def _add(self, place: Place, gives: Amounts, times: int) -> None:
+        gain, room = self._gain(place, gives, times)
+        self.total += gain
+        self._rooms[place.order] = room
+
+    def _gain(self, place: Place, gives: Amounts, times: int) -> tuple[int, _Room]:
+        """How many more units fit on a node that gives so much, so many times; and what it has then."""
+        pool = self._pool
+        if place.order not in pool.places:
+            return 0, ()
+        before = self._rooms.get(place.order) or pool.soon_on(place)
+        after = tuple([n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)])
+        return pool.fit(after) - pool.fit(before), after
