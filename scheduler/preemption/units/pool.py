@@ -162,5 +162,7 @@ class Units(Trial):
         if place.order not in pool.places:
             return 0, ()
         before = self._rooms.get(place.order) or pool.soon_on(place)
-        after = tuple([n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)])
+        after = tuple(
+            [n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)]
+        )
         return pool.fit(after) - pool.fit(before), after
