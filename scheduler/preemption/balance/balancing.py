@@ -111,11 +111,11 @@ class Balancing:
                 return [self.powers.within(shape, low, low + self.most)]
         return self._nearest_for_victims(wanted) if nearest else []
 
-    def window(self, ordered: Iterable[Place], count: int) -> list[Place] | None:
-        """From places in the order in which they are welcome: the first even set that they complete."""
-        members = (Member(self.powers.of[place.order], 0, place.order) for place in ordered)
-        found = first_set(members, count, self.most)
-        return [self._universe.places[member.order] for member in found] if found else None
+    def window(self, ordered: Iterable[int], count: int) -> list[int] | None:
+        """From nodes, by their orders, in the order in which they are welcome: the first even set that they
+        complete."""
+        found = first_set((Member(self.powers.of[order], 0, order) for order in ordered), count, self.most)
+        return [member.order for member in found] if found else None
 
     def ranges(self, shape: Shape) -> list[Shape]:
         """A shape that is counted over nodes, in a few ranges of power as wide as may be: those in which most is free

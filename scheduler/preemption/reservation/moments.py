@@ -2,19 +2,20 @@
 
 - Jobs are taken in the order of their expected ends; the first moment at which what is free, coming and released
   suffices is the node's. Who ends at an unknown time releases nothing: a node that needs such an end has no moment.
+- What a node has at each moment is kept until the universe's log names it (`futures`).
 - A job that gets room keeps it in this reckoning: how long it will run is not known. So what is promised is never
   promised again, at no moment of the predicted future.
 - `Claims` are rooms that waiting jobs are predicted to take without having been promised them. They count in
   predictions only.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import Final
 
 from scheduler.model.resources import Amounts, add
-from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Price
 from scheduler.preemption.reservation.ends import expected_end
+from scheduler.preemption.reservation.futures import Entry, Future, Line
 from scheduler.preemption.reservation.score import sickness
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Runner, Universe
@@ -50,23 +51,29 @@ class Moments:
         self._claims = claims
         self._now = universe.snapshot.now
         self._ends = [expected_end(runner, self._now) for runner in universe.runners]
-        self._offers: dict[ShapeKey, Offers] = {}
+        self._lines: dict[tuple[ShapeKey, int | None], Line] = {}
+        self._futures: dict[int, Future] = {}
+        self._seen = len(universe.log)
+        self._sickness = [sickness(place) for place in universe.places]
         self._by_end: list[tuple[int, Runner]] | None = None
         self._forgotten: set[int] = set()
         self._compact_at = 16
         self._on: dict[int, tuple[list[tuple[int, Runner]], int]] = {}
 
-    def earliest(self, shape: Shape, count: int) -> list[tuple[int, Place]]:
-        """At most so many nodes with the moment of each, the earliest first; of equal ones the healthiest."""
-        offers = self._offers.get(shape.each)
-        if offers is None:
-            offers = Offers(self._universe, shape.places, lambda place: self._price(place, shape))
-            self._offers[shape.each] = offers
-        return [(known.cost[0][0], place) for place, known in offers.cheapest(count)]
+    def earliest(self, shape: Shape, by: int | None = None) -> Sequence[Entry]:
+        """The nodes that a shape fits onto some time, the earliest first; of equal ones the healthiest.
+
+        `by`: later moments are of no interest.
+        """
+        line = self._lines.get((shape.each, by))
+        if line is None:
+            line = Line(shape, self._universe.log, partial(self._entry, shape, by))
+            self._lines[shape.each, by] = line
+        return line.entries()
 
     def moment(self, place: Place, shape: Shape) -> int | None:
         """When a shape fits onto a node; None when that is not known."""
-        return self._alone(place, shape) if shape.exclusive else self._beside(place, shape)
+        return self._alone(place, shape) if shape.exclusive else self._future(place).when(shape.wants)
 
     def ends(self, place: Place) -> list[tuple[int, Runner]]:
         """Who on a node is expected to end and when, the first to end first; those of unknown end are left out, those
@@ -135,35 +142,27 @@ class Moments:
         known.sort(key=lambda entry: entry[:2])
         return [(end, runner) for end, _, runner in known]
 
-    def _price(self, place: Place, shape: Shape) -> Price | None:
-        moment = self.moment(place, shape)
-        return None if moment is None else Price(cost=((moment, 0, 0),), waste=sickness(place))
+    def _entry(self, shape: Shape, by: int | None, order: int) -> Entry | None:
+        moment = self.moment(self._universe.places[order], shape)
+        if moment is None or (by is not None and moment > by):
+            return None
+        return moment, self._sickness[order], order
 
     def _alone(self, place: Place, shape: Shape) -> int | None:
         fits = all(place.node.total.get(name, 0) >= amount for name, amount in shape.wants)
         return self.empty(place) if fits else None
 
-    def _beside(self, place: Place, shape: Shape) -> int | None:
-        free, coming, claimed = place.free, place.coming, self._claims.of(place)
-        short = {}
-        for name, amount in shape.wants:
-            rest = amount - free.get(name, 0) - coming.get(name, 0) + claimed.get(name, 0)
-            if rest > place.node.total[name]:
-                return None
-            if rest > 0:
-                short[name] = rest
-        if not short:
-            return self._now
-        node = place.node.name
-        for end, runner in self.ends(place):
-            gives = runner.alloc.get(node) if runner.alive else None
-            if gives is None:
-                continue
-            enough = True
-            for name, rest in short.items():
-                rest -= gives.get(name, 0)  # noqa: PLW2901 - a loop that is asked for every node
-                short[name] = rest
-                enough = enough and rest <= 0
-            if enough:
-                return end
-        return None
+    def _future(self, place: Place) -> Future:
+        """A node's future, worked out again if the universe's log has named the node."""
+        log, futures = self._universe.log, self._futures
+        if self._seen < len(log):
+            for order in log[self._seen :]:
+                futures.pop(order, None)
+            self._seen = len(log)
+        known = futures.get(place.order)
+        if known is None:
+            name = place.node.name
+            alive = [(end, runner.alloc) for end, runner in self.ends(place) if runner.alive]
+            releases = [(end, alloc[name]) for end, alloc in alive if name in alloc]
+            known = futures[place.order] = Future(place, self._claims.of(place), self._now, releases)
+        return known

@@ -5,10 +5,12 @@ for it. A node that has left counts as held to the last bit by somebody who neve
 What is really left over on those where somebody starts is known here.
 """
 
-from collections.abc import Iterable, Sequence
+from bisect import insort
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 
-from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Price, fits
+from scheduler.model.resources import Amounts
+from scheduler.preemption.pricing import fits
 from scheduler.preemption.reservation.score import badness, best_together
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
@@ -25,7 +27,7 @@ class NodeSet:
         self._universe = universe
         self._scored: dict[ShapeKey, Scored] = {}
         self._started: dict[int, dict[str, int]] = {}
-        self._left_over: dict[ShapeKey, Offers] = {}
+        self._left_over: dict[ShapeKey, LeftOver] = {}
 
     def leave(self, names: Iterable[str], *, kept: bool) -> None:
         """Nodes leave the set: kept for a job (with all that is on them), or because somebody starts there."""
@@ -50,18 +52,33 @@ class NodeSet:
 
     def left_over(self, shape: Shape) -> list[str]:
         """Nodes out of the set on which somebody starts and this shape would fit as well, as many as it wants."""
-        offers = self._left_over.get(shape.each)
-        if offers is None:
-            offers = Offers(self._universe, shape.places, lambda place: self._price(place, shape))
-            self._left_over[shape.each] = offers
-        return [place.node.name for place, _ in offers.cheapest(shape.count)]
+        if shape.exclusive:
+            return []
+        known = self._left_over.get(shape.each)
+        if known is None:
+            known = self._left_over[shape.each] = LeftOver(self._started, shape)
+        places = self._universe.places
+        return [places[order].node.name for order in known.orders()[: shape.count]]
 
-    def _price(self, place: Place, shape: Shape) -> Price | None:
-        free = self._started.get(place.order)
-        if free is None or shape.exclusive:
-            return None
-        enough = all(free.get(name, 0) >= amount for name, amount in shape.wants)
-        return Price() if enough else None
+
+class LeftOver:
+    """The nodes on which somebody starts and a shape would fit as well, in their order."""
+
+    def __init__(self, started: Mapping[int, Amounts], shape: Shape) -> None:
+        """`started`: what is left over by node; nodes are only added to it."""
+        self._started = started
+        self._wants = shape.wants
+        self._own = frozenset(place.order for place in shape.places)
+        self._seen = 0
+        self._orders: list[int] = []
+
+    def orders(self) -> Sequence[int]:
+        """Those nodes as they are now."""
+        for order, free in islice(self._started.items(), self._seen, None):
+            if order in self._own and all(free.get(name, 0) >= amount for name, amount in self._wants):
+                insort(self._orders, order)
+        self._seen = len(self._started)
+        return self._orders
 
 
 class Scored:

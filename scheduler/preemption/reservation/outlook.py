@@ -1,12 +1,13 @@
 """The predicted starts of one plan (spec 3.1): when, and where, a job that gets no room now can start by itself."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scheduler.model.jobs import Job
 from scheduler.model.policy import Dispatch, Otherwise
 from scheduler.model.reasons import Reason
-from scheduler.preemption.balance.balancing import Balancing, gradually
+from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.reservation.futures import Entry
 from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
@@ -39,12 +40,20 @@ class Outlook:
         self._moments = Moments(universe, self._claims)
         self._summed = Summed(universe, self._moments)
 
-    def soonest(self, job: Job, shape: Shape) -> Later | None:
-        """When and where the job can start at the earliest; None when nobody knows."""
+    def soonest(self, job: Job, shape: Shape, by: int | None = None) -> Later | None:
+        """When and where the job can start at the earliest; None when nobody knows, or when it is later than `by`."""
         balancing = self._balancing
-        if balancing is not None and balancing.applies(job, shape):
-            return self._even(balancing, shape)
-        return self._anyhow(shape)
+        if balancing is None or not balancing.applies(job, shape):
+            return self._anyhow(shape, by)
+        nearest = balancing.balance.otherwise is Otherwise.NEAREST
+        if not balancing.measured_suffice(shape):
+            return self._anyhow(shape, by) if nearest else None
+        even = self._even(balancing, shape, by)
+        if even or not nearest:
+            return even
+        later = self._anyhow(balancing.powers.measured(shape), by)
+        # The nearest set is for whom no even one comes, be it later.
+        return None if later is None or (by and self._even(balancing, shape, None)) else later
 
     def left(self, placement: Placement, *, kept: bool) -> None:
         """Somebody gets these nodes: in managed dispatch they leave the node set."""
@@ -88,35 +97,23 @@ class Outlook:
         }
         return sorted(found, key=lambda runner: (found[runner], runner.order))
 
-    def _anyhow(self, shape: Shape) -> Later | None:
+    def _anyhow(self, shape: Shape, by: int | None) -> Later | None:
         if not shape.count:
-            found = self._summed.earliest(shape)
+            found = self._summed.earliest(shape, by)
             return Later(*found) if found else None
-        earliest = self._moments.earliest(shape, shape.count)
-        return _at(shape, earliest) if len(earliest) == shape.count else None
+        earliest = self._moments.earliest(shape, by)[: shape.count]
+        return self._at(shape, earliest) if len(earliest) == shape.count else None
 
-    def _even(self, balancing: Balancing, shape: Shape) -> Later | None:
+    def _even(self, balancing: Balancing, shape: Shape, by: int | None) -> Later | None:
         """The same for an even set: nodes are looked at from the earliest on until some are close enough together."""
-        nearest = balancing.balance.otherwise is Otherwise.NEAREST
-        if not balancing.measured_suffice(shape):
-            return self._anyhow(shape) if nearest else None
-        measured = balancing.powers.measured(shape)
         if not shape.count:
-            found = [self._anyhow(each) for each in balancing.ranges(shape)]
-            even = min((each for each in found if each), default=None, key=lambda later: later.at)
-            return even or (self._anyhow(measured) if nearest else None)
-        moments: dict[Place, int] = {}
-        chosen = balancing.window(self._gradually(measured, shape.count, moments), shape.count)
-        if chosen:
-            return _at(shape, [(moments[place], place) for place in chosen])
-        return self._anyhow(measured) if nearest else None
+            found = [self._anyhow(each, by) for each in balancing.ranges(shape)]
+            return min((each for each in found if each), default=None, key=lambda later: later.at)
+        earliest = self._moments.earliest(balancing.powers.measured(shape), by)
+        chosen = balancing.window((order for _, _, order in earliest), shape.count)
+        entries = {entry[2]: entry for entry in earliest} if chosen else {}
+        return self._at(shape, [entries[order] for order in chosen]) if chosen else None
 
-    def _gradually(self, shape: Shape, count: int, moments: dict[Place, int]) -> Iterator[Place]:
-        """The nodes from the earliest on; `moments` is filled on the way."""
-        for at, place in gradually(lambda asked: self._moments.earliest(shape, asked), count):
-            moments[place] = at
-            yield place
-
-
-def _at(shape: Shape, chosen: list[tuple[int, Place]]) -> Later:
-    return Later(max(at for at, _ in chosen), placed(shape, [place for _, place in chosen]))
+    def _at(self, shape: Shape, chosen: Sequence[Entry]) -> Later:
+        places = [self._universe.places[order] for _, _, order in chosen]
+        return Later(max(at for at, _, _ in chosen), placed(shape, places))

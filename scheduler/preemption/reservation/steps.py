@@ -32,8 +32,8 @@ def starts_soon(cycle: Cycle, ask: Ask) -> Decision | None:
     outlook = cycle.outlook
     if outlook is None or not outlook.patience_s:
         return None
-    later = outlook.soonest(ask.job, ask.shape)
-    if later is None or later.at - cycle.snapshot.now > outlook.patience_s:
+    later = outlook.soonest(ask.job, ask.shape, by=cycle.snapshot.now + outlook.patience_s)
+    if later is None:
         return None
     sentence = words.soon_enough(cycle, ask, later, outlook.patience_s)
     decision = Decision(ask.job.id, DecisionKind.WAIT, Reason.STARTS_SOON, sentence)

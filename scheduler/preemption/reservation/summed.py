@@ -5,7 +5,7 @@ coming and released on all nodes together suffices. At that moment the job takes
 possible: those that give most first.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
@@ -15,6 +15,7 @@ from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Universe, with_type
 
 _UNITS = ""
+_NOTHING: Amounts = {}
 
 
 class Summed:
@@ -25,8 +26,8 @@ class Summed:
         self._moments = moments
         self._present: dict[ShapeKey, Present] = {}
 
-    def earliest(self, shape: Shape) -> tuple[int, Mapping[str, Amounts]] | None:
-        """When a job can start, and on what; None when that is not known."""
+    def earliest(self, shape: Shape, by: int | None = None) -> tuple[int, Mapping[str, Amounts]] | None:
+        """When a job can start, and on what; None when that is not known, or later than `by`."""
         wants = {_UNITS: shape.units} if shape.units else dict(shape.wants)
         present = self._present.get(shape.pool)
         if present is None:
@@ -35,6 +36,8 @@ class Summed:
         rooms: dict[Place, dict[str, int]] = {}
         at = self._universe.snapshot.now
         for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape):
+            if by is not None and end > by:
+                return None
             room = rooms.get(place)
             if room is None:
                 room = rooms[place] = present.room(place)
@@ -46,8 +49,8 @@ class Summed:
                 break
         if not _covered(have, wants):
             return None
-        gives = dict(present.each()) | {place: _counted(room, shape) for place, room in rooms.items()}
-        return at, _taken(gives, shape, wants, have)
+        changed: dict[Place, Amounts] = {place: _counted(room, shape) for place, room in rooms.items()}
+        return at, _taken(present, changed, shape, wants, have)
 
     def _releases(self, present: "Present", shape: Shape) -> Iterable[tuple[int, Place, Amounts]]:
         """What comes free and when, the earliest first: as a whole when a node must be empty."""
@@ -75,6 +78,7 @@ class Present:
         self._seen = len(universe.log)
         self._counted: dict[Place, dict[str, int]] = {}
         self._total: dict[str, int] = {}
+        self._having: dict[str, dict[Place, None]] = {name: {} for name in (_UNITS, *self._names)}
         for place in shape.places:
             self._look_at(place)
 
@@ -87,9 +91,17 @@ class Present:
             self._seen = len(log)
         return self._total
 
-    def each(self) -> Mapping[Place, dict[str, int]]:
+    def of(self, place: Place) -> Amounts:
+        """What a node counts for."""
+        return self._counted.get(place, _NOTHING)
+
+    def having(self, name: str) -> Iterable[Place]:
+        """The nodes that count for any of it."""
+        return self._having[name]
+
+    def __iter__(self) -> Iterator[Place]:
         """The nodes that count for anything."""
-        return self._counted
+        return iter(self._counted)
 
     def room(self, place: Place) -> dict[str, int]:
         """What counts on a node; nothing of one that must be empty and is not."""
@@ -98,7 +110,10 @@ class Present:
         return self._moments.room(place, self._names)
 
     def _look_at(self, place: Place) -> None:
-        subtract(self._total, self._counted.pop(place, {}))
+        old = self._counted.pop(place, _NOTHING)
+        subtract(self._total, old)
+        for name in old:
+            del self._having[name][place]
         if self._moments.forgotten(place):
             self.own.discard(place.order)
             return
@@ -106,6 +121,8 @@ class Present:
         if counted:
             self._counted[place] = counted
             add(self._total, counted)
+            for name in counted:
+                self._having[name][place] = None
 
 
 def _counted(room: Amounts, shape: Shape) -> dict[str, int]:
@@ -124,23 +141,27 @@ def _covered(have: Amounts, wants: Amounts) -> bool:
 
 
 def _taken(
-    gives: Mapping[Place, Amounts], shape: Shape, wants: Mapping[str, int], have: Amounts
+    present: Present, changed: dict[Place, Amounts], shape: Shape, wants: Mapping[str, int], have: Amounts
 ) -> Mapping[str, Amounts]:
     """What the job takes: from the nodes that give most of what it wants first, of those that have any of what is
-    scarcest; then from others."""
+    scarcest; then from others. `changed`: the nodes that count for something else by then."""
     scarce = min(wants, key=lambda name: (have.get(name, 0) / wants[name], name))
     left = dict(wants)
     result: dict[Place, dict[str, int]] = {}
     for first in (True, False):
+        if not any(left.values()):
+            break
+        there = present.having(scarce) if first else present
+        rooms = {place: present.of(place) for place in there} | changed
         useful = [
             (-_share(room, wants), place.order, place)
-            for place, room in gives.items()
-            if room and (scarce in room) is first and any(left.values())
+            for place, room in rooms.items()
+            if room and (scarce in room) is first
         ]
         heapify(useful)
         while useful and any(left.values()):
             place = heappop(useful)[2]
-            taken = _part(gives[place], left)
+            taken = _part(rooms[place], left)
             if taken:
                 subtract(left, taken)
                 result[place] = taken
