@@ -42,6 +42,15 @@ class Reach:
             return SECOND_TIER + second
         return None
 
+    def within(self, other: "Reach") -> bool:
+        """Whether nobody is in it who is not in the other, or there in a higher class."""
+        if self.first_floor > other.first_floor:
+            return False
+        if self.second_floor is None or self.first < other.first_floor:
+            return True
+        above = other.second_floor
+        return self.first == other.first and above is not None and self.second_floor <= above
+
 
 @dataclass(frozen=True, slots=True)
 class Ranking:

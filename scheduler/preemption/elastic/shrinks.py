@@ -11,8 +11,10 @@ from heapq import heapify, heappop, heappush
 
 from scheduler.model.resources import add, covers, total
 from scheduler.preemption.elastic.bounds import Bounds
-from scheduler.preemption.elastic.covering import Worker, Workers, cover
-from scheduler.preemption.offers import Offers
+from scheduler.preemption.elastic.covering import cover, on_one_node
+from scheduler.preemption.elastic.nodes import Nodes
+from scheduler.preemption.elastic.supply import Supply
+from scheduler.preemption.elastic.workers import Worker, Workers
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price, missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Search
@@ -38,19 +40,16 @@ class Shrinks:
         self._universe = universe
         self._search = search
         self._workers = Workers(universe)
-        self._offers: dict[tuple[ShapeKey, Reach], Offers] = {}
-        self._bounds: dict[ShapeKey, Bounds] = {}
-        self._failed: dict[ShapeKey, int] = {}
-        self._with_workers = {p.order for runner in universe.elastic for p in runner.places}
+        self._nodes: dict[ShapeKey, Nodes] = {}
+        self._supplies: dict[ShapeKey, Supply] = {}
 
     def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
         if not shape.count:
             return self._anywhere(shape, reach)
         if shape.count == 1:
-            cheapest = self._priced(shape, reach).cheapest(1)
+            cheapest = self._priced(shape).cheapest(1, reach)
             if not cheapest:
-                self._note_failure(shape)
                 return None
             ((place, price),) = cheapest
             return Shrunk(by_runner(price.losses), (place,))
@@ -59,44 +58,36 @@ class Shrinks:
     def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Workers on any nodes; most often a sum says at once that all of them are not enough."""
         pool = self._search.pool(shape)
-        workers = self._workers.anywhere(pool.places, reach)
-        most = total(worker.all for worker in workers)
+        supply = self._supplies.get(shape.pool)
+        if supply is None:
+            supply = self._supplies[shape.pool] = Supply(self._universe, self._workers, shape)
+        most = supply.most(reach)
         add(most, pool.soon())
-        if not workers or not (shape.exclusive or covers(most, dict(shape.asked))):
+        if not (shape.exclusive or covers(most, dict(shape.asked))):
             return None
-        losses = cover(pool.trial(shape), workers)
+        choice = supply.choice(reach)
+        losses = cover(pool.trial(shape), choice) if choice.number else None
         return Shrunk(by_runner(losses)) if losses else None
 
-    def _priced(self, shape: Shape, reach: Reach) -> Offers:
+    def _priced(self, shape: Shape) -> Nodes:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
-        offers = self._offers.get((shape.each, reach))
-        if offers is None:
-            places = [place for place in shape.places if place.order in self._with_workers]
-            bounds = self._bounds.get(shape.each)
-            if bounds is None:
-                bounds = self._bounds[shape.each] = Bounds(self._universe, shape, self._workers.size)
-            offers = Offers(
-                self._universe,
-                places,
-                lambda place: self._price(place, shape, reach, {}),
-                bound=lambda place: bounds.least(place, reach),
-                since=self._failed.get(shape.each),
+        nodes = self._nodes.get(shape.each)
+        if nodes is None:
+            places = [place for place in shape.places if place.order in self._workers.orders]
+            bounds = Bounds(self._workers, shape)
+            nodes = Nodes(
+                self._universe, places, bounds, lambda place, reach: self._price(place, shape, reach, {})
             )
-            self._offers[shape.each, reach] = offers
-        return offers
-
-    def _note_failure(self, shape: Shape) -> None:
-        """As in `search`: whoever is decided later reaches no further, unless with bands on two axes."""
-        ranking = self._universe.ranking
-        if not (ranking.two_axes and ranking.bands):
-            self._failed[shape.each] = len(self._universe.log)
+            self._nodes[shape.each] = nodes
+        return nodes
 
     def _price(self, place: Place, shape: Shape, reach: Reach, used: dict[Runner, int]) -> Price | None:
         """What a node costs: fewest workers, then the smallest, then the lowest rank.
 
         `used`: what jobs lose elsewhere.
         """
-        workers = [left for w in self._workers.on((place,), reach) if (left := w.left(used.get(w.runner, 0)))]
+        mine = self._workers.on(place).within(reach)
+        workers = [left for worker in mine if (left := worker.left(used.get(worker.runner, 0)))]
         losses: Sequence[Loss] | None
         if shape.exclusive:
             losses = _everybody(place, shape, workers)
@@ -105,7 +96,7 @@ class Shrinks:
             if not short:
                 return FREE
             all_of_them = covers(total(worker.all for worker in workers), short)
-            losses = cover(Places((place,), shape), workers) if all_of_them else None
+            losses = cover(Places((place,), shape), on_one_node(workers)) if all_of_them else None
         if losses is None:
             return None
         known = {worker.runner: worker for worker in workers}
@@ -121,7 +112,7 @@ class Shrinks:
             return None
         look_at = 2 * shape.count + 8
         while True:
-            offers = self._priced(shape, reach).cheapest(look_at)
+            offers = self._priced(shape).cheapest(look_at, reach)
             found = self._one_by_one(shape, reach, free, offers)
             if len(offers) < look_at:
                 return found and found[0]

@@ -1,0 +1,129 @@
+"""What elastic jobs may lose is kept up to date instead of worked out again: the same answers, for far less work."""
+
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.model.jobs import Job, JobState
+from scheduler.model.policy import Mode
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.elastic.bounds import Bounds, Least
+from scheduler.preemption.elastic.nodes import Nodes
+from scheduler.preemption.elastic.shrinks import Shrinks
+from scheduler.preemption.elastic.workers import Workers
+from scheduler.preemption.pricing import Price
+from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.search import Search
+from scheduler.preemption.shapes import Shape, Shapes
+from scheduler.preemption.universe import Place, Universe
+from scheduler.priority.levels import weight
+from tests.builders import nodes, one_node, running, snapshot
+from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, WHOLE, in_pieces
+from tests.scheduler.preemption.test_elastic import elastic, on
+
+
+class TestReachWithin:
+    def test_whoever_reaches_no_more_is_within_and_nobody_else(self) -> None:
+        levels = [weight(level) for level in (0, 1, 2, 3, None)]
+        runners = list(product(levels, levels))
+        for bands in (None, ((0,), (1, 2), (3, None))):
+            ranking = Ranking(Mode.USER_THEN_TASK, bands)
+            for one, other in product(runners, runners):
+                narrow, wide = ranking.reach(*one), ranking.reach(*other)
+                classes = [(narrow.class_of(*weights), wide.class_of(*weights)) for weights in runners]
+                holds = all(a is None or (b is not None and b <= a) for a, b in classes)
+                assert holds or not narrow.within(wide), (bands, one, other)
+                if bands is None and one <= other:
+                    assert narrow.within(wide), "a job of lower rank"
+
+    def test_on_one_axis_only_the_floor_counts(self) -> None:
+        assert Reach(-1, -2).within(Reach(-2, -2))
+        assert not Reach(-1, -1).within(Reach(-2, -2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(in_pieces(most_pending=4, kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES, ELASTIC_NODES)), st.data())
+def test_after_any_changes_the_answer_is_that_of_a_first_question(
+    snapshot: Snapshot, data: st.DataObject
+) -> None:
+    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    shapes = Shapes(universe)
+    kept = Shrinks(universe, Search(universe))
+    asking = [job for job in snapshot.jobs if job.state is JobState.PENDING]
+    for _ in range(data.draw(st.integers(1, 6))):
+        shape = shapes.of(data.draw(st.sampled_from([job.request for job in asking if job.request])))
+        reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
+        assert kept.find(shape, reach) == Shrinks(universe, Search(universe)).find(shape, reach)
+        _change(universe, data)
+
+
+def _change(universe: Universe, data: st.DataObject) -> None:
+    """Somebody is stopped, or loses a piece, or a room is taken."""
+    runners = [runner for runner in universe.runners if runner.alive]
+    place = data.draw(st.sampled_from(universe.places))
+    runner = data.draw(st.sampled_from(runners)) if runners else None
+    match data.draw(st.sampled_from(["take", "stop", "lose", "lose"])), runner:
+        case "stop", runner if runner:
+            universe.stop(runner)
+        case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
+            universe.lose(runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
+        case _:
+            universe.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)
+
+
+class Counted(Bounds):
+    """Bounds that know which nodes they were asked about."""
+
+    def __init__(self, universe: Universe, shape: Shape) -> None:
+        super().__init__(Workers(universe), shape)
+        self.asked: list[str] = []
+        self.closely: list[str] = []
+
+    def rough(self, place: Place, reach: Reach) -> Least | None:
+        self.asked.append(place.node.name)
+        return super().rough(place, reach)
+
+    def least(self, place: Place, reach: Reach) -> Least | None:
+        self.closely.append(place.node.name)
+        return super().least(place, reach)
+
+
+def counted(*jobs: Job, count: int, cpu: int) -> tuple[Universe, Counted, Nodes]:
+    """Nodes for requests of some CPUs, each of which costs the lowest that it may."""
+    made = snapshot(jobs, nodes(count))
+    universe = Universe(made, Ranking.of(made.partition))
+    bounds = Counted(universe, Shapes(universe).of(one_node(cpu)))
+
+    def price(place: Place, reach: Reach) -> Price | None:
+        number, size, highest = Bounds.least(bounds, place, reach) or (9, 9, 9)
+        return Price(((number, size, 0), (highest, 0, 0)))
+
+    return universe, bounds, Nodes(universe, universe.places, bounds, price)
+
+
+def reach(user: int) -> Reach:
+    return Ranking(Mode.USER).reach(weight(user), 0)
+
+
+class TestWhatIsLookedAt:
+    def test_of_nodes_that_may_cost_the_same_only_the_first_is_looked_at_closely(self) -> None:
+        jobs = [elastic(str(i), on(**{f"n{i}": 8, "n9": 1}), user=2) for i in range(1, 9)]
+        _, bounds, priced = counted(*jobs, count=9, cpu=4)
+        assert [place.node.name for place, _ in priced.cheapest(2, reach(1))] == ["n1", "n2"]
+        assert bounds.closely == ["n1", "n2"]
+
+    def test_a_node_that_cannot_be_had_is_left_alone_until_it_changes(self) -> None:
+        low, high = elastic("1", on(n1=4, n2=1), user=3), elastic("2", on(n1=4, n2=1), user=1)
+        rest = running("3", "n2", 6, user=0)
+        universe, bounds, priced = counted(low, high, rest, count=2, cpu=5)
+        assert priced.cheapest(1, reach(1)) == []
+        assert bounds.closely == ["n1"], "with both jobs there would be enough"
+        assert priced.cheapest(1, reach(2)) == []
+        assert bounds.closely == ["n1"]
+        universe.take({"n1": {"cpu": 0}}, coming_first=False)
+        assert priced.cheapest(1, reach(2)) == []
+        assert bounds.closely == ["n1", "n1"]
+        assert len(priced.cheapest(1, reach(0))) == 1, (
+            "whoever reaches more is not told what others could not have"
+        )
