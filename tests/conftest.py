@@ -3,6 +3,12 @@
 Factories and builders are plain modules (tests/factories.py, tests/builders.py), imported where used.
 """
 
+from hypothesis import HealthCheck, settings
+
+# No test fails because the machine is slow: how long an example may take is pytest's time limit alone.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
+
 pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.private_slurm",
