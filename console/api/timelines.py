@@ -14,7 +14,8 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.past import RankedLevelSerializer
 from console.api.work import WorkSerializer, work_data
-from console.history.timeline import SPANS, UNCONFIGURED, USUAL, Step, Timeline, read_timeline
+from console.history.spans import SPANS, USUAL
+from console.history.timeline import UNCONFIGURED, Step, Timeline, read_timeline
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from scheduler.model.policy import PartitionPolicy

@@ -24,6 +24,7 @@ from console.api import (
     project_reports,
     project_rules,
     projects,
+    quota_times,
     quotas,
     schema,
     setting_up,
@@ -77,6 +78,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<name:name>/tally/", tallies.PartitionTally.as_view(), name="api-partition-tally"),
     path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
     path("partitions/<name:name>/quotas/", quotas.QuotaUseList.as_view(), name="api-quotas"),
+    path("partitions/<name:name>/quotas/timeline/", quota_times.QuotaTimes.as_view(), name="api-quota-times"),
     path("partitions/<name:name>/revisions/", policies.RevisionList.as_view(), name="api-revisions"),
     path(
         "partitions/<name:name>/revisions/<int:number>/",

@@ -23,7 +23,7 @@ PARTS: dict[str, frozenset[str]] = {
     "steering/plan.html": frozenset({"plan-progress"}),
     "steering/approvals.html": frozenset({"approval-list"}),
     "partitions/policy.html": frozenset({"policy-form"}),
-    "partitions/quotas.html": frozenset({"quota-form", "quota-use"}),
+    "partitions/quotas.html": frozenset({"quota-form", "quota-use", "quota-times"}),
     "history/study.html": frozenset({"study-now"}),
     "projects/project_list.html": frozenset({"project-list"}),
     "projects/project_form.html": frozenset({"project-form"}),

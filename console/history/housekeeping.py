@@ -6,9 +6,11 @@ from django.conf import settings
 from django.db.models.functions import Length
 
 from console.core import clock
-from console.history.models import OPEN_STUDIES, PartitionMinute, RecordedObservation, Study
+from console.history.models import OPEN_STUDIES, PartitionMinute, QuotaMinute, RecordedObservation, Study
 
 MINUTES_KEPT = timedelta(days=30)
+QUOTAS_KEPT = timedelta(days=8)
+"""A row per level and minute: no longer than the longest span that is drawn, and a day."""
 STUDIES_KEPT = timedelta(days=30)
 MOST_STUDIES = 1000
 """An answer has a few kilobytes; a question about a whole priority file has more."""
@@ -20,6 +22,7 @@ def forget_old_record() -> int:
     now = clock.now()
     kept = timedelta(days=settings.GIVEWAY_HISTORY_DAYS)
     gone = PartitionMinute.objects.filter(at__lt=now - MINUTES_KEPT).delete()[0]
+    gone += QuotaMinute.objects.filter(at__lt=now - QUOTAS_KEPT).delete()[0]
     gone += RecordedObservation.objects.filter(at__lt=now - kept).delete()[0]
     return gone + _forget_old_studies(now) + _forget_what_is_too_much()
 

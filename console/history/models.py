@@ -1,4 +1,4 @@
-"""The record: a line per partition and minute for plots, and whole observations to ask "what if" of."""
+"""The record: lines of each minute for plots, and whole observations to ask "what if" of."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -38,6 +38,34 @@ class PartitionMinute(models.Model):
 
     def __str__(self) -> str:
         return f"{self.partition} {self.at:%Y-%m-%d %H:%M}"
+
+
+class QuotaMinute(models.Model):
+    """How far the quotas of a level were used in one minute: at most one row per partition, level and minute.
+
+    `rank` is the level's place in the policy of that minute, 0 the highest. `uses` maps a kind of limit (its key in
+    the priority file) to a resource (`""`: jobs) to `[limit, full, {user: used}]`: how many users had all of it, and
+    what the fullest few of them used. Where all users count together the only user is `""`. Memory is in MB.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="quota_minutes")
+    partition = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    """The start of the minute."""
+    rank = models.PositiveSmallIntegerField()
+    uses = models.JSONField()
+
+    class Meta:
+        ordering = ["at"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "partition", "rank", "at"], name="history_one_row_per_level_and_minute"
+            )
+        ]
+        indexes = [models.Index(fields=["at"])]
+
+    def __str__(self) -> str:
+        return f"{self.partition} level {self.rank} {self.at:%Y-%m-%d %H:%M}"
 
 
 class Observed(models.Model):

@@ -1,4 +1,4 @@
-"""Recording what a cycle has seen: once a minute a line per partition and the last look, more rarely a look to keep."""
+"""Recording what a cycle has seen: once a minute lines for plots and the last look, more rarely a look to keep."""
 
 import json
 import zlib
@@ -11,7 +11,8 @@ from django.db import transaction
 from console.cluster.models import Cluster
 from console.core import clock
 from console.history.minutes import minute_rows
-from console.history.models import LatestObservation, PartitionMinute, RecordedObservation
+from console.history.models import LatestObservation, PartitionMinute, QuotaMinute, RecordedObservation
+from console.history.quota_minutes import quota_rows
 from scheduler.contracts.observation import decode_observation, encode_observation
 from scheduler.model.observation import Observation
 
@@ -30,9 +31,11 @@ def record_look(cluster: Cluster, observation: Observation) -> bool:
         return False
     since = before if before is not None and now - before < 10 * MINUTE else now - MINUTE
     rows = minute_rows(cluster, minute, since=min(since, now), until=now)
+    quotas = quota_rows(cluster, minute)
     body = packed(observation)
     with transaction.atomic():
         _write_minutes(rows)
+        _write_quotas(quotas)
         _keep(cluster, now, observation, body)
     return True
 
@@ -54,6 +57,15 @@ def _write_minutes(rows: Iterable[PartitionMinute]) -> None:
         update_conflicts=True,
         unique_fields=["cluster", "partition", "at"],
         update_fields=list(FIELDS),
+    )
+
+
+def _write_quotas(rows: Iterable[QuotaMinute]) -> None:
+    QuotaMinute.objects.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["cluster", "partition", "rank", "at"],
+        update_fields=["uses"],
     )
 
 

@@ -1,7 +1,6 @@
 """A partition's last hours or days, read from the record of minutes and put together into equal steps for plots."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,34 +10,15 @@ from typing import Any, NamedTuple
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
-from django.utils import timezone
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
 
 from console.core import clock
 from console.history.models import PartitionMinute
+from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
 from console.steering.reports.work import Work, add_work
 
 UNCONFIGURED = "none"
 DEAREST = ("gpu", "npu", "cpu")
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """How far back the plots go, and how long a step of them is."""
-
-    label: Promise
-    length: timedelta
-    step: timedelta
-
-
-SPANS: dict[str, Span] = {
-    "6h": Span(_("6 hours"), timedelta(hours=6), timedelta(minutes=5)),
-    "24h": Span(_("24 hours"), timedelta(hours=24), timedelta(minutes=15)),
-    "7d": Span(_("7 days"), timedelta(days=7), timedelta(hours=2)),
-}
-USUAL = "24h"
 
 
 @dataclass(slots=True)
@@ -141,20 +121,16 @@ class Timeline:
 
 def read_timeline(partition: Partition, asked: str) -> Timeline:
     """The partition's timeline; a span that there is not counts as the usual one. One query."""
-    name = asked if asked in SPANS else USUAL
-    span = SPANS[name]
-    now = clock.now()
-    last = _floor(now, span.step)
-    first = last - span.length + span.step
-    count = span.length // span.step
-    steps = [Step(first + span.step * i) for i in range(count)]
-    for step, row, times in _minutes(partition, first, now, span.step):
-        _add(steps[min(count - 1, step)], row, times)
+    name = span_asked(asked)
+    span, now = SPANS[name], clock.now()
+    steps = [Step(begin) for begin in span.begins(now)]
+    for step, row, times in _minutes(partition, steps[0].at, now, span.step):
+        _add(steps[min(len(steps) - 1, step)], row, times)
     return Timeline(name, steps, _main(steps))
 
 
 class _Minute(NamedTuple):
-    """What a step sums up, as it is written; days have ten thousand of them, and most are like another one."""
+    """What a step sums up, as it is written."""
 
     used: str
     total: str
@@ -172,22 +148,8 @@ def _minutes(
         cluster=partition.cluster_id, partition=partition.name, at__gte=first, at__lte=now
     ).order_by("at")
     written = (Cast(field, TextField()) for field in _Minute._fields[:-1])
-    found: Counter[_Minute] = Counter()
-    number, end = 0, first + step
-    for at, *facts in rows.values_list("at", *written, "stops").iterator(chunk_size=2000):
-        if at >= end:
-            yield from ((number, minute, times) for minute, times in found.items())
-            found.clear()
-            number = (at - first) // step
-            end = first + step * (number + 1)
-        found[_Minute(*facts)] += 1
-    yield from ((number, minute, times) for minute, times in found.items())
-
-
-def _floor(moment: datetime, step: timedelta) -> datetime:
-    """The last full step, counted from local midnight, so that hours begin where people expect it."""
-    midnight = timezone.localtime(moment).replace(hour=0, minute=0, second=0, microsecond=0)
-    return midnight + step * ((moment - midnight) // step)
+    facts = rows.values_list("at", *written, "stops").iterator(chunk_size=2000)
+    return ((number, _Minute(*alike), times) for number, alike, times in by_step(facts, first, step))
 
 
 def _add(step: Step, row: _Minute, times: int) -> None:

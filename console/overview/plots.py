@@ -2,17 +2,33 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Protocol, TypeVar
 
 from django.utils import timezone
 
 from console.core.templatetags.ui import level_class
-from console.history.timeline import UNCONFIGURED, Step, Timeline
+from console.history.timeline import UNCONFIGURED
 
 WIDTH, HEIGHT = 960, 150
 LEFT, TOP, BOTTOM = 44, 8, 20
 PLAIN = "plain"
 MOST_LABELS = 8
+
+
+class Seen(Protocol):
+    """A step of time, and how many of its minutes were looked at."""
+
+    @property
+    def at(self) -> datetime:
+        """When it begins."""
+
+    @property
+    def minutes(self) -> int:
+        """0: nothing is known of it."""
+
+
+S = TypeVar("S", bound=Seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +97,24 @@ def plot(
     key: str,
     title: str,
     summary: str,
-    timeline: Timeline,
-    values: Callable[[Step], Sequence[tuple[str, float]]],
+    steps: Sequence[S],
+    values: Callable[[S], Sequence[tuple[str, float]]],
     scale: Scale,
 ) -> Plot:
     """Columns of what `values` answers for each step: a class and a number not below zero, from the bottom up."""
-    stacks = [list(values(step)) for step in timeline.steps]
+    stacks = [list(values(step)) for step in steps]
     say = scale.say
     highest = scale.most or max((sum(value for _css, value in stack) for stack in stacks), default=0) or 1
     width = (WIDTH - LEFT) / max(1, len(stacks))
     columns = [
         Column(_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
-        for i, (step, stack) in enumerate(zip(timeline.steps, stacks, strict=True))
+        for i, (step, stack) in enumerate(zip(steps, stacks, strict=True))
         if step.minutes
     ]
     rows = [
         Mark(_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share)) for share in (0.0, 0.5, 1.0)
     ]
-    return Plot(
-        key, title, summary, columns, _number(max(1.0, width - 1)), rows, _times(timeline.steps, width)
-    )
+    return Plot(key, title, summary, columns, _number(max(1.0, width - 1)), rows, _times(steps, width))
 
 
 def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[Part]:
@@ -113,11 +127,11 @@ def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[Part]:
     return parts
 
 
-def _said(step: Step, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
+def _said(step: Seen, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
     return f"{timezone.localtime(step.at):%Y-%m-%d %H:%M}: {say(sum(value for _css, value in stack))}"
 
 
-def _times(steps: Sequence[Step], width: float) -> list[Mark]:
+def _times(steps: Sequence[Seen], width: float) -> list[Mark]:
     """Words under the axis: dates where the plot is longer than two days, else hours."""
     if not steps:
         return []

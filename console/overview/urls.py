@@ -2,13 +2,14 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import home, jobs, levels, mine, partition, priority_file, timeline
+from console.overview.views import home, jobs, levels, mine, partition, priority_file, quotas, timeline
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
     path("help/", home.help_page, name="help"),
     path("partitions/<str:name>/", partition.partition_now, name="partition"),
     path("partitions/<str:name>/timeline/", timeline.partition_timeline, name="partition-timeline"),
+    path("partitions/<str:name>/quotas/", quotas.quotas, name="partition-quotas"),
     path("levels-preview/", levels.levels_preview, name="levels-preview"),
     path("my-jobs/", mine.mine, name="my-jobs"),
     path("jobs/", jobs.jobs, name="jobs"),

@@ -101,7 +101,7 @@ def limits_of(policy: PartitionPolicy) -> list[Limit]:
         Limit(rank, rule.name, kind, resource, most)
         for rank, rule in enumerate(policy.levels)
         for kind, limits in _of_level(policy, rule.name)
-        for resource, most in sorted(limits.items(), key=lambda item: _in_order(item[0]))
+        for resource, most in sorted(limits.items(), key=lambda item: in_order(item[0]))
     ]
 
 
@@ -114,21 +114,26 @@ def resources_of(partition: Partition, policy: PartitionPolicy) -> list[str]:
     for total, partitions in kinds:
         if partition.name in json.loads(partitions):
             limited |= json.loads(total).keys()
-    return sorted(limited, key=_in_order)
+    return sorted(limited, key=in_order)
 
 
 def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
     """Who uses how much of which limit, the fullest first; users who use nothing of a limit are left out."""
     limits = limits_of(policy)
     taken = taken_of(Job.objects.filter(cluster=partition.cluster_id), {partition.name: limits})
+    return uses_in(partition.name, limits, taken)
+
+
+def uses_in(partition: str, limits: Iterable[Limit], taken: Counter[Meter]) -> list[Use]:
+    """The uses of a partition's limits among what was counted, as `all_uses` has them."""
     users: dict[int, set[str]] = {}
-    for _partition, rank, user, _resource in taken:
-        if user is not None:
+    for name, rank, user, _resource in taken:
+        if name == partition and user is not None:
             users.setdefault(rank, set()).add(user)
     found = []
     for limit in limits:
         whose = [""] if limit.of_all else users.get(limit.rank, ())
-        uses = (Use(limit, user, taken[limit.meter(partition.name, user)]) for user in whose)
+        uses = (Use(limit, user, taken[limit.meter(partition, user)]) for user in whose)
         found += [use for use in uses if use.used or limit.of_all]
     return _fullest_first(found)
 
@@ -147,7 +152,7 @@ def own_uses(partition: Partition, policy: PartitionPolicy, user: str) -> list[U
 
 
 def _fullest_first(uses: Iterable[Use]) -> list[Use]:
-    return sorted(uses, key=lambda use: (-use.ratio, use.limit.rank, use.user, _in_order(use.limit.resource)))
+    return sorted(uses, key=lambda use: (-use.ratio, use.limit.rank, use.user, in_order(use.limit.resource)))
 
 
 def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[Meter]:
@@ -188,6 +193,6 @@ def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[Kind, Mappi
     yield Kind.TOTALS, policy.quota_totals.get(level, {})
 
 
-def _in_order(resource: str) -> tuple[int, str]:
+def in_order(resource: str) -> tuple[int, str]:
     """Jobs, then GPUs, memory last."""
     return _ORDER.get(resource.partition(":")[0], 5), resource

@@ -89,6 +89,8 @@ TABLE: list[Row] = [
     # Without the policy: what holds for one's own jobs.
     ("api-quotas", {"name": "x"}, "get", EVERYBODY),
     ("api-quotas", {"name": "nowhere"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-quota-times", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
+    ("api-quota-times", {"name": "y"}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-revisions", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),
     ("api-revisions", {"name": "y"}, "get", (401, 404, 404, 404, 200, 200)),
     ("api-revision", {"name": "x", "number": 1}, "get", (401, 404, 404, 200, 200, 200)),

@@ -13,7 +13,7 @@ from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock
 from console.history.changes import encode_change, policy_change
-from console.history.models import PartitionMinute, Study
+from console.history.models import PartitionMinute, QuotaMinute, Study
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
 from console.projects.models import Project, ProjectRules, UrgencyRequest
@@ -80,7 +80,7 @@ def _jobs(cluster: Cluster) -> None:
 
 
 def _past(cluster: Cluster) -> None:
-    """A tally of shadow on y, and half an hour of minutes of x."""
+    """A tally of shadow on y, and half an hour of minutes of x, with the quotas of P0."""
     factories.make_plan(
         factories.make_cycle(cluster, 9),
         "201",
@@ -102,6 +102,19 @@ def _past(cluster: Cluster) -> None:
             pending={"0": 2, "none": 1},
             started={"0": [1, 60]},
             stops=ago % 3,
+        )
+        for ago in range(30)
+    )
+    QuotaMinute.objects.bulk_create(
+        QuotaMinute(
+            cluster=cluster,
+            partition="x",
+            at=now - timedelta(minutes=ago),
+            rank=0,
+            uses={
+                "quotas": {"": [1, ago % 2, {"a_user_with_a_very_long_name_of_the_cluster": ago % 2}]},
+                "quota_totals": {"gpu": [16, 0, {"": ago % 16}], "mem": [512_000, 0, {"": 1000 * ago}]},
+            },
         )
         for ago in range(30)
     )

@@ -11,7 +11,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
 from console.history.models import PartitionMinute
-from console.history.timeline import SPANS, Step, Timeline, read_timeline
+from console.history.spans import SPANS
+from console.history.timeline import Step, read_timeline
 from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
 from tests.ui.conftest import House
@@ -100,7 +101,7 @@ def drawn(steps: list[Step], most: float = 0) -> Plot:
     def values(step: Step) -> list[tuple[str, float]]:
         return [("lv-0", step.mean("0")), (PLAIN, float(step.stops))]
 
-    return plot("k", "t", "s", Timeline("24h", steps, "gpu"), values, Scale(str, most))
+    return plot("k", "t", "s", steps, values, Scale(str, most))
 
 
 def test_columns_stand_on_each_other_and_fit_the_scale() -> None:

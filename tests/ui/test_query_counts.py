@@ -25,6 +25,7 @@ PAGES: dict[str, int] = {
     "/help/": 6,
     "/partitions/x/": 15,
     "/partitions/x/policy/": 8,
+    "/partitions/x/quotas/": 11,
     "/partitions/x/revisions/": 11,
     "/partitions/x/shadow/": 9,
     "/jobs/": 10,

@@ -1,6 +1,8 @@
 """The quotas of a partition: the matrix of level × limit, saving it, trying it, and who uses how much now."""
 
 import re
+from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -8,6 +10,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from console.audit.models import AuditEntry
+from console.core import clock
+from console.history.models import QuotaMinute
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.quotas import all_uses
 from console.partitions.selectors import policy_of
@@ -177,3 +181,31 @@ def test_who_uses_how_much_now(
     found = ada.get(AT, {"user": "BO"}, headers=part("quota-use")).content.decode()
     assert "<html" not in found
     assert (found.count("<tr>"), "ann" in found) == (3, False)
+
+
+def test_use_over_time_is_drawn_with_its_numbers_for_the_level_of_the_address(
+    limited: House, ada: Client
+) -> None:
+    for ago in range(1, 3):
+        QuotaMinute.objects.create(
+            cluster=limited.cluster,
+            partition="x",
+            at=clock.now().replace(second=0, microsecond=0) - timedelta(minutes=ago),
+            rank=1,
+            uses={"quota_amounts": {"gpu": [16, 1, {"<b>ann": 16, "bob": 4}], "mem": [2048, 0, {}]}},
+        )
+    page = ada.get(AT, {"level": "P1", "user": "bo"}).content.decode()
+    section = page[page.index('id="quota-times"') :]
+    assert section.count('<figure class="plot"') == 2
+    told = unescape(words_of(section))
+    assert "gpu of each user at most 16 / 16 gpu (<b>ann); somebody had all of it for 2 min" in told
+    assert "memory (MB) of each user nobody used any of it" in told
+    assert "<b>ann gpu of each user 16 / 16 gpu 2 min bob gpu of each user 4 / 16 gpu –" in told
+    assert "<b>" not in section
+    assert re.search(r"100 % 16 / 16 gpu \(<b>ann\) \d min 0 % – –", told)
+    assert 'href="?level=P0&amp;user=bo"' in section, "the rest of the address stays"
+    assert "No quota of P0 is recorded for this time." in words_of(ada.get(AT).content.decode())
+    fragment = ada.get(AT, {"level": "P1", "span": "7d"}, headers=part("quota-times")).content.decode()
+    assert "<html" not in fragment
+    assert (fragment.count("<figure"), fragment.count('aria-current="true"')) == (2, 2)
+    assert "<figure" not in ada.get(AT, {"level": "nowhere"}, headers=part("quota-use")).content.decode()

@@ -10,7 +10,8 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.core.saying import duration
-from console.history.timeline import SPANS, UNCONFIGURED, Step, Timeline, read_timeline
+from console.history.spans import picks
+from console.history.timeline import UNCONFIGURED, Step, Timeline, read_timeline
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition
@@ -66,7 +67,7 @@ def partition_timeline(request: HttpRequest, name: str) -> HttpResponse:
         "partition": partition,
         "tab": "timeline",
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
-        "spans": [(key, span.label, key == found.span) for key, span in SPANS.items()],
+        "spans": picks(found.span),
         "timeline": found,
         "plots": _plots(found) if found.seen else [],
         "waits": _waits(found, policy),
@@ -99,7 +100,7 @@ def _plots(found: Timeline) -> list[Plot]:
             "busy",
             _("%(what)ss busy") % {"what": what},
             _("%(share)s over the whole time") % {"share": busy},
-            found,
+            found.steps,
             lambda step: [(PLAIN, step.share(found.resource) or 0.0)],
             Scale(_percent, most=1.0),
         ),
@@ -107,7 +108,7 @@ def _plots(found: Timeline) -> list[Plot]:
             "queue",
             _("Waiting jobs by level"),
             _("%(n)s at most") % {"n": _count(most)},
-            found,
+            found.steps,
             lambda step: [(css_of(level), step.mean(level)) for level in found.levels],
             Scale(_count),
         ),
@@ -115,7 +116,7 @@ def _plots(found: Timeline) -> list[Plot]:
             "stops",
             _("Runs stopped"),
             _("%(n)s in all") % {"n": found.stops},
-            found,
+            found.steps,
             lambda step: [(PLAIN, float(step.stops))],
             Scale(_count),
         ),
@@ -123,7 +124,7 @@ def _plots(found: Timeline) -> list[Plot]:
             "lost",
             _("Work of the stopped runs, %(what)s-hours") % {"what": what},
             work_words(lost),
-            found,
+            found.steps,
             lambda step: [(PLAIN, hours(step.work_lost, found.resource))],
             Scale(_count),
         ),

@@ -1,4 +1,4 @@
-"""A partition's quotas: the matrix of limits, and who uses how much of them now."""
+"""A partition's quotas: the matrix of limits, who uses how much of them now, and how far they were used."""
 
 from typing import Any
 
@@ -14,8 +14,9 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
-from console.core.htmx import invalid_form_status, render_page
+from console.core.htmx import invalid_form_status, part_name, render_page
 from console.core.rows import BUTTON
+from console.overview.quota_plots import quota_times_context
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import Partition
 from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
@@ -25,6 +26,7 @@ from console.partitions.services import activate_policy
 from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition, told
 
 PAGE = "partitions/quotas.html"
+TIMES = "quota-times"
 USES_PER_PAGE = 50
 
 
@@ -96,4 +98,7 @@ def _show(
         "user_sought": user,
         "target": "quota-use",
     }
+    if part_name(request, PAGE) in {None, TIMES}:
+        asked = (request.GET.get(name, "") for name in ("level", "span"))
+        context |= quota_times_context(partition, policy, *asked)
     return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
