@@ -11,6 +11,7 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.elastic.bounds import Bounds, Least
 from scheduler.preemption.elastic.nodes import Nodes
 from scheduler.preemption.elastic.shrinks import Shrinks
+from scheduler.preemption.elastic.supply import Supply
 from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Ranking, Reach
@@ -42,7 +43,7 @@ class TestReachWithin:
         assert not Reach(-1, -1).within(Reach(-2, -2))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(in_pieces(most_pending=4, kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES, ELASTIC_NODES)), st.data())
 def test_after_any_changes_the_answer_is_that_of_a_first_question(
     snapshot: Snapshot, data: st.DataObject
@@ -56,6 +57,26 @@ def test_after_any_changes_the_answer_is_that_of_a_first_question(
         reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
         assert kept.find(shape, reach) == Shrinks(universe, Search(universe)).find(shape, reach)
         _change(universe, data)
+
+
+@settings(max_examples=80, deadline=None)
+@given(in_pieces(kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES), shapes=("units", "spread")), st.data())
+def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, data: st.DataObject) -> None:
+    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    job = next(job for job in snapshot.jobs if job.request)
+    assert job.request is not None
+    shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
+    kept = Supply(universe, Workers(universe), shape)
+    for _ in range(data.draw(st.integers(1, 6))):
+        _change(universe, data)
+        first = Supply(universe, Workers(universe), shape)
+        assert _known(kept, lower) == _known(first, lower)
+
+
+def _known(supply: Supply, reach: Reach) -> tuple[object, ...]:
+    choice = supply.choice(reach)
+    most = {name: amount for name, amount in supply.most(reach).items() if amount}
+    return sorted([worker.rank for worker in group] for group in choice.groups), choice.number, most
 
 
 def _change(universe: Universe, data: st.DataObject) -> None:
@@ -107,6 +128,17 @@ def reach(user: int) -> Reach:
 
 
 class TestWhatIsLookedAt:
+    def test_who_reaches_less_pays_another_price_for_the_same_node(self) -> None:
+        jobs = [elastic("1", on(n1=3, n2=1), user=2), elastic("2", on(n1=4, n2=1), user=3)]
+        made = snapshot(jobs, nodes(2))
+        universe = Universe(made, Ranking.of(made.partition))
+        shape = Shapes(universe).of(one_node(4, only_nodes=frozenset({"n1"})))
+        shrinks = Shrinks(universe, Search(universe))
+        for user, victim in ((1, "1"), (2, "2"), (1, "1")):
+            found = shrinks.find(shape, reach(user))
+            assert found is not None
+            assert [runner.job.id for runner in found.losses] == [victim]
+
     def test_of_nodes_that_may_cost_the_same_only_the_first_is_looked_at_closely(self) -> None:
         jobs = [elastic(str(i), on(**{f"n{i}": 8, "n9": 1}), user=2) for i in range(1, 9)]
         _, bounds, priced = counted(*jobs, count=9, cpu=4)
