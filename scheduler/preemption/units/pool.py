@@ -13,7 +13,7 @@ from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
-_Room = tuple[int, ...]
+Room = tuple[int, ...]
 """What a node has of each resource of the unit, in the unit's order; below zero where it is overcommitted."""
 
 
@@ -23,35 +23,39 @@ class UnitPool(Pool):
     def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
         self.unit = shape.wants
         self._rules = universe.snapshot.partition
-        self._nothing: _Room = (0,) * len(self.unit)
-        self._rooms: dict[int, tuple[_Room, _Room]] = {}
-        self._counts: tuple[dict[int, int], dict[int, int]] = {}, {}
-        self._totals = [0, 0]
+        self._free, self._all = _Sums(shape.wants), _Sums(shape.wants)
         super().__init__(universe, candidates, shape)
 
     def units(self, *, coming: bool) -> int:
         """How many fit into what is free, and coming."""
-        self._catch_up()
-        return self._totals[coming]
+        return self._sums(coming=coming).units
 
     def fits(self, shape: Shape, *, coming: bool) -> bool:
         """Whether all units of a request fit without stopping anybody."""
         return self.units(coming=coming) >= shape.units
 
-    def soon_on(self, place: Place) -> _Room:
-        """What is free and coming on a node that counts, at the last look."""
-        return self._rooms.get(place.order, (self._nothing, self._nothing))[True]
+    def now(self) -> dict[str, int]:
+        """What is free, on all nodes together."""
+        return self._sums(coming=False).amounts
 
-    def fit(self, room: _Room) -> int:
-        """How many units a node can take that has so much."""
-        count = min([n // amount for n, (_, amount) in zip(room, self.unit, strict=True)])
-        return max(0, count)
+    def soon(self) -> dict[str, int]:
+        """What is free or coming, on all nodes together."""
+        return self._sums(coming=True).amounts
+
+    def each(self, *, coming: bool) -> Iterable[tuple[int, dict[str, int]]]:
+        """What is free (and coming) on each node that has any of it, by the node's order."""
+        rooms = sorted(self._sums(coming=coming).rooms.items())
+        parts = [(order, zip(self._names, room, strict=True)) for order, room in rooms if max(room) > 0]
+        return [(order, {name: n for name, n in part if n > 0}) for order, part in parts]
+
+    def soon_on(self, place: Place) -> Room:
+        """What is free and coming on a node that counts, at the last look."""
+        return self._all.rooms[place.order]
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, dict[str, int]]:
         """So many units as the shape asks for, or as there are, on the nodes in their order."""
-        self._catch_up()
         left, result = shape.units, {}
-        for order, there in sorted(self._counts[coming].items()):
+        for order, there in sorted(self._sums(coming=coming).counts.items()):
             if not left:
                 break
             place, count = self.places[order], min(left, there)
@@ -86,22 +90,50 @@ class UnitPool(Pool):
         stopped, losses = give_back(trial, list(walked), whole=whole)
         return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
 
+    def _sums(self, *, coming: bool) -> "_Sums":
+        self._catch_up()
+        return self._all if coming else self._free
+
     def _look_at(self, order: int) -> None:
-        """Bring one node's part of the sums up to date; most nodes that the log names have what they had."""
+        """Bring one node's part of the sums up to date."""
         place, names = self.places[order], self._names
         free, coming = place.free, place.coming
-        now = soon = tuple([free.get(name, 0) for name in names])
+        room = tuple([free.get(name, 0) for name in names])
+        self._free.change(order, room)
         if coming:
-            soon = tuple([n + coming.get(name, 0) for n, name in zip(now, names, strict=True)])
-        if self._rooms.get(order, (self._nothing, self._nothing)) == (now, soon):
+            room = tuple([n + coming.get(name, 0) for n, name in zip(room, names, strict=True)])
+        self._all.change(order, room)
+
+
+class _Sums:
+    """What is on all nodes together, and how many units that makes. `counts`: of the nodes that hold any."""
+
+    def __init__(self, unit: tuple[tuple[str, int], ...]) -> None:
+        self.amounts: dict[str, int] = {}
+        self.units = 0
+        self.counts: dict[int, int] = {}
+        self.rooms: dict[int, Room] = {}
+        self._unit = unit
+
+    def change(self, order: int, room: Room) -> None:
+        """Note what a node has."""
+        old = self.rooms.get(order)
+        if old == room:
             return
-        super()._look_at(order)
-        self._rooms[order] = now, soon
-        for which, room in enumerate((now, soon)):
-            counts, count = self._counts[which], self.fit(room)
-            self._totals[which] += count - counts.pop(order, 0)
-            if count:
-                counts[order] = count
+        self.rooms[order] = room
+        amounts, count = self.amounts, fit(room, self._unit)
+        for (name, _), before, after in zip(self._unit, old or room, room, strict=True):
+            gain = max(0, after) - (max(0, before) if old else 0)
+            if gain:
+                amounts[name] = amounts.get(name, 0) + gain
+        self.units += count - self.counts.pop(order, 0)
+        if count:
+            self.counts[order] = count
+
+
+def fit(room: Room, unit: tuple[tuple[str, int], ...]) -> int:
+    """How many units a node can take that has so much."""
+    return max(0, min([n // amount for n, (_, amount) in zip(room, unit, strict=True)]))
 
 
 class Units(Trial):
@@ -111,7 +143,7 @@ class Units(Trial):
         self.wanted = wanted
         self.total = pool.units(coming=True)
         self._pool = pool
-        self._rooms: dict[int, _Room] = {}
+        self._rooms: dict[int, Room] = {}
 
     def enough(self) -> bool:
         """Whether all units fit."""
@@ -156,7 +188,7 @@ class Units(Trial):
         self.total += gain
         self._rooms[place.order] = room
 
-    def _gain(self, place: Place, gives: Amounts, times: int) -> tuple[int, _Room]:
+    def _gain(self, place: Place, gives: Amounts, times: int) -> tuple[int, Room]:
         """How many more units fit on a node that gives so much, so many times; and what it has then."""
         pool = self._pool
         if place.order not in pool.places:
@@ -165,4 +197,4 @@ class Units(Trial):
         after = tuple(
             [n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)]
         )
-        return pool.fit(after) - pool.fit(before), after
+        return fit(after, pool.unit) - fit(before, pool.unit), after
