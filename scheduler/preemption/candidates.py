@@ -5,7 +5,7 @@ whoever goes through a list skips the runners that may not go.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
@@ -16,8 +16,6 @@ from scheduler.preemption.universe import Place, Runner, Universe
 Candidate = tuple[int, int, int, int, Runner, Amounts]
 """A runner as a victim: class, harm, seconds run, order, itself, what it gives on the node in question."""
 
-_Key = tuple[int, str]
-_EVERYWHERE = -1
 _NOTHING: Amounts = {}
 
 
@@ -27,47 +25,59 @@ class Candidates:
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
-        self._first: dict[_Key, list[Candidate]] = {}
-        self._second: dict[tuple[_Key, int], list[Candidate]] = {}
+        self._on: dict[tuple[int, str], list[Candidate]] = {}
+        self._everywhere: dict[str, list[Candidate]] = {}
+        self._second: dict[tuple[str, int], list[Candidate]] = {}
 
-    def ordered(self, harm: str, place: Place | None = None) -> list[Candidate]:
-        """All of them, or those on one node, as the first axis alone orders them."""
-        key = (_EVERYWHERE if place is None else place.order, harm)
-        known = self._first.get(key)
+    def on(self, place: Place, harm: str) -> list[Candidate]:
+        """Those on one node, as the first axis alone orders them."""
+        known = self._on.get((place.order, harm))
         if known is None:
-            known = self._first[key] = sorted(self._all(harm, place))
-        elif place is None and len(known) > 2 * self.universe.candidates:
-            known = self._first[key] = [candidate for candidate in known if candidate[4].alive]
+            name = place.node.name
+            here = (runner for runner in place.runners if not runner.lasting)
+            known = sorted((r.first, harm_of(r, harm), r.ran, r.order, r, r.alloc[name]) for r in here)
+            self._on[place.order, harm] = known
         return known
 
-    def in_reach(self, reach: Reach, harm: str, place: Place | None = None) -> Iterator[Candidate]:
-        """A pending job's candidates: all of its first tier, then those of its second (spec 1.4)."""
-        known = self.ordered(harm, place)
-        first = islice(known, bisect_left(known, (reach.first_floor,)))
-        return (
-            chain(first, self._second_tier(reach, harm, place)) if reach.second_floor is not None else first
-        )
+    def ordered(self, harm: str) -> list[Candidate]:
+        """All of them, as the first axis alone orders them.
 
-    def _all(self, harm: str, place: Place | None) -> Iterable[Candidate]:
-        if place is None:
-            every = (runner for runner in self.universe.runners if not runner.lasting)
-            return [(r.first, harm_of(r, harm), r.ran, r.order, r, _NOTHING) for r in every]
-        name = place.node.name
-        here = (runner for runner in place.runners if not runner.lasting)
-        return [(r.first, harm_of(r, harm), r.ran, r.order, r, r.alloc[name]) for r in here]
-
-    def _second_tier(self, reach: Reach, harm: str, place: Place | None) -> Iterator[Candidate]:
-        """The second tier; worked out only when the first one has been gone through."""
-        key = ((_EVERYWHERE if place is None else place.order, harm), reach.first)
-        known = self._second.get(key)
+        Those who are stopped are the first in it, and everybody who looks goes past them: they are cleared away
+        before they are many.
+        """
+        known = self._everywhere.get(harm)
         if known is None:
-            ordered = self.ordered(harm, place)
+            every = (runner for runner in self.universe.runners if not runner.lasting)
+            known = sorted((r.first, harm_of(r, harm), r.ran, r.order, r, _NOTHING) for r in every)
+            self._everywhere[harm] = known
+        elif len(known) > 1.05 * self.universe.candidates:
+            known = self._everywhere[harm] = [candidate for candidate in known if candidate[4].alive]
+            self._second.clear()
+        return known
+
+    def in_reach(self, reach: Reach, harm: str) -> Iterator[Candidate]:
+        """A pending job's candidates: all of its first tier, then those of its second (spec 1.4)."""
+        known = self.ordered(harm)
+        first = islice(known, bisect_left(known, (reach.first_floor,)))
+        return chain(first, self._second_tier(reach, harm)) if reach.second_floor is not None else first
+
+    def _second_tier(self, reach: Reach, harm: str) -> Iterator[Candidate]:
+        """The second tier; worked out only when the first one has been gone through."""
+        known = self._second.get((harm, reach.first))
+        if known is None:
+            ordered = self.ordered(harm)
             equals = islice(
                 ordered, bisect_left(ordered, (reach.first,)), bisect_left(ordered, (reach.first + 1,))
             )
-            known = self._second[key] = sorted((SECOND_TIER + c[4].second, *c[1:]) for c in equals)
+            known = self._second[harm, reach.first] = sorted(map(in_second_tier, equals))
         floor = SECOND_TIER + (reach.second_floor or 0)
         yield from islice(known, bisect_left(known, (floor,)))
+
+
+def in_second_tier(candidate: Candidate) -> Candidate:
+    """The same candidate for a pending job of equal weight on the first axis."""
+    _, harm, ran, order, runner, gives = candidate
+    return SECOND_TIER + runner.second, harm, ran, order, runner, gives
 
 
 def harm_of(runner: Runner, resource: str) -> int:

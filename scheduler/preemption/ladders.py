@@ -1,7 +1,7 @@
-"""Who may be stopped on a node, from the first to go up, with what the lowest so many of them give together.
+"""Who may be stopped on a node, from the first to go up, and what there is once the lowest so many of them have gone.
 
-With the sums at hand, how many have to go is a bisection, whatever a shape asks for; and that alone says who the
-dearest victim is. So a node has a lower bound of its price, most often the price itself, for next to nothing
+With that at hand, how many have to go is a bisection, whatever a shape asks for; and that alone says who the dearest
+victim is. So a node has a lower bound of its price, most often the price itself, for next to nothing
 (`Stopping.least`), and only the few nodes are priced that might be the cheapest.
 """
 
@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-from scheduler.preemption.candidates import Candidate, Candidates
+from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
 from scheduler.preemption.pricing import Cost, Price
-from scheduler.preemption.ranking import SECOND_TIER
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place
 
@@ -20,20 +19,22 @@ Tiers = tuple[int, int] | None
 alone."""
 
 
-class Ladder:
-    """The candidates on one node as it is now, the first to go first."""
+class Ladder(dict[str, Sequence[int]]):
+    """The candidates on one node as it is now, the first to go first.
 
-    __slots__ = ("_sums", "candidates")
+    By resource: what is free or coming when nobody goes, when the first goes, the first two … (for a resource that was
+    asked for before; for others it is worked out).
+    """
 
-    def __init__(self, candidates: list[Candidate]) -> None:
+    __slots__ = ("_place", "candidates")
+
+    def __init__(self, place: Place, candidates: list[Candidate]) -> None:
         self.candidates = candidates
-        self._sums: dict[str, Sequence[int]] = {}
+        self._place = place
 
-    def sums(self, name: str) -> Sequence[int]:
-        """What the first, the first two, the first three … give together of a resource."""
-        known = self._sums.get(name)
-        if known is None:
-            known = self._sums[name] = list(accumulate([c[5].get(name, 0) for c in self.candidates]))
+    def __missing__(self, name: str) -> Sequence[int]:
+        there = self._place.free.get(name, 0) + self._place.coming.get(name, 0)
+        known = self[name] = list(accumulate([c[5].get(name, 0) for c in self.candidates], initial=there))
         return known
 
 
@@ -63,7 +64,7 @@ class Ladders:
             self._seen = len(log)
         known = self._known.get(place.order)
         if known is None:
-            known = self._known[place.order] = Ladder(self._candidates_on(place))
+            known = self._known[place.order] = Ladder(place, self._candidates_on(place))
         return known
 
     def _candidates_on(self, place: Place) -> list[Candidate]:
@@ -71,12 +72,12 @@ class Ladders:
             name = place.node.name
             return [
                 c
-                for c in self._candidates.ordered(self._harm, place)
+                for c in self._candidates.on(place, self._harm)
                 if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)
             ]
         known = self._first.on(place).candidates
         first, floor = self._tiers
-        equals = [(SECOND_TIER + c[4].second, *c[1:]) for c in known if c[0] == first]
+        equals = [in_second_tier(c) for c in known if c[0] == first]
         return [c for c in known if c[0] < floor] + sorted(equals)
 
 
@@ -98,24 +99,19 @@ class Stopping:
     def least(self, place: Place) -> tuple[Cost, int] | None:
         """At most the price, and how many victims at least: the dearest one (of one who holds pieces: one piece)."""
         ladder = self._ladders.on(place)
-        number = self._everybody(place, ladder) if self.shape.exclusive else self._enough(place, ladder)
-        if number is None:
+        candidates = ladder.candidates
+        if self.shape.exclusive:
+            # A node that must be empty: everybody goes, or it cannot be had.
+            number = place.holders if place.holders == len(candidates) else len(candidates) + 1
+        else:
+            number = 0
+            for name, amount in self.shape.wants:
+                needed = bisect_left(ladder[name], amount)
+                if needed > number:
+                    number = needed
+        if number > len(candidates):
             return None
         if not number:
             return (), 0
-        own_class, harm, _, _, runner, _ = ladder.candidates[number - 1]
+        own_class, harm, _, _, runner, _ = candidates[number - 1]
         return ((own_class, harm // runner.pieces.held if runner.pieces else harm, 1),), 1
-
-    def _enough(self, place: Place, ladder: Ladder) -> int | None:
-        """How many of the lowest have to go until the shape fits (step 1 of `pricing`)."""
-        free, coming = place.free, place.coming
-        number = 0
-        for name, amount in self.shape.wants:
-            rest = amount - free.get(name, 0) - coming.get(name, 0)
-            if rest > 0:
-                number = max(number, bisect_left(ladder.sums(name), rest) + 1)
-        return number if number <= len(ladder.candidates) else None
-
-    def _everybody(self, place: Place, ladder: Ladder) -> int | None:
-        """How many are on a node that must be empty; None when some of them may not be stopped."""
-        return place.holders if place.holders == len(ladder.candidates) else None

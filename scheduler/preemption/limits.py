@@ -20,7 +20,7 @@ from scheduler.preemption.ranking import Reach
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Search, Wanted
 from scheduler.preemption.several import Room
-from scheduler.preemption.universe import Runner, Tally, Universe
+from scheduler.preemption.universe import Below, Runner, Universe
 
 MOST_LOOKS = 6
 """How often victims are looked for again for one job."""
@@ -65,7 +65,7 @@ class Limits:
                 self._theirs.setdefault(runner.job.user, []).append(runner)
             self._spare_used_up(self._theirs)
 
-    def victims(self, job: Job, wanted: Wanted, below: Tally) -> Found | None:
+    def victims(self, job: Job, wanted: Wanted, below: Below) -> Found | None:
         """Who would have to go for a pending job, and whether they may be stopped; None when nobody would do.
 
         `below`: all that it outranks.
@@ -138,7 +138,7 @@ class Limits:
             return Found(room, Held(Reason.HOURLY_LIMIT, used=self._used), alone)
         return Found(room, None, alone)
 
-    def _but_for_users(self, wanted: Wanted, below: Tally) -> Found | None:
+    def _but_for_users(self, wanted: Wanted, below: Below) -> Found | None:
         """Nobody may be stopped who would do: is it because of users whose hour is used up?"""
         if not below.limited:
             return None

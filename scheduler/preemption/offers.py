@@ -30,10 +30,11 @@ class Offers:
         pricer: Pricer,
         *,
         bound: Bound | None = None,
+        among: Iterable[int] | None = None,
         since: int | None = None,
     ) -> None:
-        """`since`: a point in the log from which on nodes have to be looked at; before it none could be
-        had."""
+        """`among`: the nodes, by their orders, that have to be looked at; of the others none can be had now.
+        `since`: those that the log names from that point on."""
         self._universe = universe
         self._pricer = pricer
         self._bound = bound
@@ -41,7 +42,8 @@ class Offers:
         self._own = frozenset(place.order for place in places)
         self._prices: dict[int, Price | None] = {}
         self._stamps: dict[int, int] = {}
-        orders = self._own if since is None else self._own.intersection(universe.log[since:])
+        among = among if since is None else universe.log[since:]
+        orders = self._own if among is None else self._own.intersection(among)
         self._heap: list[_Entry] = list(self._entries(orders))
         heapify(self._heap)
 

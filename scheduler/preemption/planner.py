@@ -29,6 +29,7 @@ from scheduler.model.plan import Decision, DecisionKind, Plan
 from scheduler.model.policy import OverQuota
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption import collector
 from scheduler.preemption.balance.steps import (
     even_set,
     exchange,
@@ -73,7 +74,8 @@ _NOTHING = weight(None)
 
 def plan(snapshot: Snapshot) -> Plan:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made."""
-    return _Planner(snapshot).plan()
+    with collector.paused():
+        return _Planner(snapshot).plan()
 
 
 class _Planner:

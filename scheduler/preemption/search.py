@@ -15,6 +15,7 @@ from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
+from scheduler.preemption.stock import Stock
 from scheduler.preemption.units.pool import UnitPool
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
@@ -41,6 +42,7 @@ class Search:
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._ladders: dict[tuple[str, Tiers], Ladders] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
+        self._stocks: dict[tuple[str, bool], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._price = partial(price_in_pieces, whole=self._whole) if universe.divided else price
@@ -112,7 +114,9 @@ class Search:
         if len(found) < shape.count:
             return None
         if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
-            room = Together(self._candidates, shape, reach, dearest).room(self._offers(shape, tiers))
+            ladders = self._on_nodes(shape.harm, tiers)
+            together = Together(self._universe, ladders, shape, reach, dearest)
+            room = together.room(self._offers(shape, tiers))
             return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
@@ -122,10 +126,26 @@ class Search:
         offers = self._without.get((shape.each, coming))
         if offers is None:
             offers = Offers(
-                self._universe, shape.places, lambda place: price_without_victims(place, shape, coming)
+                self._universe,
+                shape.places,
+                lambda place: price_without_victims(place, shape, coming),
+                among=self._might_fit(shape, coming),
             )
             self._without[shape.each, coming] = offers
         return offers
+
+    def _might_fit(self, shape: Shape, coming: bool) -> list[int] | None:
+        """The nodes that have enough of the resource of which the fewest have enough; None: all of them."""
+        stocks = []
+        for name, amount in shape.wants:
+            stock = self._stocks.get((name, coming))
+            if stock is None:
+                stock = self._stocks[name, coming] = Stock(self._universe, name, coming=coming)
+            stocks.append((stock, amount))
+        if not stocks:
+            return None
+        fewest, amount = min(stocks, key=lambda each: each[0].count(each[1]))
+        return fewest.at_least(amount)
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
         """The cheapest nodes by the first tier alone."""
@@ -181,7 +201,7 @@ class Search:
         """
         if wanted.shape.exclusive:
             return True
-        held = self._universe.below(wanted.reach).held
+        held = self._universe.below(wanted.reach).held()
         soon = self.pool(wanted.shape).soon()
         least = wanted.shape.wants if self._in_part(wanted.shape) else wanted.shape.asked
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in least)

@@ -10,7 +10,7 @@ from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, Held
 from scheduler.preemption.quotas import JOBS, Beyond
-from scheduler.preemption.universe import Runner, Tally
+from scheduler.preemption.universe import Below, Runner
 from scheduler.priority.levels import level_word
 
 _LONGEST = 60
@@ -109,7 +109,7 @@ class Speaker:
         """Nobody to stop."""
         return f"{self.needs(job)}; nothing of lower rank runs in {clean(self._rules.name)}."
 
-    def not_enough(self, job: Job, below: Tally) -> str:
+    def not_enough(self, job: Job, below: Below) -> str:
         """Stopping everybody below would not do."""
         often = "because their users' jobs were stopped often enough in this hour"
         limited = f", {below.limited} of them {often}" if below.limited else ""
@@ -119,7 +119,9 @@ class Speaker:
                 f"{self.needs(job)}; none of the {below.spared} lower jobs that run may be stopped{limited}."
             )
         all_of_them = "the only lower job" if below.stoppable == 1 else f"all {below.stoppable} lower jobs"
-        holding = words.amounts({name: amount for name, amount in below.held.items() if name in wanted(job)})
+        holding = words.amounts(
+            {name: amount for name, amount in below.held().items() if name in wanted(job)}
+        )
         return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."
 
     def never(self, job: Job) -> str:

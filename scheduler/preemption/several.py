@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush, nsmallest
 
-from scheduler.preemption.candidates import Candidates, harm_of
+from scheduler.preemption.candidates import harm_of
+from scheduler.preemption.ladders import Ladders
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pricing import Cost, Price, cost_of_runners, price
 from scheduler.preemption.ranking import Reach
@@ -39,10 +40,13 @@ class Room:
 class Together:
     """One search for `shape.count` nodes at once, with victims up to the class `dearest` (step 1)."""
 
-    def __init__(self, candidates: Candidates, shape: Shape, reach: Reach, dearest: int) -> None:
+    def __init__(
+        self, universe: Universe, ladders: Ladders, shape: Shape, reach: Reach, dearest: int
+    ) -> None:
         self.shape = shape
         self.allowed = frozenset(place.order for place in shape.places)
-        self._candidates = candidates
+        self._universe = universe
+        self._ladders = ladders
         self._reach = reach
         self._dearest = dearest
 
@@ -55,13 +59,13 @@ class Together:
 
     def price(self, place: Place, gone: set[Runner]) -> Price | None:
         """What a node costs once some are gone."""
-        ordered = self._candidates.in_reach(self._reach, self.shape.harm, place)
-        return price(place, self.shape, (c for c in ordered if c[0] <= self._dearest), gone)
+        ladder = self._ladders.on(place).candidates
+        return price(place, self.shape, (c for c in ladder if c[0] <= self._dearest), gone)
 
     def _wide(self) -> list[Runner]:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
         priced = []
-        for runner in _spanning(self._candidates.universe, self._reach, self._dearest):
+        for runner in _spanning(self._universe, self._reach, self._dearest):
             freed = sum(place.order in self.allowed for place in runner.places)
             if freed > 1:
                 own_class = self._reach.class_of(runner.first, runner.second) or 0

@@ -1,14 +1,17 @@
 """What a request asks of a node, worked out once for all pending jobs that ask the same."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scheduler.model.jobs import Request
 from scheduler.model.policy import VictimOrder
+from scheduler.model.resources import Amounts, covers
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.universe import Place, Universe, suits
 
 ShapeKey = tuple[object, ...]
+Wants = tuple[tuple[str, int], ...]
 
 SUBMITTED = " submitted"
 """In place of a resource: of equal rank those submitted later go first (spec 2.2). No resource is called so."""
@@ -29,7 +32,7 @@ class Shape:
     count: int
     each: ShapeKey
     pool: ShapeKey
-    wants: tuple[tuple[str, int], ...]
+    wants: Wants
     exclusive: bool
     places: tuple[Place, ...]
     harm: str
@@ -50,6 +53,11 @@ class Shapes:
         self._universe = universe
         self._known: dict[ShapeKey, Shape] = {}
         self._suitable: dict[ShapeKey, list[Place]] = {}
+        # Many nodes have the same in total: what a request asks of that is asked once for all of them.
+        kinds: dict[frozenset[tuple[str, int]], int] = {}
+        totals = (frozenset(place.node.total.items()) for place in universe.places)
+        self._kinds = [kinds.setdefault(total, len(kinds)) for total in totals]
+        self._totals: list[Amounts] = [dict(total) for total in kinds]
 
     def of(self, request: Request) -> Shape:
         """The shape of a request; equal requests share one."""
@@ -64,15 +72,9 @@ class Shapes:
         asked = request.per_node if request.nodes else request.spread or request.unit
         wants = tuple(sorted((name, amount) for name, amount in asked.items() if amount))
         suitable = self._suits(request)
-        if request.nodes:
-            suitable = [place for place in suitable if _holds(place, wants)]
-            ever = len(suitable) >= request.nodes
-        elif request.count:
-            suitable = [place for place in suitable if _holds(place, wants)]
-            held = sum(units_in(place.node.total, request.unit) for place in suitable)
-            ever = held >= (1 if request.partial else request.count)
-        else:
-            ever = all(sum(place.node.total.get(name, 0) for place in suitable) >= n for name, n in wants)
+        if request.nodes or request.count:
+            holds = [covers(total, dict(wants)) for total in self._totals]
+            suitable = [place for place in suitable if holds[self._kinds[place.order]]]
         by_work = universe.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         harm = universe.scarcest(name for name, _ in wants) if by_work else ""
         return Shape(
@@ -83,10 +85,21 @@ class Shapes:
             exclusive=request.exclusive,
             places=tuple(place for place in suitable if place.node.up),
             harm=SUBMITTED if request.count else harm,
-            ever=ever,
+            ever=self._ever(request, wants, suitable),
             units=request.count,
             partial=request.count > 0 and request.partial,
         )
+
+    def _ever(self, request: Request, wants: Wants, suitable: list[Place]) -> bool:
+        """Whether these nodes, empty and repaired, are enough."""
+        if request.nodes:
+            return len(suitable) >= request.nodes
+        counts = Counter(self._kinds[place.order] for place in suitable)
+        totals = [(self._totals[kind], count) for kind, count in counts.items()]
+        if request.count:
+            held = sum(units_in(total, request.unit) * count for total, count in totals)
+            return held >= (1 if request.partial else request.count)
+        return all(sum(total.get(name, 0) * count for total, count in totals) >= n for name, n in wants)
 
     def _suits(self, request: Request) -> list[Place]:
         """The places that the request allows by features and by name; many requests allow the same."""
@@ -96,14 +109,6 @@ class Shapes:
             known = [place for place in self._universe.places if suits(request, place.node)]
             self._suitable[key] = known
         return known
-
-
-def _holds(place: Place, wants: tuple[tuple[str, int], ...]) -> bool:
-    total = place.node.total
-    for name, amount in wants:  # noqa: SIM110 - asked for every node; a loop is twice as fast
-        if total.get(name, 0) < amount:
-            return False
-    return True
 
 
 def _key(request: Request) -> ShapeKey:

@@ -6,14 +6,14 @@ Everything that a decision takes or frees goes through `stop` and `take`, and wh
 the end of the log instead of looking at every node again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 from scheduler.model.jobs import Job, JobState, Request
 from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
-from scheduler.model.resources import Amounts, add, subtract
+from scheduler.model.resources import Amounts, add, subtract, total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.pieces import Pieces, pieces_of
 from scheduler.preemption.ranking import Ranking, Reach
@@ -84,12 +84,19 @@ class Tally:
         for _, amounts in runner.parts:
             (add if by > 0 else subtract)(self.held, amounts)
 
-    def join(self, other: "Tally") -> None:
-        """Add another pair's figures to these."""
-        self.stoppable += other.stoppable
-        self.spared += other.spared
-        self.limited += other.limited
-        add(self.held, other.held)
+
+class Below:
+    """All running jobs that a pending job outranks, as they were when that was asked."""
+
+    def __init__(self, tallies: Sequence[Tally]) -> None:
+        self.stoppable = sum([tally.stoppable for tally in tallies])
+        self.spared = sum([tally.spared for tally in tallies])
+        self.limited = sum([tally.limited for tally in tallies])
+        self._tallies = tallies
+
+    def held(self) -> dict[str, int]:
+        """What those who may be stopped hold now, together; added up when asked for, which is seldom."""
+        return total(tally.held for tally in self._tallies)
 
 
 _NOTHING = weight(None)
@@ -247,26 +254,20 @@ class Universe:
             place.holders += 1
             self.log.append(place.order)
 
-    def below(self, reach: Reach) -> Tally:
+    def below(self, reach: Reach) -> Below:
         """All running jobs that a pending job outranks, together."""
-        result = Tally()
-        for pair, tally in self.tallies.items():
-            if reach.class_of(*pair) is not None:
-                result.join(tally)
-        return result
+        lower = [tally for pair, tally in self.tallies.items() if reach.class_of(*pair) is not None]
+        return Below(lower)
 
     def scarcest(self, wanted: Iterable[str]) -> str:
         """Of some resources the one of which most is in use; of equals the one that there is less of."""
         return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name))
 
     def _used_shares(self) -> dict[str, tuple[float, int]]:
-        total: dict[str, int] = {}
-        free: dict[str, int] = {}
-        for place in self.places:
-            if place.node.up:
-                add(total, place.node.total)
-                add(free, place.free)
-        return {name: (free.get(name, 0) / amount, amount) for name, amount in total.items() if amount}
+        up = [place for place in self.places if place.node.up]
+        free = total(place.free for place in up)
+        owned = total(place.node.total for place in up)
+        return {name: (free.get(name, 0) / amount, amount) for name, amount in owned.items() if amount}
 
 
 def suits(request: Request, node: Node) -> bool:

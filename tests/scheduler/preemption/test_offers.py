@@ -1,5 +1,7 @@
 """Prices of nodes are kept up to date instead of worked out again: the same answers, for far less work."""
 
+from collections.abc import Callable
+
 import pytest
 
 from scheduler.model.jobs import Job, Request
@@ -10,6 +12,7 @@ from scheduler.preemption.offers import Offers
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, price
 from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.stock import Stock
 from scheduler.preemption.universe import Place, Universe
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
 
@@ -85,15 +88,36 @@ class TestOffers:
         assert names(offers, below=-1) == ["n3", "n1"]
         assert names(offers, below=-3) == ["n3"]
 
-    def test_nodes_from_before_a_failure_are_looked_at_only_when_they_change(self) -> None:
-        made = universe(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
-        made.stop(made.runners[1])
-        since = len(made.log)
-        made.stop(made.runners[0])
-        offers = Offers(made, made.places, by_free, since=since)
+    def test_nodes_that_cannot_be_had_at_first_are_looked_at_only_when_they_change(self) -> None:
+        made = universe()
+        offers = Offers(made, made.places, by_free, among=[0, 7])
         assert names(offers) == ["n1"]
         made.take({"n3": {"cpu": 1}}, coming_first=False)
         assert names(offers) == ["n3", "n1"]
+
+
+class TestStock:
+    def test_it_names_the_nodes_that_have_enough_now(self) -> None:
+        made = universe(running("1", "n1", 5, user=3), running("2", "n2", 8, user=3), count=4)
+        made.places[3].coming["cpu"] = 2
+        now, soon = (Stock(made, "cpu", coming=coming) for coming in (False, True))
+
+        def has(place: Place, coming: bool) -> int:
+            return place.free["cpu"] + (place.coming.get("cpu", 0) if coming else 0)
+
+        changes: list[Callable[[], None]] = [
+            lambda: None,
+            lambda: made.stop(made.runners[0]),
+            lambda: made.take({"n3": {"cpu": 3}, "n4": {"cpu": 9}}, coming_first=True),
+            lambda: made.stop(made.runners[1]),
+        ]
+        for change in changes:
+            change()
+            for coming, stock in ((False, now), (True, soon)):
+                for amount in range(12):
+                    enough = [place.order for place in made.places if has(place, coming) >= amount]
+                    assert sorted(stock.at_least(amount)) == enough
+                    assert stock.count(amount) == len(enough)
 
 
 @pytest.fixture
@@ -236,10 +260,10 @@ class TestUniverse:
         made = universe(running("1", cpu=2, user=3), running("2", cpu=3, user=3, preemptable=False))
         reach = Ranking.of(made.snapshot.partition).reach(0, 0)
         before = made.below(reach)
-        assert (before.stoppable, before.spared, before.held) == (1, 1, {"cpu": 2})
+        assert (before.stoppable, before.spared, before.held()) == (1, 1, {"cpu": 2})
         made.stop(made.runners[0])
         after = made.below(reach)
-        assert (after.stoppable, after.spared, after.held["cpu"]) == (0, 1, 0)
+        assert (after.stoppable, after.spared, after.held()["cpu"]) == (0, 1, 0)
 
     def test_the_scarcest_resource_is_the_one_most_in_use(self) -> None:
         places = [node("n1", total={"cpu": 8, "gpu": 4, "mem": 100}), node("n2", up=False, total={"gpu": 99})]

@@ -1,0 +1,25 @@
+"""Python's cyclic garbage collector stands still while a plan is made.
+
+A plan makes some hundred thousand small objects that all live until it is done, and hardly a cycle among them. Passes
+of the collector find nothing to free, go through all of the snapshot again and again, and take a fifth of the time.
+What a plan leaves behind in cycles is young when the collector goes on, so that its next, shortest pass frees it.
+"""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Inside of it nothing is collected; afterwards it is as before, whatever happened inside.
+
+    It counts for the whole process. Who comes while another thread is inside already changes nothing.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

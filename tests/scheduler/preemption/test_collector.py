@@ -1,0 +1,44 @@
+"""The garbage collector stands still while a plan is made, and only then."""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from scheduler.preemption.collector import paused
+from scheduler.preemption.planner import plan
+from scheduler.preemption.universe import Universe
+from tests.builders import nodes, snapshot
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    yield
+    gc.enable()
+
+
+def test_it_stands_still_while_a_plan_is_made_and_goes_on_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    real = Universe.__init__
+
+    def watched(*arguments: object) -> None:
+        seen.append(gc.isenabled())
+        real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Universe, "__init__", watched)
+    plan(snapshot([], nodes(1)))
+    assert seen == [False]
+    assert gc.isenabled()
+
+
+def test_it_goes_on_after_an_error() -> None:
+    with pytest.raises(ValueError, match="no plan"), paused():
+        raise ValueError("no plan")
+    assert gc.isenabled()
+
+
+def test_who_had_stopped_it_finds_it_stopped() -> None:
+    gc.disable()
+    with paused():
+        pass
+    assert not gc.isenabled()
