@@ -27,7 +27,7 @@ from tests.factories import make_member, make_project
 from tests.steering.conftest import START, Sim
 
 MIN, HOUR = 60, 3600
-BUSY = 150 * MIN
+BUSY = 90 * MIN
 STEP = 40
 """Seconds between two cycles; a whole plan takes a few of them."""
 TURN = 8 * STEP
