@@ -10,5 +10,9 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        """Start to note when sessions begin."""
+        """Start to note when sessions begin, and have differences say roles as pages do."""
         from console.accounts import sessions  # noqa: F401 - its receiver connects itself
+        from console.accounts.models import Role
+        from console.core.labels import label_values
+
+        label_values("role", Role.choices)

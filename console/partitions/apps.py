@@ -8,3 +8,16 @@ class PartitionsConfig(AppConfig):
 
     name = "console.partitions"
     label = "partitions"
+
+    def ready(self) -> None:
+        """Differences of policies say values as the policy's form and the heads of pages do."""
+        from console.core.labels import label_values
+        from console.core.templatetags.ui import WORDS
+        from console.partitions import forms
+        from scheduler.model.policy import Enforcement, Mode
+
+        label_values("mode", ((each, WORDS[each]) for each in Mode))
+        label_values("enforcement", ((each, WORDS[each]) for each in Enforcement))
+        label_values("over_quota", forms.OVER_QUOTA)
+        label_values("keyword_denied", forms.KEYWORD_DENIED)
+        label_values("victim_order", forms.VICTIM_ORDERS)

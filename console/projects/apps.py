@@ -8,3 +8,12 @@ class ProjectsConfig(AppConfig):
 
     name = "console.projects"
     label = "projects"
+
+    def ready(self) -> None:
+        """Differences of projects and their rules say values as the forms do."""
+        from console.core.labels import label_values
+        from console.projects.models import UrgencyBy
+        from console.projects.rules_form import SIZE_GRADE
+
+        label_values("urgency_by", UrgencyBy.choices)
+        label_values("size_grade", SIZE_GRADE)

@@ -8,3 +8,15 @@ class SteeringConfig(AppConfig):
 
     name = "console.steering"
     label = "steering"
+
+    def ready(self) -> None:
+        """Differences of plans and steps say values as pages do."""
+        from console.core.labels import label_values
+        from console.core.templatetags.ui import WORDS
+        from console.steering.models import PlanState
+        from console.steering.models.checkpoints import Via
+        from scheduler.model.actions import ActionKind
+
+        label_values("state", PlanState.choices)
+        label_values("kind", ((each, WORDS[each]) for each in ActionKind))
+        label_values("via", Via.choices)

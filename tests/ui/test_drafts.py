@@ -124,7 +124,7 @@ def test_a_comparison_says_in_words_and_side_by_side_what_differs(house: House, 
     )  # fmt: skip
     page = signed_in("otto").get(f"{COMPARE}?to=draft-{draft.pk}").content.decode()
     text = words_of(page)
-    assert "mode: user_then_task → task" in text
+    assert "mode: user, then task → task" in text
     assert "level P0, from score: 60 → 100" in text
     assert "quota P1: removed 3" in text
     rows = [words_of(row).strip() for row in re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL)]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 from django.template import Context, Template
+from django.utils import translation
 
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
@@ -253,6 +254,39 @@ def test_never_is_a_dash() -> None:
 )
 def test_values_in_words(value: Any, text: str) -> None:
     assert words.json_words(value) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "text"),
+    [
+        ("mode", "user_then_task", "user, then task"),
+        ("partitions.x.victim_order", "shortest_runtime", "the one that has run for the shortest time"),
+        (
+            "",
+            {"over_quota": "hold"},
+            "a job beyond its user's quota is held until its user is under quota again",
+        ),
+        ("urgency_by", "deadline", "By deadline"),
+        ("state", "executing", "Running"),
+        ("kind", "requeue_hold", "Stop and requeue, held"),
+        ("role", "auditor", "Auditor"),
+        ("keyword_denied", "nothing_known", "nothing_known"),
+        ("user_overrides.mode", "task", "task"),
+        ("user_overrides.role", "auditor", "auditor"),
+        ("partitions.mode", {"mode": "task_then_user"}, "mode task, then user"),
+        ("", {"user_overrides": {"role": "auditor"}}, "user override role auditor"),
+        ("bands", [[0, 1], [2, None]], "[0, 1], [2, unconfigured]"),
+        ("bands", [[0], [1, 2, None]], "[0], [1, 2, unconfigured]"),
+        ("bands", None, "none"),
+    ],
+)
+def test_values_in_the_words_of_the_interface(path: str, value: Any, text: str) -> None:
+    assert words.json_words(value, path) == text
+
+
+def test_values_are_said_in_the_readers_language() -> None:
+    with translation.override("zh-hans"):
+        assert words.json_words("user_then_task", "mode") == "先用户后任务"
 
 
 @pytest.mark.parametrize(

@@ -324,7 +324,7 @@ def test_revisions_say_in_words_what_they_changed(house: House, ada: Client) -> 
     ada.post(AT, typed(mode="task", levels__0__min_score="100", levels__2__quota="", grace_s="60"))
     text = words_of(ada.get("/partitions/x/revisions/").content.decode())
     assert "Revision 2 by ada in force Agreed on Monday" in text
-    assert "mode: user_then_task → task" in text
+    assert "mode: user, then task → task" in text
     assert "level P0, from score: 60 → 100" in text
     assert "quota P1: removed 3" in text
     assert "grace, seconds: 30 → 60" in text
@@ -350,7 +350,8 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
         "protected users: added ann",
         "protected accounts: added physics",
         "protected QOS: added high",
-        "a job with a keyword that is not its user's: demote → refuse",
+        "a job with a keyword that is not its user's: is accepted; the keyword counts for nothing → "
+        "is refused at submission where the plugin is installed, else accepted",
         "level P0, who may use the keyword: added bob",
     ):
         assert words in unescape(text), words

@@ -8,10 +8,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from console.core import diff
+from console.core.labels import label_of
 
 register = template.Library()
 
 KEYS: dict[str, Any] = {
+    "mode": gettext_lazy("mode"),
+    "enforcement": gettext_lazy("enforcement"),
+    "bands": gettext_lazy("bands, levels by rank"),
+    "keyword": gettext_lazy("keyword"),
+    "size": gettext_lazy("size"),
+    "grade": gettext_lazy("grade"),
+    "urgency": gettext_lazy("urgency"),
+    "importance": gettext_lazy("importance"),
+    "deadline": gettext_lazy("deadline"),
+    "members": gettext_lazy("members"),
+    "managers": gettext_lazy("managers"),
+    "name": gettext_lazy("name"),
+    "state": gettext_lazy("state"),
+    "role": gettext_lazy("role"),
     "levels": gettext_lazy("level"),
     "quotas": gettext_lazy("quota"),
     "quota_amounts": gettext_lazy("quota of amounts"),
@@ -89,16 +104,44 @@ def key_words(path: str) -> str:
 
 
 @register.filter
-def json_words(value: Any) -> str:
-    """A JSON value as people read it: yes and no, `none`, lists with commas, objects as `key value`."""
+def json_words(value: Any, path: str = "") -> str:
+    """A JSON value as people read it: yes and no, `none`, lists with commas, objects as `key value`; at `path`, where
+    that has words of the interface (`least_lost_work`), with these."""
+    if path.rpartition(".")[2] == "bands" and isinstance(value, list):
+        return _bands(value)
     if value is None or value == "":
         return _("none")
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(json_words(item) for item in value) or _("none")
+        return ", ".join(json_words(item, path) for item in value) or _("none")
     if isinstance(value, Mapping):
-        return "; ".join(f"{key_words(str(key))} {json_words(item)}" for key, item in value.items()) or _(
-            "none"
-        )
-    return diff.words(value)
+        return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
+    label = label_of(_key(path), value) if isinstance(value, str) else None
+    return label or diff.words(value)
+
+
+def _item(path: str, key: str, item: Any) -> str:
+    within = f"{path}.{key}" if path else key
+    return f"{key if _is_name(within) else key_words(key)} {json_words(item, within)}"
+
+
+def _is_name(path: str) -> bool:
+    """Whether the end of a path is the name of something: a user may be called `mode`."""
+    name = False
+    holder = False
+    for part in path.split("."):
+        name, holder = holder, not holder and part in _HOLDERS
+    return name
+
+
+def _key(path: str) -> str:
+    """The key at the end of a path; empty where there is a name."""
+    return "" if _is_name(path) else path.rpartition(".")[2]
+
+
+def _bands(bands: list[Any]) -> str:
+    """`[0, 1], [2, unconfigured]`: which levels are one band is all that matters."""
+    return ", ".join(
+        f"[{', '.join(_('unconfigured') if rank is None else str(rank) for rank in band)}]" for band in bands
+    )
