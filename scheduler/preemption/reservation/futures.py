@@ -1,42 +1,53 @@
-"""What a node has as time goes on: each resource is a row of amounts that only rises, since running jobs only release.
+"""What each node has as time goes on. Running jobs only release, so of each resource that is a row of amounts that
+rises: when a request fits is found by bisection, and a row that does not end high enough rules the node out at once.
 
-So the moment at which a request fits is found by bisection in each of the rows, and a row is worked out once for all
-requests, until the universe's log names the node.
+Rows are worked out once for all requests, until the universe's log names the node and it is not as before.
 """
 
-from bisect import bisect_left, insort
-from collections.abc import Callable, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place
+from scheduler.preemption.universe import Place, Universe
 
 Entry = tuple[int, int, int]
 """A node that a shape fits onto: the moment, what the node lacks of full health, its order."""
 
+Releases = Sequence[tuple[int, Amounts]]
+"""When and what, the first to come first."""
+
 
 class Future:
-    """One node's amounts now and after each of its releases, as long as nothing changes there."""
+    """One node: what is there now, and after each of its releases."""
 
-    __slots__ = ("_claimed", "_moments", "_place", "_releases", "_rows")
+    __slots__ = ("_claimed", "_place", "_releases", "moments", "rows")
 
-    def __init__(
-        self, place: Place, claimed: Amounts, now: int, releases: Sequence[tuple[int, Amounts]]
-    ) -> None:
-        """`releases`: when and what, the first to come first. `claimed`: of what is free, not to be had."""
+    def __init__(self, place: Place, claimed: Amounts, now: int, releases: Releases) -> None:
+        """`claimed`: of what is free, not to be had."""
+        self.moments = [now, *[end for end, _ in releases]]
+        self.rows: dict[str, list[int]] = {}
         self._place = place
         self._claimed = claimed
-        self._moments = [now, *[end for end, _ in releases]]
         self._releases = releases
-        self._rows: dict[str, list[int]] = {}
+
+    def add(self, name: str) -> None:
+        """Work out the row of a resource. It begins below zero where it was promised away, or is overcommitted."""
+        place = self._place
+        there = place.free.get(name, 0) + place.coming.get(name, 0) - self._claimed.get(name, 0)
+        row = self.rows[name] = [there]
+        for _, gives in self._releases:
+            there += gives.get(name, 0)
+            row.append(there)
+
+    def most(self, name: str, by: int | None) -> int:
+        """What is there in the end, or by a moment."""
+        return self.rows[name][-1 if by is None else bisect_right(self.moments, by) - 1]
 
     def when(self, wants: Sequence[tuple[str, int]]) -> int | None:
         """When so much is there; None when that is not known."""
         at = 0
         for name, amount in wants:
-            row = self._rows.get(name)
-            if row is None:
-                row = self._row(name)
+            row = self.rows[name]
             if row[0] < amount:
                 # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
                 if amount - row[0] > self._place.node.total[name]:
@@ -44,47 +55,89 @@ class Future:
                 at = bisect_left(row, amount, at)
                 if at == len(row):
                     return None
-        return self._moments[at]
+        return self.moments[at]
 
-    def _row(self, name: str) -> list[int]:
-        place = self._place
-        there = place.free.get(name, 0) + place.coming.get(name, 0) - self._claimed.get(name, 0)
-        row = self._rows[name] = [there]
-        for _, gives in self._releases:
-            there += gives.get(name, 0)
-            row.append(there)
-        return row
+
+class Futures:
+    """The futures of all nodes of a universe. `changed`: the orders of those that became other ones."""
+
+    def __init__(self, universe: Universe, make: Callable[[Place], Future]) -> None:
+        self.changed: list[int] = []
+        self._universe = universe
+        self._make = make
+        self._seen = len(universe.log)
+        self._all = [make(place) for place in universe.places]
+        self._names: list[str] = []
+        self._most: dict[tuple[str, int | None], list[int]] = {}
+
+    def fitting(
+        self, wants: Sequence[tuple[str, int]], by: int | None, orders: Iterable[int]
+    ) -> list[tuple[int, int]]:
+        """Of some nodes those onto which so much fits, with the moment and the order of each; `by`: until then."""
+        for name, amount in wants:
+            most = self.most(name, by)
+            orders = [order for order in orders if most[order] >= amount]
+        found = [(self._all[order].when(wants), order) for order in orders]
+        return [(moment, order) for moment, order in found if moment is not None]
+
+    def most(self, name: str, by: int | None) -> Sequence[int]:
+        """What there is most of a resource in the end, or by a moment, by node."""
+        amounts = self._most.get((name, by))
+        if amounts is None:
+            if name not in self._names:
+                self._names.append(name)
+                for future in self._all:
+                    future.add(name)
+            amounts = self._most[name, by] = [future.most(name, by) for future in self._all]
+        return amounts
+
+    def catch_up(self) -> None:
+        """Look again at the nodes that the log has named."""
+        log = self._universe.log
+        if self._seen == len(log):
+            return
+        for order in set(log[self._seen :]):
+            future = self._make(self._universe.places[order])
+            for name in self._names:
+                future.add(name)
+            before, self._all[order] = self._all[order], future
+            if future.rows != before.rows or future.moments != before.moments:
+                self.changed.append(order)
+                for (name, by), most in self._most.items():
+                    most[order] = future.most(name, by)
+        self._seen = len(log)
 
 
 class Line:
     """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log."""
 
-    def __init__(self, shape: Shape, log: Sequence[int], look: Callable[[int], Entry | None]) -> None:
-        """`look` works out the entry of a node."""
-        self._own = frozenset(place.order for place in shape.places)
+    def __init__(
+        self, own: Set[int], log: Sequence[int], look: Callable[[Iterable[int]], Iterable[Entry]]
+    ) -> None:
+        """`look` gives the entries of those nodes, of some, that the shape fits onto."""
+        self._own = own
         self._log = log
         self._look = look
         self._seen = len(log)
-        self._known = {order: entry for order in self._own if (entry := look(order)) is not None}
+        self._known = {entry[2]: entry for entry in look(own)}
         self._sorted = sorted(self._known.values())
 
     def entries(self) -> Sequence[Entry]:
         """As it is now; of equal moments the healthiest first."""
         log = self._log
         if self._seen < len(log):
-            changed = self._own.intersection(log[self._seen :])
+            changed = self._own & set(log[self._seen :])
             self._seen = len(log)
-            for order in changed:
-                self._look_again(order)
+            now = {entry[2]: entry for entry in self._look(changed)}
+            for order in now.keys() | (changed & self._known.keys()):
+                self._replace(order, now.get(order))
         return self._sorted
 
-    def _look_again(self, order: int) -> None:
-        old, new = self._known.get(order), self._look(order)
-        if old == new:
-            return
-        if old is not None:
+    def _replace(self, order: int, new: Entry | None) -> None:
+        old = self._known.pop(order, None)
+        if old is not None and old != new:
             del self._sorted[bisect_left(self._sorted, old)]
-            del self._known[order]
         if new is not None:
-            insort(self._sorted, new)
             self._known[order] = new
+            if old != new:
+                insort(self._sorted, new)

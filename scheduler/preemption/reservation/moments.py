@@ -15,7 +15,7 @@ from typing import Final
 
 from scheduler.model.resources import Amounts, add
 from scheduler.preemption.reservation.ends import expected_end
-from scheduler.preemption.reservation.futures import Entry, Future, Line
+from scheduler.preemption.reservation.futures import Entry, Future, Futures, Line
 from scheduler.preemption.reservation.score import sickness
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Runner, Universe
@@ -52,12 +52,11 @@ class Moments:
         self._now = universe.snapshot.now
         self._ends = [expected_end(runner, self._now) for runner in universe.runners]
         self._lines: dict[tuple[ShapeKey, int | None], Line] = {}
-        self._futures: dict[int, Future] = {}
-        self._seen = len(universe.log)
+        self._futures: Futures | None = None
         self._sickness = [sickness(place) for place in universe.places]
         self._by_end: list[tuple[int, Runner]] | None = None
         self._forgotten: set[int] = set()
-        self._compact_at = 16
+        self._line_of_places = len(universe.places)
         self._on: dict[int, tuple[list[tuple[int, Runner]], int]] = {}
 
     def earliest(self, shape: Shape, by: int | None = None) -> Sequence[Entry]:
@@ -65,15 +64,20 @@ class Moments:
 
         `by`: later moments are of no interest.
         """
+        futures = self.futures()
         line = self._lines.get((shape.each, by))
         if line is None:
-            line = Line(shape, self._universe.log, partial(self._entry, shape, by))
-            self._lines[shape.each, by] = line
+            own = frozenset([place.order for place in shape.places])
+            log = self._universe.log if shape.exclusive else futures.changed
+            line = self._lines[shape.each, by] = Line(own, log, partial(self._entries, futures, shape, by))
         return line.entries()
 
-    def moment(self, place: Place, shape: Shape) -> int | None:
-        """When a shape fits onto a node; None when that is not known."""
-        return self._alone(place, shape) if shape.exclusive else self._future(place).when(shape.wants)
+    def futures(self) -> Futures:
+        """What all nodes have as time goes on."""
+        if self._futures is None:
+            self._futures = Futures(self._universe, self._future)
+        self._futures.catch_up()
+        return self._futures
 
     def ends(self, place: Place) -> list[tuple[int, Runner]]:
         """Who on a node is expected to end and when, the first to end first; those of unknown end are left out, those
@@ -86,7 +90,8 @@ class Moments:
 
     def timeline(self, own: Set[int]) -> Iterator[tuple[int, Place, Amounts]]:
         """What running jobs release on some nodes (by their orders), the first to end first."""
-        for end, runner in self._line() if 4 * len(own) > len(self._universe.places) else self._line_of(own):
+        many = 4 * len(own) > len(self._universe.places) - len(self._forgotten)
+        for end, runner in self._line() if many else self._line_of(own):
             if runner.alive:
                 for place in runner.places:
                     if place.order in own:
@@ -121,8 +126,9 @@ class Moments:
         """All running jobs by their ends; those whose nodes are all forgotten drop out from time to time."""
         if self._by_end is None:
             self._by_end = self._in_order(self._universe.runners)
-        if len(self._forgotten) >= self._compact_at:
-            self._compact_at = 2 * len(self._forgotten)
+        left = len(self._universe.places) - len(self._forgotten)
+        if 2 * left < self._line_of_places:
+            self._line_of_places = left
             self._by_end = [
                 entry
                 for entry in self._by_end
@@ -136,33 +142,35 @@ class Moments:
         return self._in_order({runner for order in own for _, runner in self.ends(places[order])})
 
     def _in_order(self, runners: Iterable[Runner]) -> list[tuple[int, Runner]]:
-        known = [
-            (end, runner.order, runner) for runner in runners if (end := self._ends[runner.order]) is not None
-        ]
-        known.sort(key=lambda entry: entry[:2])
+        ends = self._ends
+        known = [(end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None]
+        known.sort()
         return [(end, runner) for end, _, runner in known]
 
-    def _entry(self, shape: Shape, by: int | None, order: int) -> Entry | None:
-        moment = self.moment(self._universe.places[order], shape)
-        if moment is None or (by is not None and moment > by):
-            return None
-        return moment, self._sickness[order], order
+    def _entries(
+        self, futures: Futures, shape: Shape, by: int | None, orders: Iterable[int]
+    ) -> Iterator[Entry]:
+        """The entries of those of some nodes that a shape fits onto in time."""
+        sick = self._sickness
+        if not shape.exclusive:
+            return (
+                (moment, sick[order], order) for moment, order in futures.fitting(shape.wants, by, orders)
+            )
+        alone = ((self._alone(self._universe.places[order], shape), order) for order in orders)
+        return (
+            (moment, sick[order], order)
+            for moment, order in alone
+            if moment is not None and (by is None or moment <= by)
+        )
 
     def _alone(self, place: Place, shape: Shape) -> int | None:
         fits = all(place.node.total.get(name, 0) >= amount for name, amount in shape.wants)
         return self.empty(place) if fits else None
 
     def _future(self, place: Place) -> Future:
-        """A node's future, worked out again if the universe's log has named the node."""
-        log, futures = self._universe.log, self._futures
-        if self._seen < len(log):
-            for order in log[self._seen :]:
-                futures.pop(order, None)
-            self._seen = len(log)
-        known = futures.get(place.order)
-        if known is None:
-            name = place.node.name
-            alive = [(end, runner.alloc) for end, runner in self.ends(place) if runner.alive]
-            releases = [(end, alloc[name]) for end, alloc in alive if name in alloc]
-            known = futures[place.order] = Future(place, self._claims.of(place), self._now, releases)
-        return known
+        name, claimed = place.node.name, self._claims.of(place)
+        if place.order in self._forgotten:
+            return Future(place, claimed, self._now, ())
+        allocs = [(end, runner.alloc) for end, runner in self.ends(place) if runner.alive]
+        releases = [(end, alloc[name]) for end, alloc in allocs if name in alloc]
+        return Future(place, claimed, self._now, releases)

@@ -6,8 +6,7 @@ What is really left over on those where somebody starts is known here.
 """
 
 from bisect import insort
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.pricing import fits
@@ -26,7 +25,8 @@ class NodeSet:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._scored: dict[ShapeKey, Scored] = {}
-        self._started: dict[int, dict[str, int]] = {}
+        self._started: set[int] = set()
+        self._room: list[tuple[int, Amounts]] = []
         self._left_over: dict[ShapeKey, LeftOver] = {}
 
     def leave(self, names: Iterable[str], *, kept: bool) -> None:
@@ -34,7 +34,8 @@ class NodeSet:
         for name in names:
             place = self._universe.by_name[name]
             if not kept and place.order not in self._started:
-                self._started[place.order] = dict(place.free)
+                self._started.add(place.order)
+                self._room.append((place.order, dict(place.free)))
             for resource in place.node.total:
                 place.free[resource] = place.free.get(resource, 0) - _ALL
             place.holders += 1
@@ -56,7 +57,7 @@ class NodeSet:
             return []
         known = self._left_over.get(shape.each)
         if known is None:
-            known = self._left_over[shape.each] = LeftOver(self._started, shape)
+            known = self._left_over[shape.each] = LeftOver(self._room, shape)
         places = self._universe.places
         return [places[order].node.name for order in known.orders()[: shape.count]]
 
@@ -64,8 +65,8 @@ class NodeSet:
 class LeftOver:
     """The nodes on which somebody starts and a shape would fit as well, in their order."""
 
-    def __init__(self, started: Mapping[int, Amounts], shape: Shape) -> None:
-        """`started`: what is left over by node; nodes are only added to it."""
+    def __init__(self, started: Sequence[tuple[int, Amounts]], shape: Shape) -> None:
+        """`started`: the nodes with what is left over there; they only become more."""
         self._started = started
         self._wants = shape.wants
         self._own = frozenset(place.order for place in shape.places)
@@ -74,7 +75,7 @@ class LeftOver:
 
     def orders(self) -> Sequence[int]:
         """Those nodes as they are now."""
-        for order, free in islice(self._started.items(), self._seen, None):
+        for order, free in self._started[self._seen :]:
             if order in self._own and all(free.get(name, 0) >= amount for name, amount in self._wants):
                 insort(self._orders, order)
         self._seen = len(self._started)

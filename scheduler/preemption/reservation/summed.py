@@ -32,6 +32,8 @@ class Summed:
         present = self._present.get(shape.pool)
         if present is None:
             present = self._present[shape.pool] = Present(self._universe, self._moments, shape)
+        if not present.suffices(wants, by):
+            return None
         have = dict(present.total())
         rooms: dict[Place, dict[str, int]] = {}
         at = self._universe.snapshot.now
@@ -90,6 +92,25 @@ class Present:
                 self._look_at(self._universe.places[order])
             self._seen = len(log)
         return self._total
+
+    def suffices(self, wants: Amounts, by: int | None) -> bool:
+        """A quick look: whether there will be enough in the end, or by a moment. No is certain.
+
+        Not for nodes that must be empty: what is there on one of them counts at once, or not at all.
+        """
+        if self._shape.exclusive:
+            return True
+        futures = self._moments.futures()
+        most = [futures.most(name, by) for name in self._names]
+        if _UNITS in wants:
+            parts = [
+                [amounts[order] // amount for order in self.own]
+                for amounts, (_, amount) in zip(most, self._shape.wants, strict=True)
+            ]
+            units: Iterable[int] = map(min, zip(*parts, strict=True))
+            return sum([count for count in units if count > 0]) >= wants[_UNITS]
+        sums = [sum([amounts[order] for order in self.own if amounts[order] > 0]) for amounts in most]
+        return all(there >= wants[name] for name, there in zip(self._names, sums, strict=True))
 
     def of(self, place: Place) -> Amounts:
         """What a node counts for."""
