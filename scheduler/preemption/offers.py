@@ -38,7 +38,7 @@ class Offers:
         self._universe = universe
         self._pricer = pricer
         self._bound = bound
-        self._seen = len(universe.log)
+        self._seen, self._seen_dearer = len(universe.log), len(universe.dearer)
         self._own = frozenset(place.order for place in places)
         self._prices: dict[int, Price | None] = {}
         self._stamps: dict[int, int] = {}
@@ -76,10 +76,15 @@ class Offers:
         log = self._universe.log
         if self._seen == len(log):
             return
-        changed = sorted(self._own.intersection(log[self._seen :]))
+        changed = set(self._own.intersection(log[self._seen :]))
         self._seen = len(log)
+        if self._bound is not None:
+            # A bound still is one where pieces have become dearer; a price has to be worked out again.
+            changed.update(self._prices.keys() & self._universe.dearer[self._seen_dearer :])
+            self._seen_dearer = len(self._universe.dearer)
         for order in changed:
             self._stamps[order] = self._stamps.get(order, 0) + 1
+            self._prices.pop(order, None)
         for entry in self._entries(changed):
             heappush(self._heap, entry)
 

@@ -1,9 +1,9 @@
-"""The planner's own copy of the partition: what is free, what is coming, who runs where, and what a cycle
-changes.
+"""The planner's own copy of the partition: what is free, what is coming, who runs where, what a cycle changes.
 
-Everything that a decision takes or frees goes through `stop` and `take`, and what limits spare through
-`spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at
-the end of the log instead of looking at every node again.
+Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
+`spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at the end
+of the log instead of looking at every node again. `dearer` names nodes on which nothing changed, but a piece counts
+for more since its job lost others elsewhere.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,6 +109,7 @@ class Universe:
         self.snapshot = snapshot
         self.ranking = ranking
         self.log: list[int] = []
+        self.dearer: list[int] = []
         self.places = [
             Place(
                 node,
@@ -217,8 +218,10 @@ class Universe:
                 del alloc[name], pieces.counts[name]
                 place.holders -= 1
                 place.runners.remove(runner)
-        # What a job may still lose here depends on what it has lost elsewhere.
-        self.log.extend(place.order for place in runner.places)
+        # What an elastic job may still lose on a node depends on what it has lost elsewhere.
+        orders = [place.order for place in runner.places]
+        self.log.extend(orders if pieces.elastic else [self.by_name[name].order for name in lost])
+        self.dearer.extend(orders)
         runner.places = tuple(place for place in runner.places if place.node.name in alloc)
         runner.alloc = alloc
         if not alloc:
@@ -242,8 +245,7 @@ class Universe:
         self.log.extend(place.order for place in runner.places)
 
     def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
-        """Set a room aside: out of what is coming as far as possible (or not at all), the rest out of the
-        free."""
+        """Set a room aside: out of what is coming as far as possible (or not at all), then out of the free."""
         for name, amounts in placement.items():
             place = self.by_name[name]
             for resource, amount in amounts.items():
