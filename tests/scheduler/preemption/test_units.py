@@ -159,6 +159,18 @@ def test_what_was_taken_is_seen_by_the_next_and_all_of_it_may_go() -> None:
     assert [decision.units for decision in made.values()] == [3, 3, 2]
 
 
+def test_units_count_for_more_once_their_job_has_lost_others_elsewhere() -> None:
+    held = {"n1": {"cpu": 2}, "n2": {"cpu": 2}}
+    jobs = [
+        units("1", 4, {"cpu": 1}, on=held, ran=1_000),
+        running("2", {"n3": {"cpu": 2}}, user=3, ran=900),
+        *(pending(str(name), one_node(2), user=0) for name in (8, 9)),
+    ]
+    made = decisions(jobs, nodes(3, cpu=2))
+    assert lost(made["8"]) == {"1": 2}, "half of its units: 500 s of work"
+    assert lost(made["9"]) == {"2": How.REQUEUE}, "the other half would be all that it has left: 1,000 s"
+
+
 def test_room_that_is_coming_is_waited_for() -> None:
     decision = decide(units("U", 4, {"cpu": 1}), ending("X", cpu=4), pending("J", want(3), user=0))
     assert (decision.action, decision.units) == (DecisionKind.WAIT, 3)
