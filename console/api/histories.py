@@ -15,9 +15,19 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.audit.models import AuditEntry
-from console.steering.reports.histories import History, job_history, project_history
+from console.steering.reports.histories import History, Stretch, job_history, project_history
 
-UNTIL = OpenApiParameter("until", OpenApiTypes.DATETIME, description="As `older` of the page before.")
+NEWEST, OLDEST = "-at", "at"
+PARAMETERS = [
+    OpenApiParameter(
+        "ordering",
+        OpenApiTypes.STR,
+        enum=[NEWEST, OLDEST],
+        description="`-at`, unless told: the newest first; `at`: the oldest.",
+    ),
+    OpenApiParameter("since", OpenApiTypes.DATETIME, description="Not before; `newer` of the page before."),
+    OpenApiParameter("until", OpenApiTypes.DATETIME, description="Not after; `older` of the page before."),
+]
 KINDS = [(kind, kind) for kind in ("audit", "plan", "checkpoint")]
 
 
@@ -36,48 +46,60 @@ class MomentSerializer(serializers.Serializer):
 
 
 class HistorySerializer(serializers.Serializer):
-    """The newest first. `older`: `until` of the next page; null: this is all."""
+    """A page of it. `older`: `until` of the next page, `newer`: its `since` where the oldest come first; null: this
+    is all."""
 
     moments = MomentSerializer(many=True)
     older = serializers.DateTimeField(allow_null=True)
+    newer = serializers.DateTimeField(allow_null=True)
 
 
 class _HistoryView(ApiView):
     permission = Permission.JOB_VIEW
     queryset = AuditEntry.objects.all()
-    parameters = frozenset({"until"})
+    parameters = frozenset({"ordering", "since", "until"})
 
-    def until(self) -> datetime | None:
-        """The time up to which the page goes."""
-        text = self.request.query_params.get("until", "")
+    def stretch(self) -> Stretch:
+        """The time and the order that are asked for."""
+        ordering = self.request.query_params.get("ordering", NEWEST)
+        if ordering not in {NEWEST, OLDEST}:
+            raise ValidationError({"ordering": [f"Must be one of {NEWEST}, {OLDEST}."]})
+        return Stretch(self._moment("since"), self._moment("until"), oldest_first=ordering == OLDEST)
+
+    def _moment(self, name: str) -> datetime | None:
+        text = self.request.query_params.get(name, "")
         try:
-            until = parse_datetime(text)
+            moment = parse_datetime(text)
         except ValueError:
-            until = None
-        if text and (until is None or until.tzinfo is None):
-            raise ValidationError({"until": ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
-        return until
+            moment = None
+        if text and (moment is None or moment.tzinfo is None):
+            raise ValidationError({name: ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
+        return moment
 
-    def answer(self, history: History | None) -> Response:
+    def answer(self, history: History | None, stretch: Stretch) -> Response:
         """The page, or 404 when there is none for this account."""
         if history is None:
             raise Http404
-        return Response(HistorySerializer(history).data)
+        older, newer = (None, history.further) if stretch.oldest_first else (history.further, None)
+        page = {"moments": history.moments, "older": older, "newer": newer}
+        return Response(HistorySerializer(page).data)
 
 
 class JobHistory(_HistoryView):
     """What is kept of a job, also when Slurm has forgotten it."""
 
-    @extend_schema(parameters=[UNTIL], responses=HistorySerializer)
+    @extend_schema(parameters=PARAMETERS, responses=HistorySerializer)
     def get(self, request: Request, job_id: str, **kwargs: Any) -> Response:
         """Rows of the audit log as far as they are this account's, plans and checkpoints."""
-        return self.answer(job_history(self.person, self.cluster, job_id, self.until()))
+        stretch = self.stretch()
+        return self.answer(job_history(self.person, self.cluster, job_id, stretch), stretch)
 
 
 class ProjectHistory(_HistoryView):
     """Changes of a project, and what became of its jobs."""
 
-    @extend_schema(parameters=[UNTIL], responses=HistorySerializer)
+    @extend_schema(parameters=PARAMETERS, responses=HistorySerializer)
     def get(self, request: Request, code: str, **kwargs: Any) -> Response:
         """Rows of the audit log as far as they are this account's, plans and checkpoints."""
-        return self.answer(project_history(self.person, self.cluster, code, self.until()))
+        stretch = self.stretch()
+        return self.answer(project_history(self.person, self.cluster, code, stretch), stretch)

@@ -40,18 +40,37 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """The time that is asked for, both ends within it, and from which end on its pages go."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+    oldest_first: bool = False
+
+    def of(self, things: QuerySet[Any], column: str) -> QuerySet[Any]:
+        """The things within it by a column, in its order."""
+        wanted = things.filter(**{f"{column}__isnull": False})
+        if self.since:
+            wanted = wanted.filter(**{f"{column}__gte": self.since})
+        if self.until:
+            wanted = wanted.filter(**{f"{column}__lte": self.until})
+        return wanted.order_by(column, "pk") if self.oldest_first else wanted.order_by(f"-{column}", "-pk")
+
+
+@dataclass(frozen=True, slots=True)
 class History:
-    """A page of it, the newest first. `older`: the time up to which the next page goes; None: this is all.
+    """A page of it. `further`: where the next page begins, its `until` or with the oldest first its `since`; None:
+    this is all.
 
     `there`: whether what it is about still has a page of its own.
     """
 
     moments: list[Moment]
-    older: datetime | None
+    further: datetime | None
     there: bool = True
 
 
-def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None) -> History | None:
+def job_history(user: Any, cluster: Cluster, job_id: str, stretch: Stretch) -> History | None:
     """What is kept of one job, as far as it is the account's to read; None when nothing is, or it is not.
 
     Also of a job that Slurm and the mirror have forgotten.
@@ -65,10 +84,10 @@ def job_history(user: Any, cluster: Cluster, job_id: str, until: datetime | None
     checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id=job_id)
     if not seen and not (rows.exists() or plans.exists()):
         return None
-    return _merged(rows, plans, checkpoints, until, there=True)
+    return _merged(rows, plans, checkpoints, stretch, there=True)
 
 
-def project_history(user: Any, cluster: Cluster, code: str, until: datetime | None) -> History | None:
+def project_history(user: Any, cluster: Cluster, code: str, stretch: Stretch) -> History | None:
     """What is kept of one project: changes of it, and what became of the jobs of its that the mirror knows.
 
     None when there is no such project for the account. Those who read the whole log read of deleted ones too.
@@ -85,7 +104,7 @@ def project_history(user: Any, cluster: Cluster, code: str, until: datetime | No
     stopped = PlannedAction.objects.filter(cluster=cluster, job_id__in=jobs).values("plan")
     plans = Plan.objects.filter(Q(job_id__in=jobs) | Q(pk__in=stopped), cluster=cluster)
     checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id__in=jobs)
-    return _merged(rows, plans, checkpoints, until, there=project is not None)
+    return _merged(rows, plans, checkpoints, stretch, there=project is not None)
 
 
 def _partitions(user: Any) -> set[str]:
@@ -96,48 +115,48 @@ def _merged(
     rows: QuerySet[AuditEntry],
     plans: QuerySet[Plan],
     checkpoints: QuerySet[Checkpoint],
-    until: datetime | None,
+    stretch: Stretch,
     *,
     there: bool,
 ) -> History:
     """All kinds together. A kind of which there is more than `EACH` ends the page where its last one read stands:
-    what happened before that is on the next page, of every kind."""
+    what lies beyond that is on the next page, of every kind."""
     ends: list[datetime] = []
     found = [
-        *_newest(rows, "at", until, ends, _of_row),
-        *_newest(plans, "created_at", until, ends, _of_plan),
-        *_newest(checkpoints, "asked_at", until, ends, _asked),
-        *_newest(checkpoints, "acknowledged_at", until, ends, _acknowledged),
-        *_newest(checkpoints, "resumed_at", until, ends, _resumed),
+        *_first(rows, "at", stretch, ends, _of_row),
+        *_first(plans, "created_at", stretch, ends, _of_plan),
+        *_first(checkpoints, "asked_at", stretch, ends, _asked),
+        *_first(checkpoints, "acknowledged_at", stretch, ends, _acknowledged),
+        *_first(checkpoints, "resumed_at", stretch, ends, _resumed),
     ]
-    end = max(ends, default=None)
-    if end is None:
-        return History(_ordered(found), None, there)
-    newer = [moment for moment in found if moment.at > end]
-    if newer:
-        return History(_ordered(newer), end, there)
-    # More at one moment than a page reads: it is shown by itself, and the next page begins before it.
-    same = _ordered(moment for moment in found if moment.at == end)
-    return History(same, end - timedelta(microseconds=1), there)
+    if not ends:
+        return History(_ordered(found, stretch), None, there)
+    end = min(ends) if stretch.oldest_first else max(ends)
+    near = [each for each in found if (each.at < end if stretch.oldest_first else each.at > end)]
+    if near:
+        return History(_ordered(near, stretch), end, there)
+    # More at one moment than a page reads: it is shown by itself, and the next page begins beyond it.
+    same = _ordered((each for each in found if each.at == end), stretch)
+    beyond = timedelta(microseconds=1 if stretch.oldest_first else -1)
+    return History(same, end + beyond, there)
 
 
-def _newest(
+def _first(
     things: QuerySet[Any],
     column: str,
-    until: datetime | None,
+    stretch: Stretch,
     ends: list[datetime],
     told: Callable[[Any], Moment],
 ) -> list[Moment]:
-    wanted = things.filter(**{f"{column}__isnull": False} | ({f"{column}__lte": until} if until else {}))
-    found = list(wanted.order_by(f"-{column}", "-pk")[: EACH + 1])
+    found = list(stretch.of(things, column)[: EACH + 1])
     if len(found) > EACH:
         ends.append(getattr(found[EACH], column))
     return [told(each) for each in found]
 
 
-def _ordered(moments: Iterable[Moment]) -> list[Moment]:
-    """The newest first; of what happened at once, the log's later row first."""
-    return sorted(moments, key=lambda moment: (moment.at, moment.row or 0), reverse=True)
+def _ordered(moments: Iterable[Moment], stretch: Stretch) -> list[Moment]:
+    """In the order asked for; what happened at once in that of the log's rows."""
+    return sorted(moments, key=lambda moment: (moment.at, moment.row or 0), reverse=not stretch.oldest_first)
 
 
 def _of_row(row: AuditEntry) -> Moment:
