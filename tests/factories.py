@@ -10,11 +10,15 @@ The people of the tests have lasting names: `ada` the administrator, `otto` the 
 from datetime import UTC, datetime
 from typing import Any
 
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
 from django.utils.crypto import get_random_string
 
 from console.accounts.models import ApiToken, Role, Scope, User
+from console.accounts.sessions import BEGAN, SEEN
 from console.accounts.tokens import digest_of
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
+from console.core import clock
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.steering.models import Cycle, CycleOutcome, Plan, PlannedAction
@@ -66,6 +70,18 @@ def make_token(user: User, name: str = "for the test", **fields: Any) -> str:
     given = {"scope": Scope.WRITE, "created_at": NOW, **fields}
     ApiToken.objects.create(user=user, name=name, digest=digest_of(secret), **given)
     return secret
+
+
+def make_session(user: User) -> str:
+    """The key of a session of somebody who has signed in just now, without that row of the audit log."""
+    session, now = SessionStore(), int(clock.now().timestamp())
+    session[SESSION_KEY] = str(user.pk)
+    session[BACKEND_SESSION_KEY] = "console.accounts.backends.PasswordBackend"
+    session[HASH_SESSION_KEY] = user.get_session_auth_hash()
+    session[BEGAN] = session[SEEN] = now
+    session.save()
+    assert session.session_key
+    return session.session_key
 
 
 # --- What is configured -----------------------------------------------------------------------------------

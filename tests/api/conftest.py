@@ -6,7 +6,8 @@ snapshot, and audit rows about x, y, alpha and beta.
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -26,6 +27,7 @@ from console.projects.models import Project
 from console.steering.models import Plan, StoredSnapshot
 from tests import factories
 from tests.factories import EPOCH, NOW
+from tests.plugins.shared_rows import made_once
 
 ROLES = ("anonymous", "vera", "pam", "dave", "otto", "ada")
 """Nobody, a viewer, alpha's manager, x's administrator, the auditor, the administrator."""
@@ -59,8 +61,8 @@ def _forget_throttles() -> None:
     cache.clear()
 
 
-@pytest.fixture
-def house(db: None) -> House:
+def make_house() -> House:
+    """All of it."""
     cluster = factories.make_cluster(cycle=7, version=3)
     people = {
         "ada": factories.make_administrator(),
@@ -182,6 +184,24 @@ def make_entries(cluster: Cluster, plan: Plan) -> dict[str, AuditEntry]:
                 reason="for the test",
             ),
         }
+
+
+@pytest.fixture
+def own_house(db: None) -> House:
+    """Made for each test: where some tests commit, or begin with an empty database, this is `house`."""
+    return make_house()
+
+
+@pytest.fixture(scope="module")
+def house_of_the_module(request: pytest.FixtureRequest) -> Iterator[House]:
+    with made_once(request, "house", make_house) as house:
+        yield house
+
+
+@pytest.fixture
+def house(house_of_the_module: House, db: None) -> House:
+    """Made once for a module, and the same for each of its tests."""
+    return deepcopy(house_of_the_module)
 
 
 @pytest.fixture

@@ -6,8 +6,10 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
+from tests.api import conftest as api
 from tests.api.conftest import House
 
+house = api.own_house
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 

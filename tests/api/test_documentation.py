@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from console.api import urls
+from tests.api import conftest as api
 from tests.api.conftest import House
 from tests.factories import PASSWORD
 
+house = api.own_house
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 
 

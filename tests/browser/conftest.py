@@ -10,7 +10,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.ui import conftest as ui
 from tests.ui.conftest import House
 
-house = ui.house
+house = ui.own_house
 """The fixture of the pages' tests."""
 expect.set_options(timeout=15_000)
 Enter = Callable[[str], Page]

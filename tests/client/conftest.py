@@ -14,7 +14,7 @@ from tests import factories
 from tests.api import conftest as api
 from tests.api.conftest import House
 
-house = api.house
+house = api.own_house
 """The small house of the API's tests."""
 CLIENT = Path(__file__).parents[2] / "deploy" / "client"
 PACKAGE = CLIENT / "giveway_client"

@@ -6,7 +6,8 @@ and a stored snapshot, and audit rows about x and alpha.
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +23,7 @@ from console.partitions.models import Partition
 from console.projects.models import Project
 from console.steering.models import Plan, StoredSnapshot
 from tests import factories
+from tests.plugins.shared_rows import made_once
 
 ROLES = ("anonymous", "vera", "pam", "dave", "otto", "ada")
 """Nobody, a viewer, alpha's manager, x's administrator, the auditor, the administrator."""
@@ -53,8 +55,8 @@ class House:
         self.cluster.save(update_fields=["version"])
 
 
-@pytest.fixture
-def house(db: None) -> House:
+def make_house() -> House:
+    """All of it."""
     cluster = factories.make_cluster(cycle=7, version=3, observed_at=timezone.now())
     people = {
         "ada": factories.make_administrator(),
@@ -140,13 +142,34 @@ def _log(cluster: Cluster, people: dict[str, User]) -> None:
 
 
 @pytest.fixture
+def own_house(db: None) -> House:
+    """Made for each test: where some tests commit, or begin with an empty database, this is `house`."""
+    return make_house()
+
+
+@pytest.fixture(scope="module")
+def house_of_the_module(request: pytest.FixtureRequest) -> Iterator[House]:
+    with made_once(request, "house", make_house) as house:
+        yield house
+
+
+@pytest.fixture
+def house(house_of_the_module: House, db: None) -> House:
+    """Made once for a module, and the same for each of its tests, but for the time when the cluster was seen."""
+    house = deepcopy(house_of_the_module)
+    house.cluster.observed_at = timezone.now()
+    house.cluster.save(update_fields=["observed_at"])
+    return house
+
+
+@pytest.fixture
 def signed_in(house: House) -> SignedIn:
     """A browser of somebody of `ROLES`."""
 
     def open_browser(role: str) -> Client:
         browser = Client()
         if role != "anonymous":
-            browser.force_login(house.people[role])
+            browser.cookies["sessionid"] = factories.make_session(house.people[role])
         return browser
 
     return open_browser

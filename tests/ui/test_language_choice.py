@@ -34,7 +34,7 @@ def language_of(client: Client, address: str = "/", **headers: str) -> str:
         ("nonsense;;q=", ENGLISH),
     ],
 )
-def test_the_browser_says_it(db: None, asked: str, given: str) -> None:
+def test_the_browser_says_it(house: House, asked: str, given: str) -> None:
     assert language_of(Client(), "/sign-in/", **{"Accept-Language": asked}) == given
 
 

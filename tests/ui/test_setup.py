@@ -19,9 +19,12 @@ from console.projects.models import Project
 from console.setup.first import make_code
 from console.setup.models import Examination, Invitation
 from tests import factories
+from tests.ui import conftest as ui
 from tests.ui.conftest import House, SignedIn
 from tests.ui.test_policy_pages import words_of
 
+house = ui.own_house
+"""Some tests begin with nobody there."""
 SEAT = "/setup/administrator/"
 PASSWORD = "a-long-enough-one"
 Post = Callable[..., Any]
