@@ -6,7 +6,7 @@ Costs are compared by the number of workers, then by their size, then by the hig
 from collections.abc import Sequence
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.elastic.workers import SCALE, Worker, Workers
+from scheduler.preemption.elastic.workers import SCALE, Stock, Worker, Workers
 from scheduler.preemption.pricing import missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
@@ -25,11 +25,10 @@ class Bounds:
         self._shape = shape
         self._wants = [(name, amount, workers.total.get(name, 0)) for name, amount in shape.wants]
 
-    def rough(self, place: Place, reach: Reach) -> Least | None:
-        """A quick look, as if all workers were within reach; None when even so they are not enough."""
+    def rough(self, place: Place, stock: Stock, reach: Reach) -> Least | None:
+        """A quick look, as if all the workers there were within reach; None when even so they are not enough."""
         if self._shape.exclusive:
             return self.least(place, reach)
-        stock = self._workers.on(place)
         fewest, size = 0, 0
         free, coming = place.free, place.coming
         for name, amount, total in self._wants:
@@ -37,7 +36,9 @@ class Bounds:
             if rest > 0:
                 if stock.most.get(name, 0) < rest:
                     return None
-                fewest = max(fewest, -(-rest // stock.biggest[name]))
+                number = -(-rest // stock.biggest[name])
+                if number > fewest:
+                    fewest = number
                 # Sizes are rounded down, that of each piece by less than 1.
                 size += rest * SCALE // total - stock.pieces
         if not fewest:

@@ -3,7 +3,7 @@
 One heap serves all pending jobs that ask the same of a node, whatever they reach:
 1. Nodes enter it with a quick bound. One that comes to the top gets a closer bound, and when it comes there again, its
    price; so few nodes are ever priced.
-2. A node that cannot be had is dropped until the universe's log names it again.
+2. A node that cannot be had is dropped until something is other on it (`Workers.changes`).
 3. Jobs are decided from the highest rank down. For one that reaches no more than the one before it (`within`) all
    bounds hold still, and what was dropped stays so; only the nodes that were looked at closely enter it again.
    For any other one everything is looked at anew.
@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
 from scheduler.preemption.elastic.bounds import NOTHING, Bounds, Least
+from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Place
 
 Pricer = Callable[[Place, Reach], Price | None]
 
@@ -27,15 +28,15 @@ _Entry = tuple[Least, int, int, int]
 class Nodes:
     """The prices of some nodes, by one pricer."""
 
-    def __init__(self, universe: Universe, places: Iterable[Place], bounds: Bounds, pricer: Pricer) -> None:
-        self._universe = universe
+    def __init__(self, workers: Workers, places: Iterable[Place], bounds: Bounds, pricer: Pricer) -> None:
+        self._workers = workers
+        self._places = {place.order: place for place in places if place.order in workers.orders}
         self._bounds = bounds
         self._pricer = pricer
-        self._own = frozenset(place.order for place in places)
         self._seen = 0
         self._reach: Reach | None = None
         self._heap: list[_Entry] = []
-        self._stamps = dict.fromkeys(self._own, 0)
+        self._stamps = dict.fromkeys(self._places, 0)
         self._close: set[int] = set()
         self._prices: dict[int, Price] = {}
 
@@ -59,11 +60,11 @@ class Nodes:
                 heappush(heap, (least, order, stamp, known + 1))
         for entry in taken:
             heappush(heap, entry)
-        return [(self._universe.places[order], self._prices[order]) for _, order, _, _ in taken]
+        return [(self._places[order], self._prices[order]) for _, order, _, _ in taken]
 
     def _closer(self, order: int, known: int, reach: Reach) -> Least | None:
         """The next better knowledge of what a node costs."""
-        place = self._universe.places[order]
+        place = self._places[order]
         if known == _QUICK:
             return self._bounds.least(place, reach)
         price = self._pricer(place, reach)
@@ -73,20 +74,20 @@ class Nodes:
         return least_of(price)
 
     def _catch_up(self, reach: Reach) -> None:
-        log = self._universe.log
+        stocks, changes = self._workers.up_to_date(), self._workers.changes
         if self._reach is None or not reach.within(self._reach):
             self._heap.clear()
-            changed: Iterable[int] = self._own
+            changed: Iterable[int] = self._places
         else:
-            changed = self._own.intersection(log[self._seen :])
+            changed = self._places.keys() & changes[self._seen :]
             if reach != self._reach:
                 changed |= self._close
-        self._seen = len(log)
+        self._seen = len(changes)
         self._reach = reach
         for order in changed:
             self._stamps[order] += 1
             self._close.discard(order)
-            least = self._bounds.rough(self._universe.places[order], reach)
+            least = self._bounds.rough(self._places[order], stocks[order], reach)
             if least is not None:
                 heappush(self._heap, (least, order, self._stamps[order], _QUICK))
 

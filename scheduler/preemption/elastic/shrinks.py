@@ -73,10 +73,9 @@ class Shrinks:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
         nodes = self._nodes.get(shape.each)
         if nodes is None:
-            places = [place for place in shape.places if place.order in self._workers.orders]
             bounds = Bounds(self._workers, shape)
             nodes = Nodes(
-                self._universe, places, bounds, lambda place, reach: self._price(place, shape, reach, {})
+                self._workers, shape.places, bounds, lambda place, reach: self._price(place, shape, reach, {})
             )
             self._nodes[shape.each] = nodes
         return nodes

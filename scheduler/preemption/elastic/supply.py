@@ -1,10 +1,12 @@
 """The workers on the nodes of one pool, those alike together, for requests that name no number of nodes.
 
 They are kept by their class in the first tier and in the second, so that those within a job's reach are a few lists
-out of many, with the sums of what they may lose; and brought up to date by the universe's log.
+out of many, with the sums of what they may lose. They are brought up to date where something is other than it was
+(`Workers.changes`).
 """
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -19,23 +21,32 @@ _Kind = tuple[object, ...]
 """Equal for workers that are alike (`covering.Alike`) as long as nothing is taken from their nodes."""
 
 
+_Rank = tuple[int, ...]
+
+
 @dataclass(slots=True)
 class _Class:
-    """The workers of one class, by kind, each list in the order of their ranks. `most`: all that they may lose."""
+    """The workers of one class, by kind: their ranks, and in the same order themselves. `most`: all they may lose."""
 
-    kinds: dict[_Kind, list[Worker]] = field(default_factory=dict)
+    kinds: dict[_Kind, tuple[list[_Rank], list[Worker]]] = field(default_factory=dict)
     number: int = 0
     most: dict[str, int] = field(default_factory=dict)
 
     def put(self, kind: _Kind, worker: Worker) -> None:
-        insort(self.kinds.setdefault(kind, []), worker, key=_rank)
+        row = self.kinds.get(kind)
+        if row is None:
+            row = self.kinds[kind] = [], []
+        at = bisect_left(row[0], worker.rank)
+        row[0].insert(at, worker.rank)
+        row[1].insert(at, worker)
         self.number += 1
         add(self.most, worker.all)
 
     def drop(self, kind: _Kind, worker: Worker) -> None:
-        row = self.kinds[kind]
-        del row[bisect_left(row, worker.rank, key=_rank)]
-        if not row:
+        ranks, workers = self.kinds[kind]
+        at = bisect_left(ranks, worker.rank)
+        del ranks[at], workers[at]
+        if not ranks:
             del self.kinds[kind]
         self.number -= 1
         subtract(self.most, worker.all)
@@ -50,12 +61,10 @@ class Supply:
         self._names = [name for name, _ in shape.wants]
         self._in_units, self._exclusive = shape.units > 0, shape.exclusive
         self._orders = workers.orders.intersection(place.order for place in shape.places)
-        self._first: dict[int, _Class] = {}
-        self._second: dict[tuple[int, int], _Class] = {}
+        self._first: dict[int, _Class] = defaultdict(_Class)
+        self._second: dict[tuple[int, int], _Class] = defaultdict(_Class)
         self._known: dict[int, tuple[tuple[Pair, ...], tuple[int, ...]]] = {}
-        self._seen = len(universe.log)
-        for order in self._orders:
-            self._look_at(order)
+        self._seen = 0
 
     def most(self, reach: Reach) -> dict[str, int]:
         """All that a pending job may take, were it not for what elastic jobs keep at least."""
@@ -69,7 +78,7 @@ class Supply:
         rows: dict[_Kind, list[list[Worker]]] = {}
         classes = self._within(reach)
         for each in classes:
-            for kind, row in each.kinds.items():
+            for kind, (_, row) in each.kinds.items():
                 rows.setdefault(kind, []).append(row)
         places = self._universe.places
         return Choice(
@@ -89,15 +98,14 @@ class Supply:
         return result
 
     def _catch_up(self) -> None:
-        log = self._universe.log
-        for order in self._orders.intersection(log[self._seen :]):
-            self._look_at(order)
-        self._seen = len(log)
+        stocks, changes = self._workers.up_to_date(), self._workers.changes
+        for order in self._orders.intersection(changes[self._seen :]):
+            self._look_at(order, stocks[order].pairs)
+        self._seen = len(changes)
 
-    def _look_at(self, order: int) -> None:
+    def _look_at(self, order: int, pairs: tuple[Pair, ...]) -> None:
         """Bring the workers of one node up to date."""
-        place = self._universe.places[order]
-        pairs, room = self._workers.on(place).pairs, self._room(place)
+        room = self._room(self._universe.places[order])
         old_pairs, old_room = self._known.get(order, ((), ()))
         if pairs is old_pairs and room == old_room:
             return
@@ -114,9 +122,9 @@ class Supply:
     def _classes(self, pair: Pair) -> Iterable[tuple[_Class, Worker]]:
         first, second = pair
         runner = first.runner
-        yield self._first.setdefault(runner.first, _Class()), first
+        yield self._first[runner.first], first
         if first is not second:
-            yield self._second.setdefault((runner.first, runner.second), _Class()), second
+            yield self._second[runner.first, runner.second], second
 
     def _kind(self, worker: Worker, room: tuple[int, ...]) -> _Kind:
         if self._exclusive:  # it depends on who else is on the node
@@ -129,7 +137,3 @@ class Supply:
         free, coming = place.free, place.coming
         room = tuple([free.get(name, 0) + coming.get(name, 0) for name in self._names])
         return room if self._in_units else tuple([min(0, amount) for amount in room])
-
-
-def _rank(worker: Worker) -> tuple[int, int, int, int]:
-    return worker.rank

@@ -4,7 +4,7 @@ A worker is what an elastic job holds on one node; of a job in units, so many of
 What a node has is worked out once for all requests, and again when the universe's log names the node.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.model.resources import Amounts, add, total
@@ -39,6 +39,9 @@ class Worker:
         count = min(self.count, pieces.surplus - gone)
         return replace(self, count=count, all=_times(self.each, count)) if count > 0 else None
 
+
+_Room = tuple[tuple[int, ...], tuple[int, ...], int]
+"""What is free and what is coming on a node, and how many hold it."""
 
 Pair = tuple[Worker, Worker]
 """A worker as it counts in the first tier, and as it counts in the second."""
@@ -101,27 +104,44 @@ class Workers:
                 self._elastic.setdefault(place.order, []).append(runner)
         self.orders = frozenset(self._elastic)
         """The nodes on which there are any, by their orders."""
+        self.changes: list[int] = []
+        """As the universe's log, only the nodes where something is other than it was: most of those that the log names
+        got as much as they gave since the last look. For `up_to_date` to continue."""
         self._universe = universe
         self._two_axes = universe.ranking.two_axes
-        self._seen = len(universe.log)
-        self._changed: set[int] = set()
+        self._seen = 0
         self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
         self._pairs: dict[tuple[Runner, int], Pair] = {}
         self._stocks: dict[int, Stock] = {}
+        self._rooms: dict[int, _Room] = {}
+
+    def up_to_date(self) -> Mapping[int, Stock]:
+        """The workers of each node; a stock is the same object as long as the workers on its node are the same."""
+        log = self._universe.log
+        if not self._stocks:
+            self._look_at(self.orders)
+        elif self._seen < len(log):
+            self._look_at(self.orders.intersection(log[self._seen :]))
+        self._seen = len(log)
+        return self._stocks
 
     def on(self, place: Place) -> Stock:
-        """The workers on one node; the same object as long as they are the same."""
-        log, order = self._universe.log, place.order
-        if self._seen < len(log):
-            self._changed.update(log[self._seen :])
-            self._seen = len(log)
-        known = self._stocks.get(order)
-        if known is None or order in self._changed:
-            self._changed.discard(order)
+        """The workers on one node."""
+        return self.up_to_date().get(place.order, _NONE)
+
+    def _look_at(self, orders: Iterable[int]) -> None:
+        for order in orders:
+            place = self._universe.places[order]
             pairs = self._pairs_on(place)
-            if known is None or pairs != known.pairs:
-                known = self._stocks[order] = Stock.of(pairs) if pairs else _NONE
-        return known
+            room = tuple(place.free.values()), tuple(place.coming.values()), place.holders
+            known = self._stocks.get(order, _NONE)
+            if known.pairs == pairs and self._rooms.get(order) == room:
+                continue
+            if known.pairs != pairs:
+                known = Stock.of(pairs) if pairs else _NONE
+            self._stocks[order] = known
+            self._rooms[order] = room
+            self.changes.append(order)
 
     def size(self, amounts: Amounts) -> int:
         """Amounts as shares of what the partition has, added up."""

@@ -94,16 +94,12 @@ def _change(universe: Universe, data: st.DataObject) -> None:
 
 
 class Counted(Bounds):
-    """Bounds that know which nodes they were asked about."""
+    """Bounds that know which nodes they looked at closely."""
 
     def __init__(self, universe: Universe, shape: Shape) -> None:
-        super().__init__(Workers(universe), shape)
-        self.asked: list[str] = []
+        self.workers = Workers(universe)
+        super().__init__(self.workers, shape)
         self.closely: list[str] = []
-
-    def rough(self, place: Place, reach: Reach) -> Least | None:
-        self.asked.append(place.node.name)
-        return super().rough(place, reach)
 
     def least(self, place: Place, reach: Reach) -> Least | None:
         self.closely.append(place.node.name)
@@ -120,7 +116,7 @@ def counted(*jobs: Job, count: int, cpu: int) -> tuple[Universe, Counted, Nodes]
         number, size, highest = Bounds.least(bounds, place, reach) or (9, 9, 9)
         return Price(((number, size, 0), (highest, 0, 0)))
 
-    return universe, bounds, Nodes(universe, universe.places, bounds, price)
+    return universe, bounds, Nodes(bounds.workers, universe.places, bounds, price)
 
 
 def reach(user: int) -> Reach:
@@ -153,7 +149,7 @@ class TestWhatIsLookedAt:
         assert bounds.closely == ["n1"], "with both jobs there would be enough"
         assert priced.cheapest(1, reach(2)) == []
         assert bounds.closely == ["n1"]
-        universe.take({"n1": {"cpu": 0}}, coming_first=False)
+        universe.take({"n1": {}}, coming_first=False)
         assert priced.cheapest(1, reach(2)) == []
         assert bounds.closely == ["n1", "n1"]
         assert len(priced.cheapest(1, reach(0))) == 1, (
