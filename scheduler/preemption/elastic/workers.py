@@ -156,7 +156,7 @@ class Workers:
         name, result = place.node.name, []
         for runner in self._elastic.get(place.order, ()):
             pieces = runner.pieces
-            if pieces is None or not runner.alive:
+            if pieces is None or not runner.alive or runner.lasting:
                 continue
             count = min(pieces.counts.get(name, 0), pieces.surplus)
             if count > 0:

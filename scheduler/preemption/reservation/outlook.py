@@ -88,6 +88,8 @@ class Outlook:
                 runner.lasting = True
                 if runner.may_go:
                     self._universe.spare(runner, Reason.AWAITED.value)
+                else:
+                    self._universe.log.extend(place.order for place in runner.places)
 
     def awaited(self, later: Later) -> list[Runner]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
