@@ -87,6 +87,7 @@ class Balancing:
 
     def members(self, shape: Shape, *, coming: bool) -> Sequence[Member]:
         """The measured nodes on which the shape fits without victims, sorted by power."""
+        coming = coming and self._universe.coming
         fitting = self._fitting.get((shape.each, coming))
         if fitting is None:
             fitting = Fitting(self._universe, self.powers.measured(shape), self.powers, coming=coming)

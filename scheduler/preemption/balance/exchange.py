@@ -7,6 +7,7 @@ the waiting job. Looked at: the lowest rank first, the shortest run first; of it
 closest to each other in power first. The first exchange that leaves both sets even is taken.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import Member
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Placement, Wanted, placed
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Runner, Universe, suits
 
 MOST_RUNNERS = 32
@@ -53,6 +54,7 @@ class Exchange:
             and runner.pieces is None
             and all(place.order in self._powers.of for place in runner.places)
         ]
+        self._allowed: dict[ShapeKey, frozenset[int]] = {}
         self._young.sort(key=lambda runner: (runner.first, runner.second, runner.ran, runner.order))
 
     def find(self, wanted: Wanted) -> Swap | None:
@@ -61,11 +63,13 @@ class Exchange:
         if not self._young or not shape.count:
             return None
         members = self._balancing.members(shape, coming=False)
-        allowed = frozenset(place.order for place in shape.places)
+        allowed = self._allowed.get(shape.each)
+        if allowed is None:
+            allowed = self._allowed[shape.each] = frozenset(place.order for place in shape.places)
         for runner in self._interruptible(reach):
             for up in sorted(runner.places, key=lambda place: place.order):
                 member = self._once_left(shape, runner, up) if up.order in allowed else None
-                near = [each for each in members if member and abs(each.power - member.power) <= self._most]
+                near = self._near(members, member.power) if member else []
                 if member is None or len(near) < shape.count - 1:
                     continue
                 for instead in self._instead(runner, up):
@@ -96,6 +100,11 @@ class Exchange:
     @property
     def _most(self) -> int:
         return self._balancing.most
+
+    def _near(self, members: Sequence[Member], power: int) -> Sequence[Member]:
+        """Those of some members, which are sorted, that are no further from a power than is allowed."""
+        first = bisect_left(members, (power - self._most,))
+        return members[first : bisect_left(members, (power + self._most + 1,))]
 
     def _interruptible(self, reach: Reach) -> Iterator[Runner]:
         two_axes = self._universe.ranking.two_axes

@@ -96,24 +96,28 @@ class Fitting:
         self._known: dict[int, Member] = {}
         self._sorted: list[Member] = []
         self._seen = len(universe.log)
-        for place in shape.places:
-            self._look_at(place)
+        self._look_at(shape.places)
 
     def members(self) -> Sequence[Member]:
         """Those nodes as they are now."""
         log = self._universe.log
         if self._seen < len(log):
-            for order in sorted(self._own.intersection(log[self._seen :])):
-                self._look_at(self._universe.places[order])
+            places = self._universe.places
+            self._look_at([places[order] for order in self._own.intersection(log[self._seen :])])
             self._seen = len(log)
         return self._sorted
 
-    def _look_at(self, place: Place) -> None:
-        old = self._known.pop(place.order, None)
-        if old is not None:
-            del self._sorted[bisect_left(self._sorted, old)]
-        found = price_without_victims(place, self._shape, self._coming)
-        if found is not None:
-            member = Member(self._powers.of[place.order], found.waste, place.order)
-            self._known[place.order] = member
-            insort(self._sorted, member)
+    def _look_at(self, places: Sequence[Place]) -> None:
+        for place in places:
+            old = self._known.pop(place.order, None)
+            if old is not None:
+                del self._sorted[bisect_left(self._sorted, old)]
+        # Most nodes are full: one resource says so.
+        for name, amount in () if self._coming else self._shape.wants[:1]:
+            places = [place for place in places if place.free.get(name, 0) >= amount]
+        for place in places:
+            found = price_without_victims(place, self._shape, self._coming)
+            if found is not None:
+                member = Member(self._powers.of[place.order], found.waste, place.order)
+                self._known[place.order] = member
+                insort(self._sorted, member)

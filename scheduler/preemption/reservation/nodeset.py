@@ -91,20 +91,24 @@ class Scored:
         self._own = frozenset(place.order for place in shape.places)
         self._known: dict[int, tuple[int, Place]] = {}
         self._seen = len(universe.log)
-        for place in shape.places:
-            self._look_at(place)
+        self._look_at(shape.places)
 
     def candidates(self) -> Sequence[tuple[int, Place]]:
         """Those nodes as they are now."""
         log = self._universe.log
         if self._seen < len(log):
-            for order in self._own.intersection(log[self._seen :]):
-                self._look_at(self._universe.places[order])
+            places = self._universe.places
+            self._look_at([places[order] for order in self._own.intersection(log[self._seen :])])
             self._seen = len(log)
         return list(self._known.values())
 
-    def _look_at(self, place: Place) -> None:
-        if fits(place, self._shape, coming=False):
-            self._known[place.order] = badness(place, self._shape), place
-        else:
-            self._known.pop(place.order, None)
+    def _look_at(self, places: Sequence[Place]) -> None:
+        shape, known = self._shape, self._known
+        for place in places:
+            known.pop(place.order, None)
+        # Most nodes are full: one resource says so.
+        for name, amount in shape.wants[:1]:
+            places = [place for place in places if place.free.get(name, 0) >= amount]
+        for place in places:
+            if fits(place, shape, coming=False):
+                known[place.order] = badness(place, shape), place
