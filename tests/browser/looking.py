@@ -6,6 +6,7 @@ With GIVEWAY_PICTURES=<folder> in the environment every page that is looked at i
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,10 @@ def too_wide(page: Page) -> list[str]:
     return [f"{page.url} is wider than its window: {what}" for what in page.evaluate(TOO_WIDE)[:1]]
 
 
-def look(page: Page) -> list[str]:
-    """Everything that is wrong with the page in each of `VIEWS`, without loading it again."""
+def look(page: Page, views: Iterable[tuple[Any, int]] = VIEWS) -> list[str]:
+    """Everything that is wrong with the page in each of the views, without loading it again."""
     found: list[str] = []
-    for scheme, width in VIEWS:
+    for scheme, width in views:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 900})
         found += [f"{scheme}, {width} px: {fault}" for fault in faults(page) + too_wide(page)]
