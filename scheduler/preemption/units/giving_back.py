@@ -70,6 +70,8 @@ def price_of(
 def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
     """Point 2: what it loses on each of its nodes."""
     lost = dict(runner.pieces.counts) if runner.pieces else {}
+    if _all_back(trial, runner, lost):
+        return dict.fromkeys(lost, 0)
     spare = trial.spare()
     for place in runner.places:
         _give(trial, runner, place, lost, lambda: trial.spare() == spare)
@@ -87,6 +89,17 @@ def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
     for place in sorted(left, key=lambda place: (-fit(place), place.order)) if len(left) > 1 else left:
         _give(trial, runner, place, lost, lambda: True)
     return lost
+
+
+def _all_back(trial: Trial, runner: Runner, lost: dict[str, int]) -> bool:
+    """Give back all that was lost, if that leaves enough: most of many who were walked were not needed."""
+    for place in runner.places:
+        trial.pieces(runner, place, -lost[place.node.name])
+    if trial.enough():
+        return True
+    for place in runner.places:
+        trial.pieces(runner, place, lost[place.node.name])
+    return False
 
 
 def _give(

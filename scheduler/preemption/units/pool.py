@@ -1,6 +1,6 @@
 """Room for requests in units: each unit whole on some node, as many as there are on all nodes together (spec 2)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
@@ -23,7 +23,9 @@ class UnitPool(Pool):
     def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
         self.unit = shape.wants
         self._rules = universe.snapshot.partition
-        self._free, self._all = _Sums(shape.wants), _Sums(shape.wants)
+        names = [name for name, _ in shape.wants]
+        self._free, self._all = _Sums(names), _Sums(names)
+        self._fits: dict[Room, int] = {}
         super().__init__(universe, candidates, shape)
 
     def units(self, *, coming: bool) -> int:
@@ -51,6 +53,14 @@ class UnitPool(Pool):
     def soon_on(self, place: Place) -> Room:
         """What is free and coming on a node that counts, at the last look."""
         return self._all.rooms[place.order]
+
+    def fit(self, room: Room) -> int:
+        """How many units a node can take that has so much; many nodes have the same."""
+        known = self._fits.get(room)
+        if known is None:
+            known = max(0, min([n // amount for n, (_, amount) in zip(room, self.unit, strict=True)]))
+            self._fits[room] = known
+        return known
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, dict[str, int]]:
         """So many units as the shape asks for, or as there are, on the nodes in their order."""
@@ -98,42 +108,36 @@ class UnitPool(Pool):
         """Bring one node's part of the sums up to date."""
         place, names = self.places[order], self._names
         free, coming = place.free, place.coming
-        room = tuple([free.get(name, 0) for name in names])
-        self._free.change(order, room)
+        now = soon = tuple([free.get(name, 0) for name in names])
         if coming:
-            room = tuple([n + coming.get(name, 0) for n, name in zip(room, names, strict=True)])
-        self._all.change(order, room)
+            soon = tuple([n + coming.get(name, 0) for n, name in zip(now, names, strict=True)])
+        for sums, room in ((self._free, now), (self._all, soon)):
+            if sums.rooms.get(order) != room:
+                sums.change(order, room, self.fit(room))
 
 
 class _Sums:
     """What is on all nodes together, and how many units that makes. `counts`: of the nodes that hold any."""
 
-    def __init__(self, unit: tuple[tuple[str, int], ...]) -> None:
+    def __init__(self, names: Sequence[str]) -> None:
         self.amounts: dict[str, int] = {}
         self.units = 0
         self.counts: dict[int, int] = {}
         self.rooms: dict[int, Room] = {}
-        self._unit = unit
+        self._names = names
+        self._nothing: Room = (0,) * len(names)
 
-    def change(self, order: int, room: Room) -> None:
-        """Note what a node has."""
-        old = self.rooms.get(order)
-        if old == room:
-            return
-        self.rooms[order] = room
-        amounts, count = self.amounts, fit(room, self._unit)
-        for (name, _), before, after in zip(self._unit, old or room, room, strict=True):
-            gain = max(0, after) - (max(0, before) if old else 0)
+    def change(self, order: int, room: Room, count: int) -> None:
+        """Note that a node has other room than before, and how many units that holds."""
+        amounts, old = self.amounts, self.rooms.get(order, self._nothing)
+        for name, before, after in zip(self._names, old, room, strict=True):
+            gain = max(0, after) - max(0, before)
             if gain:
                 amounts[name] = amounts.get(name, 0) + gain
+        self.rooms[order] = room
         self.units += count - self.counts.pop(order, 0)
         if count:
             self.counts[order] = count
-
-
-def fit(room: Room, unit: tuple[tuple[str, int], ...]) -> int:
-    """How many units a node can take that has so much."""
-    return max(0, min([n // amount for n, (_, amount) in zip(room, unit, strict=True)]))
 
 
 class Units(Trial):
@@ -197,4 +201,4 @@ class Units(Trial):
         after = tuple(
             [n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)]
         )
-        return fit(after, pool.unit) - fit(before, pool.unit), after
+        return pool.fit(after) - pool.fit(before), after

@@ -15,7 +15,10 @@ from scheduler.preemption.universe import Place, Runner
 
 
 def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
-    """As `pricing.price`, with what is left over given back in pieces (`giving_back`)."""
+    """As `pricing.price`, with what is left over given back in pieces (`giving_back`).
+
+    `candidates`: of those on the node, the ones that may be stopped and still hold something there.
+    """
     if shape.exclusive:
         return _emptied(place, shape, candidates, whole=whole)
     short = missing(place, shape)
@@ -26,7 +29,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole:
         return None
     if not any(c[4].pieces for c in taken):
         return pricing.priced(pricing.give_back(taken, short))
-    stopped, losses = _left_over(place, [c for c in taken if _is_there(c, place)], short, whole=whole)
+    stopped, losses = _left_over(place, taken, short, whole=whole)
     return _price_here(taken, stopped, losses)
 
 
@@ -43,15 +46,9 @@ def _price_here(taken: Iterable[Candidate], stopped: list[Runner], losses: list[
     return Price(cost, runners, 0, tuple(losses))
 
 
-def _is_there(candidate: Candidate, place: Place) -> bool:
-    """Whether it has not lost all its pieces on a node already: lists of candidates still name it then."""
-    pieces = candidate[4].pieces
-    return pieces is None or place.node.name in pieces.counts
-
-
 def _emptied(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
     """A node that must be empty: everybody goes from it, some of them without being stopped."""
-    here = [c for c in candidates if c[4].may_go and _is_there(c, place)]
+    here = list(candidates)
     known = pricing.price(place, shape, here)
     if known is None or not any(runner.pieces for runner in known.victims):
         return known
@@ -70,33 +67,37 @@ def _left_over(
     `short`: what is missing with all of them gone; below zero by what is left over.
     """
     name, stopped, losses = place.node.name, list[Runner](), list[Loss]()
-    left = [c for c in reversed(taken) if not _fits_back(c[5], 1, short)] if whole else list(reversed(taken))
+    left = [c for c in reversed(taken) if not _back(c[5], 1, short)] if whole else reversed(taken)
     for candidate in left:
         runner, gives, pieces = candidate[4], candidate[5], candidate[4].pieces
         if pieces is None:
-            if not _fits_back(gives, 1, short):
+            if not _back(gives, 1, short):
                 stopped.append(runner)
             continue
         each, count = pieces.each[name], pieces.counts[name]
-        fit = min((-rest // each[r] for r, rest in short.items() if each.get(r)), default=count)
-        lost = count - min(count, fit)
-        if pieces.held - lost < pieces.least:
+        back = _back(each, count, short)
+        if pieces.held - count + back < pieces.least:
+            _add(each, -back, short)
             stopped.append(runner)
-        elif lost:
-            losses.append((runner, name, lost))
-            _fits_back(each, count - lost, short)
-        else:
-            _fits_back(each, count, short)
+        elif back < count:
+            losses.append((runner, name, count - back))
     return stopped, losses
 
 
-def _fits_back(gives: Amounts, times: int, short: dict[str, int]) -> bool:
-    """Give so much back, if what is left over allows it."""
-    if any(rest + gives.get(name, 0) * times > 0 for name, rest in short.items()):
-        return False
+def _back(each: Amounts, most: int, short: dict[str, int]) -> int:
+    """How many pieces, of so many, fit into what is left over; they are given back."""
+    for name, rest in short.items():
+        amount = each.get(name)
+        if amount and amount * most > -rest:
+            most = -rest // amount
+    if most:
+        _add(each, most, short)
+    return most
+
+
+def _add(each: Amounts, times: int, short: dict[str, int]) -> None:
     for name in short:
-        short[name] += gives.get(name, 0) * times
-    return True
+        short[name] += each.get(name, 0) * times
 
 
 def settled(room: Room, shape: Shape, reach: Reach, *, whole: bool) -> Room:
