@@ -1,15 +1,16 @@
 """The nodes that can take a shape, the cheapest first, kept up to date instead of worked out again.
 
-A heap per shape and way of pricing. When it is asked, it looks again only at the nodes that the
-universe's log names since the last time; entries of the heap that are out of date are dropped when they
-come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to
-the top.
+A heap per shape and way of pricing. When it is asked, it looks again only at the nodes that the universe's log names
+since the last time, and of those only at the ones that could give enough (`stock`); entries of the heap that are out of
+date are dropped when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its
+bound comes to the top.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.pricing import Cost, Price
+from scheduler.preemption.stock import Stocks
 from scheduler.preemption.universe import Place, Universe
 
 Pricer = Callable[[Place], Price | None]
@@ -30,20 +31,25 @@ class Offers:
         pricer: Pricer,
         *,
         bound: Bound | None = None,
-        among: Iterable[int] | None = None,
+        stocks: Stocks | None = None,
         since: int | None = None,
     ) -> None:
-        """`among`: the nodes, by their orders, that have to be looked at; of the others none can be had now.
-        `since`: those that the log names from that point on."""
+        """`stocks`: where there might be enough; other nodes are not looked at. `since`: a point in the log from which
+        on nodes have to be looked at; before it none could be had."""
         self._universe = universe
         self._pricer = pricer
         self._bound = bound
-        self._seen, self._seen_dearer = len(universe.log), len(universe.dearer)
+        self._stocks = stocks
+        self._seen = len(universe.log)
+        self._seen_dearer = len(universe.dearer)
         self._own = frozenset(place.order for place in places)
         self._prices: dict[int, Price | None] = {}
         self._stamps: dict[int, int] = {}
-        among = among if since is None else universe.log[since:]
-        orders = self._own if among is None else self._own.intersection(among)
+        orders: Iterable[int] = self._own
+        if since is not None:
+            orders = self._might(self._own.intersection(universe.log[since:]))
+        elif stocks is not None:
+            orders = self._own.intersection(stocks.enough())
         self._heap: list[_Entry] = list(self._entries(orders))
         heapify(self._heap)
 
@@ -76,17 +82,24 @@ class Offers:
         log = self._universe.log
         if self._seen == len(log):
             return
-        changed = set(self._own.intersection(log[self._seen :]))
+        changed = self._own.intersection(log[self._seen :])
         self._seen = len(log)
+        again = set(self._might(changed))
         if self._bound is not None:
             # A bound still is one where pieces have become dearer; a price has to be worked out again.
-            changed.update(self._prices.keys() & self._universe.dearer[self._seen_dearer :])
+            dearer = self._prices.keys() & self._universe.dearer[self._seen_dearer :]
+            again |= dearer
+            changed |= dearer
             self._seen_dearer = len(self._universe.dearer)
-        for order in changed:
-            self._stamps[order] = self._stamps.get(order, 0) + 1
+        for order in self._stamps.keys() & changed:
+            self._stamps[order] += 1
             self._prices.pop(order, None)
-        for entry in self._entries(changed):
+        for entry in self._entries(again):
             heappush(self._heap, entry)
+
+    def _might(self, orders: Iterable[int]) -> Iterable[int]:
+        """Those of some nodes that could give enough."""
+        return self._stocks.enough(orders) if self._stocks else orders
 
     def _entries(self, orders: Iterable[int]) -> Iterable[_Entry]:
         for order in orders:
@@ -97,10 +110,10 @@ class Offers:
             else:
                 least = self._bound(self._universe.places[order])
                 if least is not None:
-                    yield *least, 0, order, self._stamps.get(order, 0), False
+                    yield *least, 0, order, self._stamps.setdefault(order, 0), False
 
     def _priced(self, order: int) -> _Entry | None:
         found = self._prices[order] = self._pricer(self._universe.places[order])
         if found is None:
             return None
-        return found.cost, len(found.victims), found.waste, order, self._stamps.get(order, 0), True
+        return found.cost, len(found.victims), found.waste, order, self._stamps.setdefault(order, 0), True

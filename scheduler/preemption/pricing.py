@@ -56,6 +56,19 @@ def fits(place: Place, shape: Shape, coming: bool) -> bool:
     return True
 
 
+def present(coming: bool, name: str, place: Place) -> int:
+    """How much of a resource is free on a node, counting what is coming or not."""
+    free = place.free.get(name, 0)
+    return free + place.coming.get(name, 0) if coming else free
+
+
+def obtainable(name: str, place: Place) -> int:
+    """How much of a resource there is on a node once everybody has gone who may be stopped."""
+    node = place.node.name
+    held = [runner.alloc[node].get(name, 0) for runner in place.runners if runner.may_go]
+    return place.free.get(name, 0) + place.coming.get(name, 0) + sum(held)
+
+
 def price_without_victims(place: Place, shape: Shape, coming: bool) -> Price | None:
     """The price of a node on which the shape fits: of several the one with the least left over is taken."""
     if not fits(place, shape, coming):

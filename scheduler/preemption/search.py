@@ -1,6 +1,6 @@
 """Finding room for a pending job: free, coming, or made by victims."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,12 +10,12 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.ladders import Ladders, Stopping, Tiers
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.pricing import Price, price, price_without_victims
+from scheduler.preemption.pricing import Price, obtainable, present, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.several import Room, Together, highest_class, is_needed
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
-from scheduler.preemption.stock import Stock
+from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.units.pool import UnitPool
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
@@ -42,7 +42,7 @@ class Search:
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._ladders: dict[tuple[str, Tiers], Ladders] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
-        self._stocks: dict[tuple[str, bool], Stock] = {}
+        self._stocks: dict[tuple[object, str], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._price = partial(price_in_pieces, whole=self._whole) if universe.divided else price
@@ -129,23 +129,18 @@ class Search:
                 self._universe,
                 shape.places,
                 lambda place: price_without_victims(place, shape, coming),
-                among=self._might_fit(shape, coming),
+                stocks=self._stocks_for(shape, coming, partial(present, coming)),
             )
             self._without[shape.each, coming] = offers
         return offers
 
-    def _might_fit(self, shape: Shape, coming: bool) -> list[int] | None:
-        """The nodes that have enough of the resource of which the fewest have enough; None: all of them."""
-        stocks = []
-        for name, amount in shape.wants:
-            stock = self._stocks.get((name, coming))
-            if stock is None:
-                stock = self._stocks[name, coming] = Stock(self._universe, name, coming=coming)
-            stocks.append((stock, amount))
-        if not stocks:
-            return None
-        fewest, amount = min(stocks, key=lambda each: each[0].count(each[1]))
-        return fewest.at_least(amount)
+    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, Place], int]) -> Stocks | None:
+        """The nodes by what each could give at most of what a shape wants; None when it wants nothing."""
+        for name, _ in shape.wants:
+            if (key, name) not in self._stocks:
+                self._stocks[key, name] = Stock(self._universe, partial(most, name))
+        wanted = [(self._stocks[key, name], amount) for name, amount in shape.wants]
+        return Stocks(wanted) if wanted else None
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
         """The cheapest nodes by the first tier alone."""
@@ -162,8 +157,20 @@ class Search:
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
             stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._price)
+            if shape.harm and self._universe.divided:
+                # Who loses a part does less harm from then on: it is noted of all these nodes at the same time.
+                for place in shape.places:
+                    self._candidates.on(place, shape.harm)
+            stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
-            offers = Offers(self._universe, shape.places, stopping.price, bound=stopping.least, since=since)
+            offers = Offers(
+                self._universe,
+                shape.places,
+                stopping.price,
+                bound=stopping.least,
+                stocks=stocks,
+                since=since,
+            )
             self._stopping[shape.each, tiers] = offers
         return offers
 

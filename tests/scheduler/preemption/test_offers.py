@@ -1,6 +1,7 @@
 """Prices of nodes are kept up to date instead of worked out again: the same answers, for far less work."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -10,9 +11,9 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.ladders import Stopping
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.planner import plan
-from scheduler.preemption.pricing import Cost, Price, price
+from scheduler.preemption.pricing import Cost, Price, present, price
 from scheduler.preemption.ranking import Ranking
-from scheduler.preemption.stock import Stock
+from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.universe import Place, Universe
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
 
@@ -88,19 +89,42 @@ class TestOffers:
         assert names(offers, below=-1) == ["n3", "n1"]
         assert names(offers, below=-3) == ["n3"]
 
-    def test_nodes_that_cannot_be_had_at_first_are_looked_at_only_when_they_change(self) -> None:
-        made = universe()
-        offers = Offers(made, made.places, by_free, among=[0, 7])
+    def test_only_nodes_that_might_have_enough_are_looked_at(self) -> None:
+        made = universe(running("1", "n1", 6, user=3), running("2", "n2", 3, user=3))
+        priced: list[str] = []
+
+        def counting(place: Place) -> Price | None:
+            priced.append(place.node.name)
+            return by_free(place)
+
+        offers = Offers(made, made.places, counting, stocks=Stocks([(stock_of(made, coming=False), 4)]))
+        assert names(offers) == ["n2", "n3"]
+        made.take({"n2": {"cpu": 2}, "n3": {"cpu": 1}}, coming_first=False)
+        assert names(offers) == ["n3"], "what has too little now is not offered any more"
+        made.stop(made.runners[1])
+        assert names(offers) == ["n2", "n3"]
+        assert sorted(priced) == ["n2", "n2", "n3", "n3"], "n1 never"
+
+    def test_nodes_from_before_a_failure_are_looked_at_only_when_they_change(self) -> None:
+        made = universe(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
+        made.stop(made.runners[1])
+        since = len(made.log)
+        made.stop(made.runners[0])
+        offers = Offers(made, made.places, by_free, since=since)
         assert names(offers) == ["n1"]
         made.take({"n3": {"cpu": 1}}, coming_first=False)
         assert names(offers) == ["n3", "n1"]
+
+
+def stock_of(made: Universe, *, coming: bool) -> Stock:
+    return Stock(made, partial(present, coming, "cpu"))
 
 
 class TestStock:
     def test_it_names_the_nodes_that_have_enough_now(self) -> None:
         made = universe(running("1", "n1", 5, user=3), running("2", "n2", 8, user=3), count=4)
         made.places[3].coming["cpu"] = 2
-        now, soon = (Stock(made, "cpu", coming=coming) for coming in (False, True))
+        now, soon = (stock_of(made, coming=coming) for coming in (False, True))
 
         def has(place: Place, coming: bool) -> int:
             return place.free["cpu"] + (place.coming.get("cpu", 0) if coming else 0)
@@ -118,6 +142,14 @@ class TestStock:
                     enough = [place.order for place in made.places if has(place, coming) >= amount]
                     assert sorted(stock.at_least(amount)) == enough
                     assert stock.count(amount) == len(enough)
+                    assert stock.among([3, 0], amount) == [each for each in (3, 0) if each in enough]
+
+    def test_of_several_resources_there_must_be_enough_of_each(self) -> None:
+        made = universe(running("1", "n1", 5, user=3), running("2", "n2", 7, user=3), count=4)
+        stock = stock_of(made, coming=False)
+        few = Stock(made, lambda place: -place.order)
+        assert Stocks([(stock, 3), (few, -2)]).enough() == [0, 2]
+        assert Stocks([(stock, 3), (few, -1)]).enough([3, 2, 0]) == [0]
 
 
 @pytest.fixture
