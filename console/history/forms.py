@@ -12,7 +12,7 @@ from console.core.rows import Rows
 from console.history.changes import Change, policy_change, project_change
 from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
-from console.partitions.models import Partition
+from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import quota_form
 from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
 
@@ -40,9 +40,9 @@ def typed_policy(partition: Partition, data: QueryDict) -> Change:
         raise FormFaultsError(_told(form, error.message_dict)) from None
 
 
-def typed_quotas(partition: Partition, data: QueryDict) -> Change:
-    """The policy in force with the quotas that the matrix says. Raises `FormFaultsError`."""
-    form = quota_form(partition, data=_with_reason(data))
+def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDict) -> Change:
+    """The draft, or the policy in force, with the quotas that the matrix says. Raises `FormFaultsError`."""
+    form = quota_form(partition, draft, data=_with_reason(data))
     if not form.is_valid():
         raise FormFaultsError(_told(form, form.errors))
     try:

@@ -26,6 +26,7 @@ from console.history.study_views import context_of
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
 from console.partitions.selectors import visible_partitions
+from console.partitions.views.drafts import asked_draft
 from console.projects.selectors import visible_projects
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
@@ -52,8 +53,11 @@ def quotas(request: HttpRequest, name: str) -> HttpResponse:
     partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
     require_read(request, Permission.POLICY_VIEW, partition)
     require_write(request, Permission.POLICY_CHANGE, partition)
-    back = reverse("partition-quotas", args=[name])
-    return _answer(request, partition.cluster, lambda: typed_quotas(partition, request.POST), back, "quotas")
+    draft = asked_draft(request, partition)
+    back = reverse("partition-quotas", args=[name], query={"of": draft.key} if draft else None)
+    return _answer(
+        request, partition.cluster, lambda: typed_quotas(partition, draft, request.POST), back, "quotas"
+    )
 
 
 @require_POST

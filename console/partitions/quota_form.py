@@ -11,9 +11,9 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
 from console.partitions.forms import OVER_QUOTA
-from console.partitions.models import Partition
+from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, Kind, limits_of, resource_word, resources_of
-from console.partitions.selectors import policy_of
+from console.partitions.selectors import decoded, policy_of
 from scheduler.contracts.config import encode_policy
 from scheduler.model.policy import PartitionPolicy
 
@@ -52,7 +52,8 @@ class Row:
 
 
 class QuotaForm(forms.Form):
-    """The quotas of a policy. `based_on` is the revision that the person had read: ranks mean its levels."""
+    """The quotas of a policy. `based_on` is the revision, or the draft's version, that the person had read: ranks mean
+    its levels."""
 
     over_quota = forms.ChoiceField(label=_("A job beyond a quota"), choices=OVER_QUOTA)
     draft_name = forms.CharField(
@@ -106,7 +107,7 @@ def quota_initial(policy: PartitionPolicy) -> Mapping[str, Any]:
     return {"over_quota": policy.over_quota, **cells}
 
 
-def quota_form(partition: Partition, **kwargs: Any) -> QuotaForm:
-    """The matrix over the levels of the policy in force."""
-    policy = policy_of(partition)
+def quota_form(partition: Partition, draft: PolicyDraft | None = None, **kwargs: Any) -> QuotaForm:
+    """The matrix over the levels of the policy in force, or of a draft."""
+    policy = decoded(draft.document) if draft else policy_of(partition)
     return QuotaForm(policy=policy, resources=resources_of(partition, policy), **kwargs)

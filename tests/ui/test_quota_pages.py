@@ -143,6 +143,43 @@ def test_a_draft_of_quotas_keeps_all_of_them_through_the_policys_form(limited: H
     assert "must not be negative" in broken.content.decode().replace("Must", "must")
 
 
+def test_a_draft_has_a_matrix_of_its_own(limited: House, ada: Client, signed_in: SignedIn) -> None:
+    """Its levels and its limits, which may be others than those in force; saving it touches nothing else."""
+    document = factories.policy_document(
+        "x",
+        levels=[{"name": "Top"}, {"name": "Rest"}],
+        quotas={"Top": 2},
+        user_overrides={},
+        task_overrides={},
+    )
+    draft = PolicyDraft.objects.create(
+        partition=limited.x, name="Other levels", document=document, based_on=2, authors=["ada"], reason="Why"
+    )
+    at = f"{AT}?of=draft-{draft.pk}"
+    page = ada.get(at).content.decode()
+    assert cells(page) == {"quotas-0-": "2"}
+    assert "Top: jobs of each user" in page and "Use of" not in page and "Put in force" not in page
+    assert f'hx-post="/partitions/x/quotas/what-if/?of=draft-{draft.pk}"' in page
+    assert f'href="{at}"' in ada.get(f"/partitions/x/drafts/{draft.pk}/").content.decode()
+
+    changed = sent(page, based_on="1", **{"quotas-0-": "5", "quota_totals-1-gpu": "4"})
+    tried = ada.post(f"/partitions/x/quotas/what-if/?of=draft-{draft.pk}", changed | {"quotas-0-": "x"})
+    assert "Top: jobs of each user: Enter a whole number." in words_of(tried.content.decode())
+    told = ada.post(at, changed, follow=True).content.decode()
+    assert "The draft is saved; nothing is in force." in told
+    draft.refresh_from_db()
+    assert (draft.document["quotas"], draft.document["quota_totals"]) == ({"Top": 5}, {"Rest": {"gpu": 4}})
+    assert (draft.version, draft.name) == (2, "Other levels")
+    assert policy_of(Partition.objects.get(pk=limited.x.pk)).quotas == LIMITS["quotas"]
+    stale = ada.post(at, changed | {"quotas-0-": "9"}).content.decode()
+    assert "changed" in words_of(stale) and cells(stale)["quotas-0-"] == "9"
+
+    assert signed_in("otto").post(at, changed).status_code == 403
+    for wrong in ("draft-99", "2", "force", "draft-0x1"):
+        assert ada.get(AT, {"of": wrong}).status_code == 404, wrong
+        assert ada.post(f"/partitions/x/quotas/what-if/?of={wrong}", changed).status_code == 404, wrong
+
+
 def test_what_if_asks_about_the_matrix_and_saves_nothing(limited: House, ada: Client) -> None:
     page = ada.get(AT).content.decode()
     answer = ada.post("/partitions/x/quotas/what-if/", sent(page, **{"quotas-0-": "x"}, reason=""))

@@ -17,12 +17,13 @@ from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, part_name, render_page
 from console.core.rows import BUTTON
 from console.overview.quota_plots import quota_times_context
-from console.partitions.drafts import Content, create_draft
-from console.partitions.models import Partition
+from console.partitions.drafts import Content, change_draft, create_draft
+from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import QuotaForm, quota_form, quota_initial
 from console.partitions.quotas import all_uses, limits_of
-from console.partitions.selectors import policy_in_force, policy_of
+from console.partitions.selectors import decoded, policy_in_force, policy_of
 from console.partitions.services import activate_policy
+from console.partitions.views.drafts import asked_draft
 from console.partitions.views.policy import AS_DRAFT, head, moved, readable_partition, told
 
 PAGE = "partitions/quotas.html"
@@ -32,22 +33,47 @@ USES_PER_PAGE = 50
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def quotas(request: HttpRequest, name: str) -> HttpResponse:
-    """The page; saving puts the quotas in force as the policy's next revision, or keeps them as a draft."""
+    """The page; saving puts the quotas in force as the policy's next revision, or keeps them as a draft.
+
+    `?of=draft-3`: the quotas of that draft, and saving changes the draft.
+    """
     partition = readable_partition(request, name)
+    draft = asked_draft(request, partition)
     if request.method == "POST":
         require_write(request, Permission.POLICY_CHANGE, partition)
-        return _take(request, partition)
+        return _take(request, partition, draft)
+    if draft:
+        values = {**quota_initial(decoded(draft.document)), "based_on": draft.version}
+        return _show(request, partition, draft, quota_form(partition, draft, initial=values))
     values = {**quota_initial(policy_of(partition)), "based_on": policy_in_force(partition).number}
-    return _show(request, partition, quota_form(partition, initial=values))
+    return _show(request, partition, None, quota_form(partition, initial=values))
 
 
-def _take(request: HttpRequest, partition: Partition) -> HttpResponse:
+def _take(request: HttpRequest, partition: Partition, draft: PolicyDraft | None) -> HttpResponse:
     """Save, or come back from a page where it was only tried, with what was typed."""
     if BUTTON in request.POST:
-        return _show(request, partition, quota_form(partition, initial=request.POST.dict()))
-    form = quota_form(partition, data=request.POST)
-    to = _saved(request, partition, form) if form.is_valid() else ""
-    return moved(request, to) if to else _show(request, partition, form, invalid=True)
+        return _show(request, partition, draft, quota_form(partition, draft, initial=request.POST.dict()))
+    form = quota_form(partition, draft, data=request.POST)
+    to = ""
+    if form.is_valid():
+        to = _saved_draft(request, draft, form) if draft else _saved(request, partition, form)
+    return moved(request, to) if to else _show(request, partition, draft, form, invalid=True)
+
+
+def _saved_draft(request: HttpRequest, draft: PolicyDraft, form: QuotaForm) -> str:
+    """As `_saved`, of a draft."""
+    content = Content(draft.name, form.document())
+    version = form.cleaned_data["based_on"] or 0
+    try:
+        change_draft(draft=draft, content=content, version=version, **told(request, form))
+    except ChangedSinceError as error:
+        form.add_error(None, str(error))
+    except ValidationError as error:
+        add_errors(form, error.message_dict.items())
+    else:
+        messages.success(request, _("The draft is saved; nothing is in force."))
+        return request.get_full_path()
+    return ""
 
 
 def _saved(request: HttpRequest, partition: Partition, form: QuotaForm) -> str:
@@ -82,16 +108,27 @@ def _check_levels(partition: Partition, based_on: int) -> None:
 
 
 def _show(
-    request: HttpRequest, partition: Partition, form: QuotaForm, *, invalid: bool = False
+    request: HttpRequest,
+    partition: Partition,
+    draft: PolicyDraft | None,
+    form: QuotaForm,
+    *,
+    invalid: bool = False,
 ) -> HttpResponse:
+    context = head(request, partition) | {"tab": "quotas", "draft": draft, "form": form, "invalid": invalid}
+    context["of"] = f"?of={draft.key}" if draft else ""
+    if draft is None:
+        context |= _use(request, partition)
+    return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
+
+
+def _use(request: HttpRequest, partition: Partition) -> dict[str, Any]:
+    """What the page says of the use of what is in force, now and over time."""
     policy = policy_of(partition)
     user = request.GET.get("user", "").strip()
     uses = all_uses(partition, policy)
     found = [use for use in uses if user.casefold() in use.user.casefold()] if user else uses
-    context = head(request, partition) | {
-        "tab": "quotas",
-        "form": form,
-        "invalid": invalid,
+    context = {
         "limited": bool(limits_of(policy)),
         "page": Paginator(found, USES_PER_PAGE).get_page(request.GET.get("page")),
         "uses": len(uses),
@@ -101,4 +138,4 @@ def _show(
     if part_name(request, PAGE) in {None, TIMES}:
         asked = (request.GET.get(name, "") for name in ("level", "span"))
         context |= quota_times_context(partition, policy, *asked)
-    return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
+    return context

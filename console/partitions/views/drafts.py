@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
@@ -15,10 +15,11 @@ from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page
 from console.core.rows import Rows, rearranged, typed_form
+from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
 from console.partitions.drafts import Content, change_draft, delete_draft
 from console.partitions.forms import ROW_FORMS, DeleteDraftForm, PolicyForm, make_rows, policy_initial
-from console.partitions.models import PolicyDraft
+from console.partitions.models import Partition, PolicyDraft
 from console.partitions.selectors import decoded
 from console.partitions.views.policy import PAGE, head, moved, readable_partition, told
 from scheduler.model.policy import PartitionPolicy
@@ -29,6 +30,18 @@ def _draft(request: HttpRequest, name: str, pk: int) -> PolicyDraft:
     found = get_object_or_404(partition.drafts, pk=pk)
     found.partition = partition
     return found
+
+
+def asked_draft(request: HttpRequest, partition: Partition) -> PolicyDraft | None:
+    """The draft that `?of=draft-3` of an address about the policy means; None: it is about what is in force."""
+    key = request.GET.get("of", "")
+    if not key:
+        return None
+    found = side(partition, key)
+    if found is None or found.draft is None:
+        raise Http404(_("There is no such revision or draft."))
+    found.draft.partition = partition
+    return found.draft
 
 
 def _form(**kwargs: Any) -> PolicyForm:
