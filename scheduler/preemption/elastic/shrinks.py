@@ -42,6 +42,7 @@ class Shrinks:
         self._workers = Workers(universe)
         self._nodes: dict[ShapeKey, Nodes] = {}
         self._supplies: dict[ShapeKey, Supply] = {}
+        self._same: dict[tuple[object, ...], Supply] = {}
 
     def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
@@ -58,9 +59,7 @@ class Shrinks:
     def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Workers on any nodes; most often a sum says at once that all of them are not enough."""
         pool = self._search.pool(shape)
-        supply = self._supplies.get(shape.pool)
-        if supply is None:
-            supply = self._supplies[shape.pool] = Supply(self._universe, self._workers, shape)
+        supply = self._supply(shape)
         most = supply.most(reach)
         add(most, pool.soon())
         if not (shape.exclusive or covers(most, dict(shape.asked))):
@@ -68,6 +67,13 @@ class Shrinks:
         choice = supply.choice(reach)
         losses = cover(pool.trial(shape), choice) if choice.number else None
         return Shrunk(by_runner(losses)) if losses else None
+
+    def _supply(self, shape: Shape) -> Supply:
+        known = self._supplies.get(shape.pool)
+        if known is None:
+            made = Supply(self._universe, self._workers, shape)
+            known = self._supplies[shape.pool] = self._same.setdefault(made.key, made)
+        return known
 
     def _priced(self, shape: Shape) -> Nodes:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""

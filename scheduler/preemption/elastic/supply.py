@@ -53,7 +53,11 @@ class _Class:
 
 
 class Supply:
-    """What elastic jobs may lose on the nodes of one pool."""
+    """What elastic jobs may lose on the nodes of one pool.
+
+    `key`: equal where one will do for another; of units of different sizes that are made of the same resources, and fit
+    on the same nodes, one serves all.
+    """
 
     def __init__(self, universe: Universe, workers: Workers, shape: Shape) -> None:
         self._universe = universe
@@ -61,6 +65,7 @@ class Supply:
         self._names = [name for name, _ in shape.wants]
         self._in_units, self._exclusive = shape.units > 0, shape.exclusive
         self._orders = workers.orders.intersection(place.order for place in shape.places)
+        self.key = self._in_units, self._exclusive, tuple(self._names), self._orders
         self._first: dict[int, _Class] = defaultdict(_Class)
         self._second: dict[tuple[int, int], _Class] = defaultdict(_Class)
         self._known: dict[int, tuple[tuple[Pair, ...], tuple[int, ...]]] = {}
@@ -110,14 +115,17 @@ class Supply:
         if pairs is old_pairs and room == old_room:
             return
         self._known[order] = pairs, room
+        stay = set(old_pairs).intersection(pairs) if room == old_room else set()
         for pair in old_pairs:
-            kind = self._kind(pair[0], old_room)
-            for each, worker in self._classes(pair):
-                each.drop(kind, worker)
+            if pair not in stay:
+                kind = self._kind(pair[0], old_room)
+                for each, worker in self._classes(pair):
+                    each.drop(kind, worker)
         for pair in pairs:
-            kind = self._kind(pair[0], room)
-            for each, worker in self._classes(pair):
-                each.put(kind, worker)
+            if pair not in stay:
+                kind = self._kind(pair[0], room)
+                for each, worker in self._classes(pair):
+                    each.put(kind, worker)
 
     def _classes(self, pair: Pair) -> Iterable[tuple[_Class, Worker]]:
         first, second = pair
