@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+from hypothesis import strategies as st
+
 from scheduler.model.jobs import Job
 from scheduler.model.nodes import Node
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Mode
 from scheduler.preemption.planner import plan
+from scheduler.preemption.universe import Universe
 from tests.builders import snapshot
 
 
@@ -28,3 +31,17 @@ def decide(*jobs: Job, nodes: Iterable[Node] | None = None, mode: Mode = Mode.US
 def stopped(decision: Decision) -> list[str]:
     """The ids of the victims, sorted."""
     return sorted(victim.job for victim in decision.victims)
+
+
+def change(universe: Universe, data: st.DataObject) -> None:
+    """Somebody is stopped, or loses a piece, or a room is taken."""
+    runners = [runner for runner in universe.runners if runner.alive]
+    place = data.draw(st.sampled_from(universe.places))
+    runner = data.draw(st.sampled_from(runners)) if runners else None
+    match data.draw(st.sampled_from(["take", "stop", "lose", "lose"])), runner:
+        case "stop", runner if runner:
+            universe.stop(runner)
+        case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
+            universe.lose(runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
+        case _:
+            universe.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)

@@ -21,6 +21,7 @@ from scheduler.preemption.universe import Place, Universe
 from scheduler.priority.levels import weight
 from tests.builders import nodes, one_node, running, snapshot
 from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, WHOLE, in_pieces
+from tests.scheduler.planning import change
 from tests.scheduler.preemption.test_elastic import elastic, on
 
 
@@ -56,7 +57,7 @@ def test_after_any_changes_the_answer_is_that_of_a_first_question(
         shape = shapes.of(data.draw(st.sampled_from([job.request for job in asking if job.request])))
         reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
         assert kept.find(shape, reach) == Shrinks(universe, Search(universe)).find(shape, reach)
-        _change(universe, data)
+        change(universe, data)
 
 
 @settings(max_examples=80, deadline=None)
@@ -68,7 +69,7 @@ def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, dat
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
     kept = Supply(universe, Workers(universe), shape)
     for _ in range(data.draw(st.integers(1, 6))):
-        _change(universe, data)
+        change(universe, data)
         first = Supply(universe, Workers(universe), shape)
         assert _known(kept, lower) == _known(first, lower)
 
@@ -77,20 +78,6 @@ def _known(supply: Supply, reach: Reach) -> tuple[object, ...]:
     choice = supply.choice(reach)
     most = {name: amount for name, amount in supply.most(reach).items() if amount}
     return sorted([worker.rank for worker in group] for group in choice.groups), choice.number, most
-
-
-def _change(universe: Universe, data: st.DataObject) -> None:
-    """Somebody is stopped, or loses a piece, or a room is taken."""
-    runners = [runner for runner in universe.runners if runner.alive]
-    place = data.draw(st.sampled_from(universe.places))
-    runner = data.draw(st.sampled_from(runners)) if runners else None
-    match data.draw(st.sampled_from(["take", "stop", "lose", "lose"])), runner:
-        case "stop", runner if runner:
-            universe.stop(runner)
-        case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
-            universe.lose(runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
-        case _:
-            universe.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)
 
 
 class Counted(Bounds):
