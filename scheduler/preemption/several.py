@@ -64,12 +64,15 @@ class Together:
 
     def _wide(self) -> list[Runner]:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
-        priced = []
-        for runner in _spanning(self._universe, self._reach, self._dearest):
-            freed = sum(place.order in self.allowed for place in runner.places)
-            if freed > 1:
-                own_class = self._reach.class_of(runner.first, runner.second) or 0
-                priced.append((own_class, harm_of(runner, self.shape.harm) // freed, runner.order, runner))
+        priced: list[tuple[int, int, int, Runner]] = []
+        for own_class, runners in _spanning(self._universe, self._reach, self._dearest):
+            for runner in runners:
+                freed = sum([place.order in self.allowed for place in runner.places])
+                if freed > 1:
+                    harm = harm_of(runner, self.shape.harm) // freed
+                    priced.append((own_class, harm, runner.order, runner))
+            if len(priced) >= MOST_BEGINNINGS:
+                break  # whoever is of a higher class comes behind them
         return [entry[3] for entry in nsmallest(MOST_BEGINNINGS, priced)]
 
     def _trimmed(self, victims: set[Runner], free: list[Place]) -> Room:
@@ -99,7 +102,7 @@ class Together:
 def is_needed(universe: Universe, reach: Reach, dearest: int) -> bool:
     """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several
     nodes."""
-    return any(True for _ in _spanning(universe, reach, dearest))
+    return any(runners for _, runners in _spanning(universe, reach, dearest))
 
 
 def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
@@ -108,11 +111,15 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
     return cheapest[-1][1].cost[0][0]
 
 
-def _spanning(universe: Universe, reach: Reach, dearest: int) -> Iterator[Runner]:
-    for runner in universe.spanning:
-        own_class = reach.class_of(runner.first, runner.second)
-        if runner.may_go and own_class is not None and own_class <= dearest:
-            yield runner
+def _spanning(universe: Universe, reach: Reach, dearest: int) -> Iterator[tuple[int, list[Runner]]]:
+    """Those on several nodes who may be stopped, class by class, the lowest first."""
+    by_class: dict[int, list[list[Runner]]] = {}
+    for weights, runners in universe.spanning.items():
+        own_class = reach.class_of(*weights)
+        if own_class is not None and own_class <= dearest:
+            by_class.setdefault(own_class, []).append(runners)
+    for own_class in sorted(by_class):
+        yield own_class, [runner for runners in by_class[own_class] for runner in runners if runner.may_go]
 
 
 def _one_by_one(

@@ -125,7 +125,7 @@ class Universe:
         self.runners: list[Runner] = []
         self.tallies: dict[tuple[int, int], Tally] = {}
         self.coming = False
-        self.spanning: list[Runner] = []
+        self.spanning: dict[tuple[int, int], list[Runner]] = {}
         self.elastic: list[Runner] = []
         self.divided = False
         self.candidates = 0
@@ -175,7 +175,7 @@ class Universe:
             tally.spared += 1
         else:
             if len(places) > 1 and (runner.pieces is None or runner.pieces.least):
-                self.spanning.append(runner)
+                self.spanning.setdefault((first, second), []).append(runner)
             self.candidates += 1
             tally.change(runner, 1)
 
