@@ -17,7 +17,8 @@ TIMEOUT_S = 400
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
 ALIKE = (
     "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",
-    "submit_script", "any_import", "replaying", "test_grace", "test_making_room",
+    "submit_script", "any_import", "replaying", "test_grace", "test_making_room", "test_metering", "test_looking_again",
+    "test_stranded", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost",
 )  # fmt: skip
 
 
