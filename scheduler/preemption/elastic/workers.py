@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.model.resources import Amounts, add, total
+from scheduler.preemption.pieces import Pieces
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.universe import Place, Runner, Universe
 
@@ -98,10 +99,11 @@ class Workers:
             add(amounts, place.node.total)
         self.total: Mapping[str, int] = amounts
         """What the partition has of each resource."""
-        self._elastic: dict[int, list[Runner]] = {}
-        for runner in universe.elastic:
+        self._elastic: dict[int, list[tuple[Runner, Pieces]]] = {}
+        divided = [(runner, runner.pieces) for runner in universe.elastic if runner.pieces]
+        for runner, pieces in divided:
             for place in runner.places:
-                self._elastic.setdefault(place.order, []).append(runner)
+                self._elastic.setdefault(place.order, []).append((runner, pieces))
         self.orders = frozenset(self._elastic)
         """The nodes on which there are any, by their orders."""
         self.changes: list[int] = []
@@ -113,7 +115,7 @@ class Workers:
         self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
         self._pairs: dict[tuple[Runner, int], Pair] = {}
         self._stocks: dict[int, Stock] = {}
-        self._rooms: dict[int, _Room] = {}
+        self._seen_on: dict[int, tuple[_Room, int]] = {}
 
     def up_to_date(self) -> Mapping[int, Stock]:
         """The workers of each node; a stock is the same object as long as the workers on its node are the same."""
@@ -132,16 +134,18 @@ class Workers:
     def _look_at(self, orders: Iterable[int]) -> None:
         for order in orders:
             place = self._universe.places[order]
-            pairs = self._pairs_on(place)
             room = tuple(place.free.values()), tuple(place.coming.values()), place.holders
+            # Elastic jobs only ever lose pieces, or end: together they hold as much only if none of them did.
+            held = sum([pieces.held for runner, pieces in self._elastic[order] if runner.alive])
+            old_room, old_held = self._seen_on.get(order, (None, 0))
             known = self._stocks.get(order, _NONE)
-            if known.pairs == pairs and self._rooms.get(order) == room:
-                continue
-            if known.pairs != pairs:
-                known = Stock.of(pairs) if pairs else _NONE
-            self._stocks[order] = known
-            self._rooms[order] = room
-            self.changes.append(order)
+            pairs = known.pairs if held == old_held else self._pairs_on(place)
+            self._seen_on[order] = room, held
+            if room != old_room or pairs != known.pairs:
+                if pairs != known.pairs:
+                    known = Stock.of(pairs) if pairs else _NONE
+                self._stocks[order] = known
+                self.changes.append(order)
 
     def size(self, amounts: Amounts) -> int:
         """Amounts as shares of what the partition has, added up."""
@@ -154,11 +158,8 @@ class Workers:
 
     def _pairs_on(self, place: Place) -> tuple[Pair, ...]:
         name, result = place.node.name, []
-        for runner in self._elastic.get(place.order, ()):
-            pieces = runner.pieces
-            if pieces is None or not runner.alive or runner.lasting:
-                continue
-            count = min(pieces.counts.get(name, 0), pieces.surplus)
+        for runner, pieces in self._elastic[place.order]:
+            count = min(pieces.counts.get(name, 0), pieces.surplus) if runner.alive else 0
             if count > 0:
                 known = self._pairs.get((runner, place.order))
                 if known is None or known[0].count != count:
