@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page
 
 from tests.ui import conftest as ui
 from tests.ui.conftest import House
 
 house = ui.own_house
 """The fixture of the pages' tests."""
-expect.set_options(timeout=15_000)
 Enter = Callable[[str], Page]
 
 

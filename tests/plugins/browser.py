@@ -10,8 +10,9 @@ import shutil
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Error, Page
+from playwright.sync_api import ConsoleMessage, Error, Page, expect
 
+expect.set_options(timeout=15_000)
 REASON = "chromium is not installed: apt-get install chromium"
 
 
