@@ -45,12 +45,8 @@ class Offers:
         self._own = frozenset(place.order for place in places)
         self._prices: dict[int, Price | None] = {}
         self._stamps: dict[int, int] = {}
-        orders: Iterable[int] = self._own
-        if since is not None:
-            orders = self._might(self._own.intersection(universe.log[since:]))
-        elif stocks is not None:
-            orders = self._own.intersection(stocks.enough())
-        self._heap: list[_Entry] = list(self._entries(orders))
+        orders = self._own if since is None else self._own.intersection(universe.log[since:])
+        self._heap: list[_Entry] = list(self._entries(self._might(orders)))
         heapify(self._heap)
 
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[Place, Price]]:

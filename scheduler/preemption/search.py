@@ -134,13 +134,12 @@ class Search:
             self._without[shape.each, coming] = offers
         return offers
 
-    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, Place], int]) -> Stocks | None:
-        """The nodes by what each could give at most of what a shape wants; None when it wants nothing."""
+    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, Place], int]) -> Stocks:
+        """What each node could give at most of what a shape wants."""
         for name, _ in shape.wants:
             if (key, name) not in self._stocks:
                 self._stocks[key, name] = Stock(self._universe, partial(most, name))
-        wanted = [(self._stocks[key, name], amount) for name, amount in shape.wants]
-        return Stocks(wanted) if wanted else None
+        return Stocks([(self._stocks[key, name], amount) for name, amount in shape.wants])
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
         """The cheapest nodes by the first tier alone."""

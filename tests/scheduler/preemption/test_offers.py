@@ -140,16 +140,16 @@ class TestStock:
             for coming, stock in ((False, now), (True, soon)):
                 for amount in range(12):
                     enough = [place.order for place in made.places if has(place, coming) >= amount]
-                    assert sorted(stock.at_least(amount)) == enough
-                    assert stock.count(amount) == len(enough)
+                    assert stock.among(range(4), amount) == enough
                     assert stock.among([3, 0], amount) == [each for each in (3, 0) if each in enough]
 
     def test_of_several_resources_there_must_be_enough_of_each(self) -> None:
         made = universe(running("1", "n1", 5, user=3), running("2", "n2", 7, user=3), count=4)
         stock = stock_of(made, coming=False)
         few = Stock(made, lambda place: -place.order)
-        assert Stocks([(stock, 3), (few, -2)]).enough() == [0, 2]
+        assert Stocks([(stock, 3), (few, -2)]).enough(range(4)) == [0, 2]
         assert Stocks([(stock, 3), (few, -1)]).enough([3, 2, 0]) == [0]
+        assert list(Stocks([]).enough([3, 2])) == [3, 2], "who wants nothing can have any node"
 
 
 @pytest.fixture
