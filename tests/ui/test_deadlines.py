@@ -278,7 +278,7 @@ def test_the_history_tells_each_change_in_words(house: House, signed_in: SignedI
     assert "The deadline has moved" in text
     for told in (
         "urgency: 3 → 1",
-        "urgency comes from: added deadline",
+        "urgency comes from: added By deadline",
         "deadline: added &quot;2026-12-31&quot;",
     ):
         assert told in text
