@@ -24,12 +24,15 @@ ALIKE = (
 
 @pytest.mark.postgres
 @pytest.mark.timeout(TIMEOUT_S + 20)
-@pytest.mark.parametrize("folders", ["accounts audit config partitions projects", "steering"])
+@pytest.mark.parametrize(
+    "folders",
+    ["accounts audit config partitions projects history/test_quota_times.py ui/test_plots.py", "steering"],
+)
 def test_the_foundations_hold_on_postgresql(postgres_server: PostgresServer, folders: str) -> None:
     """Without those tests that run on both databases anyway."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.plugins.on_postgres", "-p", "no:cacheprovider"]
     command += ["-m", "not postgres", "-k", " and ".join(f"not {word}" for word in ALIKE)]
-    command += [f"tests/{folder}" for folder in folders.split()]
+    command += [f"tests/{path}" for path in folders.split()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     database = postgres_server.create_database(f"part_{folders.split(maxsplit=1)[0]}")
     done = subprocess.run(

@@ -131,9 +131,8 @@ def _minutes(
 ) -> Iterator[tuple[int, list[tuple[_Counted, _Recorded]], int]]:
     rows = QuotaMinute.objects.filter(
         cluster=partition.cluster_id, partition=partition.name, rank=rank, at__gte=first, at__lte=now
-    ).order_by("at")
-    facts = rows.values_list("at", Cast("uses", TextField())).iterator(chunk_size=2000)
-    for number, (text,), times in by_step(facts, first, step):
+    )
+    for number, (text,), times in by_step(rows, first, step, Cast("uses", TextField())):
         yield number, list(_decoded(text)), times
 
 

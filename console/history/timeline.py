@@ -146,10 +146,10 @@ def _minutes(
     """The number of the step, a minute, and how many of the step's minutes are like it."""
     rows = PartitionMinute.objects.filter(
         cluster=partition.cluster_id, partition=partition.name, at__gte=first, at__lte=now
-    ).order_by("at")
+    )
     written = (Cast(field, TextField()) for field in _Minute._fields[:-1])
-    facts = rows.values_list("at", *written, "stops").iterator(chunk_size=2000)
-    return ((number, _Minute(*alike), times) for number, alike, times in by_step(facts, first, step))
+    found = by_step(rows, first, step, *written, "stops")
+    return ((number, _Minute(*alike), times) for number, alike, times in found)
 
 
 def _add(step: Step, row: _Minute, times: int) -> None:

@@ -79,6 +79,17 @@ def test_what_holds_is_averaged_and_what_comes_to_pass_is_added_up(house: House)
     assert (wait.level, wait.jobs, wait.mean_s) == ("0", 4, 150.0)
 
 
+def test_a_minute_belongs_to_the_step_that_begins_with_it(house: House) -> None:
+    for ago, stops in ((8, 1), (7, 2), (22, 4), (23, 8)):
+        minute(house, ago, stops=stops)
+    steps = [step for step in read_timeline(house.x, "24h").steps if step.minutes]
+    assert [(f"{step.at:%H:%M}", step.minutes, step.stops) for step in steps] == [
+        ("11:30", 1, 8),
+        ("11:45", 2, 5),
+        ("12:00", 1, 2),
+    ]
+
+
 def test_nobody_looked_is_not_nothing_was_busy(house: House) -> None:
     minute(house, 1, used={}, pending={})
     found = read_timeline(house.x, "24h")
