@@ -135,8 +135,9 @@ class Workers:
         for order in orders:
             place = self._universe.places[order]
             room = tuple(place.free.values()), tuple(place.coming.values()), place.holders
-            # Elastic jobs only ever lose pieces, or end: together they hold as much only if none of them did.
-            held = sum([pieces.held for runner, pieces in self._elastic[order] if runner.alive])
+            # Elastic jobs only ever lose pieces, end, or are left alone for good: together they hold as much only if
+            # nothing became of any of them.
+            held = sum([pieces.held for runner, pieces in self._elastic[order] if _may_lose(runner)])
             old_room, old_held = self._seen_on.get(order, (None, 0))
             known = self._stocks.get(order, _NONE)
             pairs = known.pairs if held == old_held else self._pairs_on(place)
@@ -159,7 +160,7 @@ class Workers:
     def _pairs_on(self, place: Place) -> tuple[Pair, ...]:
         name, result = place.node.name, []
         for runner, pieces in self._elastic[place.order]:
-            count = min(pieces.counts.get(name, 0), pieces.surplus) if runner.alive else 0
+            count = min(pieces.counts.get(name, 0), pieces.surplus) if _may_lose(runner) else 0
             if count > 0:
                 known = self._pairs.get((runner, place.order))
                 if known is None or known[0].count != count:
@@ -184,3 +185,8 @@ _NONE = Stock()
 
 def _times(each: Amounts, count: int) -> Amounts:
     return {name: n * count for name, n in each.items()} if count > 1 else each
+
+
+def _may_lose(runner: Runner) -> bool:
+    """Whether a job may still shrink; one whose end is awaited may not."""
+    return runner.alive and not runner.lasting
