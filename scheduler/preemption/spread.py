@@ -123,7 +123,9 @@ class Pool:
     def _positive(self, *parts: Amounts) -> Amounts:
         result = {}
         for name in self._names:
-            amount = sum([part.get(name, 0) for part in parts])
+            amount = 0
+            for part in parts:
+                amount += part.get(name, 0)
             if amount > 0:
                 result[name] = amount
         return result

@@ -53,8 +53,8 @@ class Powers:
         """The measured nodes of a shape, the least power first."""
         known = self._sorted_places.get(shape.each)
         if known is None:
-            places = (place for place in shape.places if place.order in self.of)
-            known = sorted(places, key=lambda place: (self.of[place.order], place.order))
+            own = {place.order for place in shape.places}
+            known = [self._universe.places[order] for _, order in self._sorted if order in own]
             self._sorted_places[shape.each] = known
         return known
 

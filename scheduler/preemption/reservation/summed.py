@@ -101,15 +101,15 @@ class Present:
         if self._shape.exclusive:
             return True
         futures = self._moments.futures()
-        most = [futures.most(name, by) for name in self._names]
+        most = [[*map(futures.most(name, by).__getitem__, self.own)] for name in self._names]
         if _UNITS in wants:
             parts = [
-                [amounts[order] // amount for order in self.own]
+                [there // amount for there in amounts]
                 for amounts, (_, amount) in zip(most, self._shape.wants, strict=True)
             ]
             units: Iterable[int] = map(min, zip(*parts, strict=True))
             return sum([count for count in units if count > 0]) >= wants[_UNITS]
-        sums = [sum([amounts[order] for order in self.own if amounts[order] > 0]) for amounts in most]
+        sums = [sum([there for there in amounts if there > 0]) for amounts in most]
         return all(there >= wants[name] for name, there in zip(self._names, sums, strict=True))
 
     def of(self, place: Place) -> Amounts:

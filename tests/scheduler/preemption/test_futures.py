@@ -1,0 +1,118 @@
+"""What is kept about the time to come is what a look at every node would find, after whatever has happened."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scheduler.model.jobs import JobState
+from scheduler.model.plan import DecisionKind
+from scheduler.model.policy import Balance, Otherwise
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.reservation.ends import expected_end
+from scheduler.preemption.reservation.moments import Claims, Moments
+from scheduler.preemption.reservation.summed import Summed
+from scheduler.preemption.shapes import Shape, Shapes
+from scheduler.preemption.universe import Place, Universe
+from tests.builders import NOW, node, on_nodes, one_node, pending, snapshot
+from tests.scheduler.planning import decide
+from tests.scheduler.preemption.test_reservation import futures, quick, until
+
+BYS = (None, NOW, NOW + 60, NOW + 300)
+
+
+def looked_up(made: Universe, claims: Claims, place: Place, shape: Shape) -> int | None:
+    """When a shape fits onto a node, step by step."""
+    ends = {runner: expected_end(runner, NOW) for runner in place.runners if runner.alive}
+    if shape.exclusive and (len(ends) < place.holders or claims.of(place) or None in ends.values()):
+        return None
+    for moment in sorted({NOW, *(end for end in ends.values() if end)}):
+        left = [runner for runner, end in ends.items() if end is None or end > moment]
+        gone = [runner.alloc[place.node.name] for runner in ends if runner not in left]
+        have = {
+            name: place.free.get(name, 0) + place.coming.get(name, 0) - claims.of(place).get(name, 0)
+            for name, _ in shape.wants
+        }
+        enough = all(have[name] + sum(gives.get(name, 0) for gives in gone) >= n for name, n in shape.wants)
+        promised_away = any(amount - have[name] > place.node.total[name] for name, amount in shape.wants)
+        if enough and not promised_away and not (shape.exclusive and left):
+            return moment
+    return None
+
+
+def shapes_of(made: Snapshot, universe: Universe) -> list[Shape]:
+    known = Shapes(universe)
+    return [known.of(job.request) for job in made.jobs if job.state is JobState.PENDING and job.request]
+
+
+def after_each_change(universe: Universe, claims: Claims, draw: st.DataObject) -> Iterator[None]:
+    """Now, and again when somebody was stopped, or has lost room to others."""
+    yield
+    for runner in universe.runners:
+        match draw.draw(st.sampled_from(("stop", "take", "claim", "spare", ""))):
+            case "stop":
+                universe.stop(runner)
+            case "take":
+                universe.take({runner.places[0].node.name: {"cpu": 3}}, coming_first=True)
+            case "claim":
+                claims.add({runner.places[0].node.name: {"cpu": 2}})
+            case "spare" if runner.may_go:
+                universe.spare(runner, "for a while")
+        yield
+
+
+@quick
+@given(futures(), st.data())
+def test_a_line_names_the_nodes_with_their_moments_in_order(made: Snapshot, data: st.DataObject) -> None:
+    universe = Universe(made, Ranking.of(made.partition))
+    claims = Claims(universe)
+    moments = Moments(universe, claims)
+    shapes = [shape for shape in shapes_of(made, universe) if shape.count]
+    for _ in after_each_change(universe, claims, data):
+        for shape in shapes:
+            found = [(looked_up(universe, claims, place, shape), place.order) for place in shape.places]
+            for by in BYS:
+                due = sorted(
+                    (at, order) for at, order in found if at is not None and (by is None or at <= by)
+                )
+                assert [(at, order) for at, _, order in moments.earliest(shape, by)] == due
+
+
+def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
+    made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
+    universe = Universe(made, Ranking.of(made.partition))
+    moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
+    assert moments.earliest(shapes.of(one_node(4))) == [(NOW, 0, 0)]
+    universe.take({"n1": {"gpu": 1}}, coming_first=False)
+    assert moments.earliest(shapes.of(one_node(4))) == [(NOW, 0, 0)]
+    assert moments.earliest(shapes.of(one_node(per_node={"gpu": 2}))) == []
+
+
+@quick
+@given(futures(), st.data())
+def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: st.DataObject) -> None:
+    universe = Universe(made, Ranking.of(made.partition))
+    claims = Claims(universe)
+    summed = Summed(universe, Moments(universe, claims))
+    shapes = [shape for shape in shapes_of(made, universe) if not shape.count]
+    for _ in after_each_change(universe, claims, data):
+        for shape in shapes:
+            late = summed.earliest(shape)
+            fresh = Summed(universe, Moments(universe, claims)).earliest(shape)
+            assert late == fresh
+            for by in BYS[1:]:
+                assert summed.earliest(shape, by) == (late if late and late[0] <= by else None)
+
+
+def test_the_nearest_set_is_not_waited_for_where_an_even_one_comes_too_late() -> None:
+    """n1 and n2 are free soon and uneven; n1 and n3 are even, but n3 is free later than patience lasts."""
+    places = [node(f"n{i}", power={"cpu": power}) for i, power in enumerate((1.0, 1.3, 1.01), start=1)]
+    jobs = [until(str(i), f"n{i}", 8, seconds) for i, seconds in ((1, 100), (2, 200), (3, 900))]
+    job = pending("J", on_nodes(2, 8), balanced=True)
+    rule = Balance("cpu", 0.05, Otherwise.NEAREST)
+    assert decide(*jobs, job, nodes=places, balance=rule, patience_s=600).action is DecisionKind.QUEUE
+    never = replace(jobs[2], predicted_end=None)
+    nearest = decide(jobs[0], jobs[1], never, job, nodes=places, balance=rule, patience_s=600)
+    assert (nearest.action, nearest.nodes) == (DecisionKind.WAIT, ("n1", "n2"))
