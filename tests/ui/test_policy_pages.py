@@ -350,8 +350,10 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
         "protected users: added ann",
         "protected accounts: added physics",
         "protected QOS: added high",
-        "a job with a keyword that is not its user's: is accepted; the keyword counts for nothing → "
-        "is refused at submission where the plugin is installed, else accepted",
+        (
+            "a job with a keyword that is not its user's: is accepted; the keyword counts for nothing → "
+            "is refused at submission where the plugin is installed, else accepted"
+        ),
         "level P0, who may use the keyword: added bob",
     ):
         assert words in unescape(text), words
