@@ -111,6 +111,9 @@ class UnitPool(Pool):
         now = soon = tuple([free.get(name, 0) for name in names])
         if coming:
             soon = tuple([n + coming.get(name, 0) for n, name in zip(now, names, strict=True)])
+        if self.exclusive and (place.holders or place.ending):
+            nothing = (0,) * len(names)
+            now, soon = nothing, nothing if place.holders else soon
         for sums, room in ((self._free, now), (self._all, soon)):
             if sums.rooms.get(order) != room:
                 sums.change(order, room, self.fit(room))
@@ -195,7 +198,7 @@ class Units(Trial):
     def _gain(self, place: Place, gives: Amounts, times: int) -> tuple[int, Room]:
         """How many more units fit on a node that gives so much, so many times; and what it has then."""
         pool = self._pool
-        if place.order not in pool.places:
+        if place.order not in pool.places or (pool.exclusive and place.holders):
             return 0, ()
         before = self._rooms.get(place.order) or pool.soon_on(place)
         after = tuple(

@@ -212,3 +212,11 @@ def test_explaining_both_sides() -> None:
     assert "E (uE, P0) needs 30 units of 1 cpu, 1 MB; free now: 30 MB." in explain(state, "E")
     lowly = snapshot([A, B, C, replace(E, user_level=3)], PAGE, partial=Partial.SPARE)
     assert "At user level P1 it would start now by taking a part of what C and B hold." in explain(lowly, "E")
+
+
+def test_units_for_itself_alone_are_only_where_nobody_is() -> None:
+    held, asked = running("1", "n1", 2, user=0), Request(unit={"cpu": 1}, count=3, exclusive=True)
+    decision = decide(held, pending("J", asked, user=1), nodes=nodes(2, 4))
+    assert (decision.action, tuple(decision.placement)) == (DecisionKind.START, ("n2",))
+    both = running("2", "n2", 1, user=0)
+    assert decide(held, both, pending("J", asked, user=1), nodes=nodes(2, 4)).action is DecisionKind.QUEUE
