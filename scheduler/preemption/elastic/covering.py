@@ -173,7 +173,8 @@ def _trimmed(trial: Trial, taken: _Taken) -> _Taken:
 def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
     """Point 3, of few workers: all combinations, the fewest first."""
     every = _all(trial, workers)
-    enough = trial.enough()
+    # Where a job's minimum leaves it one of two, the other one may be what is enough.
+    enough = trial.enough() or sum(count for _, count in every) < sum(worker.count for worker in workers)
     _back(trial, every)
     for number in range(2, len(workers) + 1) if enough else ():
         found = []

@@ -56,7 +56,9 @@ def test_after_any_changes_the_answer_is_that_of_a_first_question(
     for _ in range(data.draw(st.integers(1, 6))):
         shape = shapes.of(data.draw(st.sampled_from([job.request for job in asking if job.request])))
         reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
-        assert kept.find(shape, reach) == Shrinks(universe, Search(universe)).find(shape, reach)
+        fresh = Search(universe)
+        if not fresh.room(shape, coming=False):  # who finds free room does not ask
+            assert kept.find(shape, reach) == Shrinks(universe, fresh).find(shape, reach)
         change(universe, data)
 
 
