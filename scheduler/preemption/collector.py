@@ -1,8 +1,8 @@
 """Python's cyclic garbage collector stands still while a plan is made.
 
-A plan makes some hundred thousand small objects that all live until it is done, and hardly a cycle among them. Passes
-of the collector find nothing to free, go through all of the snapshot again and again, and take a fifth of the time.
-What a plan leaves behind in cycles is young when the collector goes on, so that its next, shortest pass frees it.
+A plan makes some hundred thousand small objects, and nearly all of them live until it is done. Passes of the collector
+find nothing to free, go through all of the snapshot again and again, and take a fifth of the time. What a plan leaves
+behind in cycles is young when the collector goes on, so that its next, shortest pass frees it.
 """
 
 import gc

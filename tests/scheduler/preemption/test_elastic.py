@@ -97,6 +97,15 @@ def test_many_workers_are_taken_without_trying_all_combinations_and_none_is_need
     assert max(lost) == 1, "each of them keeps one node"
 
 
+def test_of_a_job_that_may_lose_only_one_worker_the_one_is_found_that_is_enough() -> None:
+    one = elastic("1", on(n1=1, n2=2))
+    other = elastic("2", on(n3=1, n4=1))
+    decision = decide(one, other, pending("9", anywhere(3), user=0), nodes=[
+        node("n1", 1), node("n2", 2), node("n3", 1), node("n4", 1),
+    ])  # fmt: skip
+    assert given_up(decision) == {"1": ("n2",), "2": ("n3",)}
+
+
 def test_several_nodes_are_made_free_by_several_jobs_and_each_keeps_its_minimum() -> None:
     jobs = [elastic("1", on(n1=8, n2=8)), elastic("2", on(n3=8, n4=8, n5=8), least=2)]
     decision = decide(*jobs, pending("J", on_nodes(2, 8), user=1), nodes=nodes(5))
