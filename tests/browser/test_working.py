@@ -105,7 +105,7 @@ def test_a_policy_goes_to_enforcement_in_two_steps(
     assert (revision.number, revision.enforcement) == (2, "enforce")
     assert [level["name"] for level in revision.document["levels"]] == ["P0", "P1", "P2"]
     ada.get_by_role("link", name="Revisions").click()
-    expect(ada.locator(".changes").first).to_contain_text("enforcement: shadow → enforce")
+    expect(ada.locator(".changes").first).to_contain_text("enforcement: Shadow → Enforce")
     assert page_faults == []
 
 

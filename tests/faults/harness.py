@@ -70,13 +70,11 @@ class Harness:
 
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
-            assert self._process.stdin is not None
-            self._process.stdin.close()
             try:
-                self._process.wait(30)
+                self._process.communicate(timeout=30)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait()
+                self._process.communicate()
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """One request to the forking process, and its answer."""
