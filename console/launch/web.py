@@ -4,6 +4,7 @@ Ctrl-C reaches the whole process group. `run` answers it and ends its children i
 would be told twice, and now and then end its own worker the hard way.
 """
 
+import gc
 import signal
 from typing import Any
 
@@ -21,5 +22,11 @@ def when_ready(server: Any) -> None:
 
 
 def post_worker_init(worker: Any) -> None:
-    """The worker has set its own."""
+    """The worker has set its own, and everything is loaded.
+
+    What is loaded stays: the garbage collector need not go through it again in the middle of somebody's page.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 50, 50)

@@ -150,7 +150,7 @@ class NodeBar:
 
 def main_resource(total: Mapping[str, int]) -> str:
     """GPUs where there are any, else NPUs, else CPUs."""
-    return next((name for name in ("gpu", "npu", "cpu") if total.get(name)), "cpu")
+    return "gpu" if total.get("gpu") else "npu" if total.get("npu") else "cpu"
 
 
 def node_map(

@@ -88,11 +88,10 @@ _natural = lru_cache(maxsize=20_000)(natural)
 Order = tuple[int, int, str, tuple[str, str]]
 
 
-def _order(nodes: Iterable[SeenNode]) -> Callable[[SeenNode], Order]:
-    """GPUs first, the larger kinds first; then by name, numbers as numbers. What nodes share is looked at once."""
+def _by_kind(nodes: Iterable[SeenNode]) -> dict[int, tuple[int, int, str]]:
+    """Of what nodes have, by its identity, the place among the kinds: what nodes share is looked at once."""
     alike = {id(node.total): node for node in nodes}
-    kinds = {key: _kind_order(node) for key, node in alike.items()}
-    return lambda node: (*kinds[id(node.total)], _natural(node.name))
+    return {key: _kind_order(node) for key, node in alike.items()}
 
 
 def _kind_order(node: SeenNode) -> tuple[int, int, str]:
@@ -113,15 +112,24 @@ def read_nodes(
     """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
-    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=_order(nodes))
+    kinds = _by_kind(nodes)
+
+    def order(node: SeenNode) -> Order:
+        """GPUs first, the larger kinds first; then by name, numbers as numbers."""
+        return (*kinds[id(node.total)], _natural(node.name))
+
+    def label_of(node: SeenNode) -> str:
+        return kinds[id(node.total)][2]
+
+    wanted = sorted(filter(CHOICES[chosen][1], nodes), key=order)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
     bars = node_map(list(page), held([node.name for node in page]), names, moves)
-    every = {label: list(group) for label, group in groupby(wanted, key=kind_of)}
+    every = {label: list(group) for label, group in groupby(wanted, key=label_of)}
     return NodeView(
         page=page,
         kinds=[
             _kind(label, every[label], list(group))
-            for label, group in groupby(bars, lambda b: kind_of(b.node))
+            for label, group in groupby(bars, lambda bar: label_of(bar.node))
         ],
         choices=[
             Choice(value, label, sum(map(test, nodes)), value == chosen)
