@@ -6,7 +6,7 @@ Costs are compared by the number of workers, then by their size, then by the hig
 from collections.abc import Sequence
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.elastic.workers import SCALE, Stock, Worker, Workers
+from scheduler.preemption.elastic.workers import SCALE, OnNode, Worker, Workers
 from scheduler.preemption.pricing import missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
@@ -25,7 +25,7 @@ class Bounds:
         self._shape = shape
         self._wants = [(name, amount, workers.total.get(name, 0)) for name, amount in shape.wants]
 
-    def rough(self, place: Place, stock: Stock, reach: Reach) -> Least | None:
+    def rough(self, place: Place, stock: OnNode, reach: Reach) -> Least | None:
         """A quick look, as if all the workers there were within reach; None when even so they are not enough."""
         if self._shape.exclusive:
             return self.least(place, reach)

@@ -49,7 +49,7 @@ Pair = tuple[Worker, Worker]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stock:
+class OnNode:
     """The workers on one node.
 
     `most`: all that they may lose together. `biggest`: of each resource, what a single one may lose at most.
@@ -64,7 +64,7 @@ class Stock:
     lowest: tuple[int, int] = (0, 0)
 
     @classmethod
-    def of(cls, pairs: tuple[Pair, ...]) -> "Stock":
+    def of(cls, pairs: tuple[Pair, ...]) -> "OnNode":
         """What these have together."""
         workers = [first for first, _ in pairs]
         biggest: dict[str, int] = {}
@@ -114,10 +114,10 @@ class Workers:
         self._seen = 0
         self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
         self._pairs: dict[tuple[Runner, int], Pair] = {}
-        self._stocks: dict[int, Stock] = {}
+        self._stocks: dict[int, OnNode] = {}
         self._seen_on: dict[int, tuple[_Room, int]] = {}
 
-    def up_to_date(self) -> Mapping[int, Stock]:
+    def up_to_date(self) -> Mapping[int, OnNode]:
         """The workers of each node; a stock is the same object as long as the workers on its node are the same."""
         log = self._universe.log
         if not self._stocks:
@@ -127,7 +127,7 @@ class Workers:
         self._seen = len(log)
         return self._stocks
 
-    def on(self, place: Place) -> Stock:
+    def on(self, place: Place) -> OnNode:
         """The workers on one node."""
         return self.up_to_date().get(place.order, _NONE)
 
@@ -144,7 +144,7 @@ class Workers:
             self._seen_on[order] = room, held
             if room != old_room or pairs != known.pairs:
                 if pairs != known.pairs:
-                    known = Stock.of(pairs) if pairs else _NONE
+                    known = OnNode.of(pairs) if pairs else _NONE
                 self._stocks[order] = known
                 self.changes.append(order)
 
@@ -180,7 +180,7 @@ class Workers:
         return first, replace(first, rank=(SECOND_TIER + runner.second, *after))
 
 
-_NONE = Stock()
+_NONE = OnNode()
 
 
 def _times(each: Amounts, count: int) -> Amounts:
