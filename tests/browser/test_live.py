@@ -21,6 +21,16 @@ def change(house: House, explain: str) -> None:
     house.touch()
 
 
+def asked_by_scripts(page: Page) -> list[str]:
+    """What the page asks for from now on; the browser may fetch the site's icon whenever it likes."""
+    asked: list[str] = []
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if request.resource_type in {"xhr", "fetch"} else None,
+    )
+    return asked
+
+
 def test_a_row_changes_by_itself_without_a_reload(
     house: House, ada: Page, at: At, page_faults: list[str]
 ) -> None:
@@ -76,8 +86,7 @@ def test_updates_can_be_paused(house: House, ada: Page, at: At) -> None:
     button = ada.locator("[data-pause]")
     button.click()
     expect(button).to_have_text("Go on updating")
-    asked: list[str] = []
-    ada.on("request", lambda request: asked.append(request.url))
+    asked = asked_by_scripts(ada)
     change(house, "another verdict")
     ada.wait_for_timeout(4500)
     assert asked == []
@@ -140,8 +149,7 @@ def test_a_plan_tells_its_end(house: House, ada: Page, at: At) -> None:
     house.plan.save()
     house.touch()
     expect(ada.locator("#plan-progress")).to_contain_text("Outcome: 101 runs.")
-    asked: list[str] = []
-    ada.on("request", lambda request: asked.append(request.url))
+    asked = asked_by_scripts(ada)
     ada.wait_for_timeout(4500)
     assert asked == [], "a plan that is over is not polled"
 
@@ -180,8 +188,7 @@ def test_a_hidden_tab_asks_nothing_and_looks_again_when_it_is_shown(house: House
         "document.dispatchEvent(new Event('visibilitychange')); }"
     )
     ada.evaluate(hide, True)
-    asked: list[str] = []
-    ada.on("request", lambda request: asked.append(request.url))
+    asked = asked_by_scripts(ada)
     ada.wait_for_timeout(4500)
     assert asked == []
     change(house, "another verdict")
