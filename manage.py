@@ -9,8 +9,17 @@ def main() -> None:
     """Run a management command; the settings are the embedded ones unless DJANGO_SETTINGS_MODULE says otherwise."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings.local")
     from django.core.management import execute_from_command_line
+    from django.db import DatabaseError
 
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except DatabaseError as error:
+        from console.core.databases import unusable
+
+        told = unusable(error)
+        if told is None:
+            raise
+        sys.exit(told)
 
 
 if __name__ == "__main__":

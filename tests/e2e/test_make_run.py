@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -90,3 +91,23 @@ def _get(port: int, path: str, token: str) -> dict:
 def _verified(port: int, token: str) -> list[dict]:
     plans: list[dict] = _get(port, "/api/v1/plans/?state=verified", token)["results"]
     return plans
+
+
+@pytest.mark.parametrize(
+    ("database", "told"),
+    [
+        (
+            "",
+            r"The database \S+/giveway.sqlite3 is not of this version: \d+ migrations are missing\. Set GIVEWAY_HOME",
+        ),
+        ("postgres://nobody@127.0.0.1:1/none", r"The database does not answer: .*refused"),
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_in_one_sentence(
+    tmp_path: Path, database: str, told: str
+) -> None:
+    env = clean_environment(GIVEWAY_HOME=str(tmp_path), **({"DATABASE_URL": database} if database else {}))
+    result = manage("audit", "verify", env=env)
+    assert result.returncode == 1
+    assert re.match(told, result.stderr), result.stderr
+    assert "Traceback" not in result.stderr

@@ -63,7 +63,7 @@ class Command(BaseCommand):
         """Start a private Slurm, then the console attached to it: settings are read once, so in a child."""
         from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
-        home = Path(os.environ.get("GIVEWAY_HOME") or settings.PROJECT_DIR / "var" / "slurm")
+        home = Path(os.environ.get("GIVEWAY_HOME") or settings.PROJECT_DIR / "var" / "slurm").resolve()
         home.mkdir(parents=True, exist_ok=True)
         _listen_for_the_end()
         try:
@@ -71,7 +71,8 @@ class Command(BaseCommand):
                 root = _reachable(home / "cluster", stack)
                 private = stack.enter_context(PrivateSlurm(root, name=settings.GIVEWAY_CLUSTER_NAME))
                 self.stdout.write(
-                    f"A private Slurm runs. In another terminal: export SLURM_CONF={private.conf}"
+                    "A private Slurm runs. In another terminal: "
+                    f"export SLURM_CONF={private.conf} GIVEWAY_CLUSTER=slurm GIVEWAY_HOME={home}"
                 )
                 self.stdout.flush()
                 env = {"GIVEWAY_CLUSTER": "slurm", "GIVEWAY_HOME": str(home), "PORT": str(port)}
