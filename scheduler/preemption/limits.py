@@ -20,7 +20,8 @@ from scheduler.preemption.ranking import Reach
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Search, Wanted
 from scheduler.preemption.several import Room
-from scheduler.preemption.universe import Below, Runner, Universe
+from scheduler.preemption.tallies import Below
+from scheduler.preemption.universe import Runner, Universe
 
 MOST_LOOKS = 6
 """How often victims are looked for again for one job."""

@@ -64,9 +64,7 @@ def present(coming: bool, name: str, place: Place) -> int:
 
 def obtainable(name: str, place: Place) -> int:
     """How much of a resource there is on a node once everybody has gone who may be stopped."""
-    node = place.node.name
-    held = [runner.alloc[node].get(name, 0) for runner in place.runners if runner.may_go]
-    return place.free.get(name, 0) + place.coming.get(name, 0) + sum(held)
+    return place.free.get(name, 0) + place.coming.get(name, 0) + place.stoppable.get(name, 0)
 
 
 def price_without_victims(place: Place, shape: Shape, coming: bool) -> Price | None:

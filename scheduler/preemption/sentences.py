@@ -10,7 +10,8 @@ from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, Held
 from scheduler.preemption.quotas import JOBS, Beyond
-from scheduler.preemption.universe import Below, Runner
+from scheduler.preemption.tallies import Below
+from scheduler.preemption.universe import Runner
 from scheduler.priority.levels import level_word
 
 _LONGEST = 60

@@ -6,7 +6,7 @@ of the log instead of looking at every node again. `dearer` names nodes on which
 for more since its job lost others elsewhere.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,6 +17,7 @@ from scheduler.model.resources import Amounts, add, subtract, total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.pieces import Pieces, pieces_of
 from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.tallies import Below, Tally
 from scheduler.priority.levels import weight
 from scheduler.priority.order import natural
 
@@ -25,14 +26,15 @@ from scheduler.priority.order import natural
 class Place:
     """A node while planning. `free` may be below zero (an overcommitted node has nothing free).
 
-    `coming` is held by jobs that are ending. `holders`: who is on it to stay (running jobs not stopped,
-    rooms set aside, jobs of other partitions); `ending`: who is on it but leaves.
+    `coming` is held by jobs that are ending, `stoppable` together by runners that may go. `holders`: who is on it to
+    stay (running jobs not stopped, rooms set aside, jobs of other partitions); `ending`: who is on it but leaves.
     """
 
     node: Node
     order: int
     free: dict[str, int]
     coming: dict[str, int] = field(default_factory=dict)
+    stoppable: dict[str, int] = field(default_factory=dict)
     holders: int = 0
     ending: list[Job] = field(default_factory=list)
     runners: list["Runner"] = field(default_factory=list)
@@ -66,37 +68,6 @@ class Runner:
     def parts(self) -> Iterable[tuple[Place, Amounts]]:
         """Each of its nodes with what it holds there."""
         return zip(self.places, self.alloc.values(), strict=True)
-
-
-@dataclass(slots=True)
-class Tally:
-    """The running jobs of one pair of weights: how many may be stopped and what they hold; how many are
-    spared, and how many of those by a limit."""
-
-    stoppable: int = 0
-    spared: int = 0
-    limited: int = 0
-    held: dict[str, int] = field(default_factory=dict)
-
-    def change(self, runner: Runner, by: int) -> None:
-        """Count a stoppable runner in (1) or out (-1)."""
-        self.stoppable += by
-        for _, amounts in runner.parts:
-            (add if by > 0 else subtract)(self.held, amounts)
-
-
-class Below:
-    """All running jobs that a pending job outranks, as they were when that was asked."""
-
-    def __init__(self, tallies: Sequence[Tally]) -> None:
-        self.stoppable = sum([tally.stoppable for tally in tallies])
-        self.spared = sum([tally.spared for tally in tallies])
-        self.limited = sum([tally.limited for tally in tallies])
-        self._tallies = tallies
-
-    def held(self) -> dict[str, int]:
-        """What those who may be stopped hold now, together; added up when asked for, which is seldom."""
-        return total(tally.held for tally in self._tallies)
 
 
 _NOTHING = weight(None)
@@ -170,6 +141,8 @@ class Universe:
             subtract(place.free, amounts)
             place.holders += 1
             place.runners.append(runner)
+            if not spared:
+                add(place.stoppable, amounts)
         tally = self.tallies.setdefault((first, second), Tally())
         if spared:
             tally.spared += 1
@@ -177,7 +150,7 @@ class Universe:
             if len(places) > 1 and (runner.pieces is None or runner.pieces.least):
                 self.spanning.setdefault((first, second), []).append(runner)
             self.candidates += 1
-            tally.change(runner, 1)
+            tally.change(runner.alloc.values(), 1)
 
     def _divide(self, runner: Runner) -> None:
         """Note what a job may lose and go on."""
@@ -195,9 +168,10 @@ class Universe:
         """Stop a running job: its room is free for whoever is decided next."""
         runner.alive = runner.may_go = False
         self.candidates -= 1
-        self.tallies[runner.first, runner.second].change(runner, -1)
+        self.tallies[runner.first, runner.second].change(runner.alloc.values(), -1)
         for place, amounts in runner.parts:
             add(place.free, amounts)
+            subtract(place.stoppable, amounts)
             place.holders -= 1
             self.log.append(place.order)
 
@@ -211,6 +185,7 @@ class Universe:
             add(place.free, gives)
             if runner.may_go:
                 subtract(self.tallies[runner.first, runner.second].held, gives)
+                subtract(place.stoppable, gives)
             subtract(cast("dict[str, int]", alloc[name]), gives)
             pieces.counts[name] -= count
             pieces.held -= count
@@ -239,10 +214,12 @@ class Universe:
         runner.spared, runner.may_go = why, not why
         sign = -1 if why else 1
         tally = self.tallies[runner.first, runner.second]
-        tally.change(runner, sign)
+        tally.change(runner.alloc.values(), sign)
         tally.spared -= sign
         tally.limited -= sign
-        self.log.extend(place.order for place in runner.places)
+        for place, amounts in runner.parts:
+            (subtract if why else add)(place.stoppable, amounts)
+            self.log.append(place.order)
 
     def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
         """Set a room aside: out of what is coming as far as possible (or not at all), then out of the free."""
