@@ -1,8 +1,9 @@
 """Python's cyclic garbage collector stands still while a plan is made.
 
 A plan makes some hundred thousand small objects, and nearly all of them live until it is done. Passes of the collector
-find nothing to free, go through all of the snapshot again and again, and take a fifth of the time. What a plan leaves
-behind in cycles is young when the collector goes on, so that its next, shortest pass frees it.
+find nothing to free, go through all of the snapshot again and again, and take a fifth of the time. In the end the
+planner takes apart what refers to each other (`Cycle.take_apart`), so that all of it is freed before the collector goes
+on: its next pass would go through it object by object. What a plan leaves behind after an error is left to that pass.
 """
 
 import gc

@@ -85,6 +85,13 @@ class Cycle:
         """The job stays in the queue and takes nothing."""
         return Decision(job.id, DecisionKind.QUEUE, reason, words)
 
+    def take_apart(self) -> None:
+        """The plan is made: whatever refers to each other lets go, so that all of it is freed at once (`collector`)."""
+        self.universe.take_apart()
+        self.shrinks.take_apart()
+        if self.outlook:
+            self.outlook.take_apart()
+
     def with_passed_over(self, decision: Decision, ask: Ask, found: Found | None = None) -> Decision:
         """The jobs that were looked at and left alone, for the first decisions of a plan (they are many)."""
         if self._explained >= MOST_EXPLAINED:

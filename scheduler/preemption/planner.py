@@ -110,6 +110,7 @@ class _Planner:
         for job in demoted:
             growing = job.state is JobState.RUNNING
             decisions.extend(grow(cycle, job) if growing else [self._decide_demoted(job)])
+        cycle.take_apart()
         return Plan(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
 
     def _without_search(self, job: Job) -> Decision | None:

@@ -233,6 +233,13 @@ class Universe:
             place.holders += 1
             self.log.append(place.order)
 
+    def take_apart(self) -> None:
+        """Nothing is asked any more: places and runners let go of each other."""
+        for runner in self.runners:
+            runner.places = ()
+        for place in self.places:
+            place.alone = ()
+
     def below(self, reach: Reach) -> Below:
         """All running jobs that a pending job outranks, together."""
         lower = [tally for pair, tally in self.tallies.items() if reach.class_of(*pair) is not None]

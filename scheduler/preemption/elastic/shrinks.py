@@ -56,6 +56,10 @@ class Shrinks:
             return Shrunk(by_runner(price.losses), (place,))
         return self._several(shape, reach)
 
+    def take_apart(self) -> None:
+        """Nothing is asked any more: the prices of nodes, which refer to this, are let go of."""
+        self._nodes.clear()
+
     def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Workers on any nodes; most often a sum says at once that all of them are not enough."""
         pool = self._search.pool(shape)

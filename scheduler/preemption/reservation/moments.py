@@ -79,6 +79,11 @@ class Moments:
         self._futures.catch_up()
         return self._futures
 
+    def take_apart(self) -> None:
+        """Nothing is asked any more: what refers to this is let go of."""
+        self._futures = None
+        self._lines.clear()
+
     def ends(self, place: Place) -> list[tuple[int, Runner]]:
         """Who on a node is expected to end and when, the first to end first; those of unknown end are left out, those
         who are stopped or have moved meanwhile may be among them."""

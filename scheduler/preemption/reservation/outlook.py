@@ -81,6 +81,10 @@ class Outlook:
         self._claims.add({name: amounts for name, amounts in owed.items() if amounts})
         return present
 
+    def take_apart(self) -> None:
+        """Nothing is asked any more."""
+        self._moments.take_apart()
+
     def _leave_alone(self, place: Place, at: int) -> None:
         for end, runner in self._moments.ends(place):
             if end <= at and runner.alive and place in runner.places:
