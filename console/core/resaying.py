@@ -15,7 +15,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
 from console.core import saying
+from console.core.doctor_phrases import FINDINGS, HINDRANCES
 from console.core.fault_phrases import FAULTS
+from console.core.labels import label_of
 from console.core.phrases import PHRASES
 from scheduler.model.reasons import SENTENCES
 
@@ -28,7 +30,9 @@ LISTS = frozenset({"nodes", "names", "victims", "losses"})
 WORDS = frozenset(
     {"who", "why", "need", "free", "below", "origin", "limit", "used", "asked", "amounts", "level", "task"}
 )
-"""Placeholders that hold words of ours, to be said again; what all others hold stands as it is."""
+"""Placeholders that hold words of ours, to be said again."""
+LABELLED = frozenset({"enforcement"})
+"""Placeholders that hold the short form of a value that documents keep. What all others hold stands as it is."""
 CLAUSES = frozenset({"why", "origin", "said", "state", "what", "sum", "free"})
 """Placeholders that may hold whole clauses; what all others hold is a name, an amount or a list of them."""
 _CLAUSE, _SENTENCE = re.compile(r"[:;.] "), ". "
@@ -85,7 +89,7 @@ def resay_marked(text: str) -> str | SafeString:
 @cache
 def _known() -> tuple[tuple[str, str, Pieces], ...]:
     """The phrases with their longest text and their pieces, those with the most text of their own first."""
-    every = dict.fromkeys((*PHRASES, *FAULTS, *SENTENCES.values(), *_OF_PAGES))
+    every = dict.fromkeys((*PHRASES, *FAULTS, *FINDINGS, *HINDRANCES, *SENTENCES.values(), *_OF_PAGES))
     pieces = {phrase: (tuple(PLACE.split(phrase)[::2]), tuple(PLACE.findall(phrase))) for phrase in every}
     ordered = sorted(pieces.items(), key=lambda item: -sum(map(len, item[1][0])))
     return tuple((phrase, max(found[0], key=len), found) for phrase, found in ordered)
@@ -157,6 +161,8 @@ def _word(name: str, value: str) -> str:
     if name in TIMES:
         units = saying.units()
         return " ".join(units.get(part, part) for part in value.split(" "))
+    if name in LABELLED:
+        return label_of(name, value) or value
     if name in LISTS:
         return _list(value, _LOSSES if name == "losses" else _COMMAS)
     return _phrase(value) or value if name in WORDS else value

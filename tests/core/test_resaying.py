@@ -8,6 +8,7 @@ import pytest
 from django.utils import translation
 from hypothesis import given, settings
 
+from console.core.doctor_phrases import FINDINGS, HINDRANCES
 from console.core.fault_phrases import FAULTS
 from console.core.phrases import PHRASES
 from console.core.resaying import LISTS, NUMBERS, PLACE, TIMES, resaid, resay, resay_marked
@@ -18,6 +19,8 @@ from tests.scheduler.strategies import snapshots
 
 ENGLISH = re.compile(r"\b[a-z]{2,}(?: [a-z]{2,}){2,}\b")
 """Three words in a row."""
+COMMANDS = re.compile(r"(?:manage\.py|celery|sacctmgr)[\w <>=-]+")
+"""They are the same in every language."""
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +43,9 @@ SAMPLES = {
 
 
 def test_every_phrase_is_said_in_chinese_with_all_that_it_holds() -> None:
-    for phrase in (*PHRASES, *FAULTS):
+    for phrase in (*PHRASES, *FAULTS, *FINDINGS, *HINDRANCES):
         said = resaid(PLACE.sub(lambda place: SAMPLES.get(place[1], ("X1", ""))[0], phrase))
-        assert said is not None and not ENGLISH.search(said), (phrase, said)
+        assert said is not None and not ENGLISH.search(COMMANDS.sub("", said)), (phrase, said)
         for name in PLACE.findall(phrase):
             assert SAMPLES.get(name, ("", "X1"))[1] in said, (phrase, said)
 
@@ -76,6 +79,22 @@ def test_what_a_whole_explanation_becomes() -> None:
     )
     with translation.override("en"):
         assert resaid(kept) == kept
+
+
+def test_a_finding_of_the_doctor_is_told_again_with_what_hinders_it() -> None:
+    for kept, said in {
+        "In shadow: debug, x and y.": "影子模式：debug、x 和 y。",
+        "It cannot be asked: scontrol failed: Unable to contact slurm controller.": (
+            "无法查询：scontrol 失败：Unable to contact slurm controller。"
+        ),
+        "slurmctld does not let ann(1001) (SlurmUser is slurm(64030)) change other people's jobs: Invalid user id": (
+            "slurmctld 不允许 ann(1001)（SlurmUser 为 slurm(64030)）更改他人的作业：Invalid user id"
+        ),
+        "The audit log is not whole: Row 7 was changed: its hash does not fit what it says.": (
+            "审计日志不完整：第 7 条被改动过：其哈希与内容不符。"
+        ),
+    }.items():
+        assert resaid(kept) == said
 
 
 def test_what_nobody_knows_stays_and_says_that_it_is_english() -> None:

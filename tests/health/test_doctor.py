@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from console.steering.models import Pause
 from scheduler.adapters.slurm.config import words_of
 from scheduler.model.checkup import Checkup
 from tests.factories import NOW, make_partition, make_revision
+from tests.health.chinese import english_left
 from tests.plugins.servers import PostgresServer, RedisServer
 
 ROOT = Path(__file__).parents[2]
@@ -34,8 +35,10 @@ RECORDED = ROOT / "tests" / "adapters" / "slurm" / "recordings" / "22.05.8" / "b
 
 
 def bad(findings: Iterable[Finding]) -> list[tuple[Level, str]]:
-    """What is not OK: level, and what is said with the cure."""
-    return [(f.level, f"{f.what} {f.fix}") for f in findings if f.level is not Level.OK]
+    """What is not OK: level, and what is said with the cure. All that is said can be said in Chinese."""
+    every = list(findings)
+    assert english_left(map(asdict, every)) == []
+    return [(f.level, f"{f.what} {f.fix}") for f in every if f.level is not Level.OK]
 
 
 def only(findings: Iterable[Finding]) -> tuple[Level, str]:
@@ -339,7 +342,9 @@ def doctor(env: Mapping[str, str]) -> tuple[int, list[dict[str, Any]], str]:
         text=True,
         timeout=100,
     )
-    return done.returncode, json.loads(done.stdout)["findings"], done.stdout + done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    assert english_left(findings) == []
+    return done.returncode, findings, done.stdout + done.stderr
 
 
 def not_ok(findings: list[dict[str, Any]]) -> dict[str, str]:

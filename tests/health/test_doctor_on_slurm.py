@@ -17,6 +17,7 @@ from deploy.private_slurm import PrivateSlurm
 from deploy.private_slurm.config import Partition
 from scheduler.adapters.slurm import checkup
 from scheduler.adapters.slurm.checkup import look
+from tests.health.chinese import english_left
 from tests.plugins.private_slurm import need_slurm, new_root
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(180)]
@@ -67,7 +68,9 @@ def doctor(slurm_env: Mapping[str, str], home: Path, **env: str) -> tuple[int, l
         timeout=100,
     )
     assert done.stdout, done.stderr
-    return done.returncode, json.loads(done.stdout)["findings"]
+    findings = json.loads(done.stdout)["findings"]
+    assert english_left(findings) == []
+    return done.returncode, findings
 
 
 def levels(findings: list[dict[str, Any]], check: str) -> list[tuple[str, str]]:

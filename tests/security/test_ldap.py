@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from console.accounts.tokens import TokenData, find_token, make_token
 from console.audit.models import AuditEntry
 from console.health.doctor.directory import check_directory
 from tests import factories
+from tests.health.chinese import english_left
 from tests.plugins.server_process import ServerError
 from tests.plugins.servers import missing
 from tests.security.ldap_server import (
@@ -193,7 +195,9 @@ def test_a_server_that_is_silent_or_talks_nonsense_is_away(people: DirectoryServ
 
 def test_the_doctor_tries_the_directory(people: DirectoryServer, settings: Any) -> None:
     def told() -> list[tuple[str, str]]:
-        return [(finding.level.value, finding.what) for finding in check_directory()]
+        found = list(check_directory())
+        assert english_left(map(asdict, found)) == []
+        return [(finding.level.value, finding.what) for finding in found]
 
     assert [level for level, _ in told()] == ["OK"]
     settings.GIVEWAY_LDAP_BIND_PASSWORD = "another"

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 import structlog
+from django.utils import translation
 from pytest_django import Settings
 
 from console.core import clock
+from console.core.resaying import resay
 from console.health.doctor import work
 from console.health.doctor.findings import Level
 from console.steering.reports import submit_rules
@@ -202,6 +204,8 @@ def test_the_doctor_tells_of_the_file(sim: Sim, path: Path, settings: Settings) 
     (missing,) = work.check_submit_rules()
     assert missing.level is Level.WARN
     assert "Submissions are not checked" in missing.what and "cannot be read" in missing.what
+    with translation.override("zh-hans"):
+        assert resay(missing.what).startswith(f"没有检查提交的作业：{path} 无法读取：")
     sim.policy(**RULES)
     sim.cycle()
     (fine,) = work.check_submit_rules()

@@ -15,6 +15,8 @@ from console.accounts.services import set_language
 from console.cluster.models import Job
 from console.notices.collecting import collect
 from console.notices.mail import send_mails
+from console.setup.examining import examine_if_asked
+from console.setup.models import Examination
 from console.steering.models import Plan
 from tests import factories
 from tests.test_project.repository import ROOT
@@ -141,6 +143,17 @@ def test_audit_rows_keep_facts_and_speak_the_readers_language(house: House, li: 
     assert "ada 使分区 x 的策略修订 1 生效。" in page and "about x" in page, (
         "what a person wrote stands as it is"
     )
+
+
+def test_what_the_doctor_finds_is_said_in_chinese(house: House, li: Client) -> None:
+    examine_if_asked(house.cluster)
+    row = Examination.objects.get()
+    strange = {"check": "slurmctld", "level": "WARN", "what": "It sings all day long.", "fix": ""}
+    Examination.objects.update(findings=[*row.findings, strange])
+    page = li.get("/setup/cluster/").content.decode()
+    assert english_in(page) == []
+    assert "已应用" in page and '<th scope="row">数据库</th>' in page
+    assert page.count('<span lang="en">') == 1 and '<span lang="en">It sings all day long.</span>' in page
 
 
 def test_an_e_mail_is_in_the_language_of_its_reader(house: House, settings: object) -> None:

@@ -22,7 +22,7 @@ def check_directory() -> Iterator[Finding]:
         except DirectoryError as error:
             yield fail(
                 NAME,
-                f"{address}: {error.why}",
+                f"{address} is no help: {error.why}",
                 "Look at the address, GIVEWAY_LDAP_CA_FILE, GIVEWAY_LDAP_BIND_DN with its password, and the two bases.",
             )
         else:

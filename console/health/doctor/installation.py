@@ -47,8 +47,12 @@ def _deployment() -> Iterator[Finding]:
         text = re.sub(r"\s+", " ", str(message.msg)).strip()
         yield tell(NAME, f"{message.id}: {text}", message.hint or "See `manage.py check --deploy`.")
     if not found:
-        deployment = " for deployment" if is_production() else ""
-        yield ok(NAME, f"Django's check{deployment} finds nothing.")
+        nothing = (
+            "Django's check for deployment finds nothing."
+            if is_production()
+            else "Django's check finds nothing."
+        )
+        yield ok(NAME, nothing)
 
 
 def check_partitions() -> Iterator[Finding]:
@@ -76,9 +80,13 @@ def check_partitions() -> Iterator[Finding]:
     if without:
         yield ok("partitions", f"Without a policy, so nothing is planned there: {', '.join(without)}.")
     for pause in Pause.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME):
-        where = pause.partition or "the whole cluster"
+        paused = (
+            f"{pause.by} has paused {pause.partition} since {pause.since:%F %R}: nobody is stopped there."
+            if pause.partition
+            else f"{pause.by} has paused the whole cluster since {pause.since:%F %R}: nobody is stopped there."
+        )
         yield warn(
             "partitions",
-            f"{pause.by} has paused {where} since {pause.since:%F %R}: nobody is stopped there.",
+            paused,
             "Lift the pause on its page when its reason is gone.",
         )

@@ -38,7 +38,10 @@ def check_commands(slurm: Checkup) -> Iterator[Finding]:
         )
     else:
         where = slurm.programs.get("scontrol", "")
-        yield ok("commands", f"Slurm {slurm.client or 'of an unknown version'}, {where}.")
+        found = (
+            f"Slurm {slurm.client}, {where}." if slurm.client else f"Slurm of an unknown version, {where}."
+        )
+        yield ok("commands", found)
 
 
 def check_answers(slurm: Checkup) -> Iterator[Finding]:
@@ -89,10 +92,14 @@ def check_clock(slurm: Checkup) -> Iterator[Finding]:
     if not slurm.words:
         return
     if abs(slurm.skew_s) > CLOCK_S:
-        side = "ahead of" if slurm.skew_s > 0 else "behind"
+        apart = (
+            f"slurmctld's clock is {slurm.skew_s} s ahead of this machine's."
+            if slurm.skew_s > 0
+            else f"slurmctld's clock is {-slurm.skew_s} s behind this machine's."
+        )
         yield warn(
             "clocks",
-            f"slurmctld's clock is {abs(slurm.skew_s)} s {side} this machine's.",
+            apart,
             "Let both keep their time by NTP (chrony).",
         )
     else:

@@ -157,7 +157,12 @@ def check_messages() -> Iterator[Finding]:
                 "Set EMAIL_URL if it is another one: smtp+tls://user:password@host:587",
             )
         else:
-            yield ok("messages", f"E-mail goes by {settings.EMAIL_HOST or 'the local mail server'}.")
+            way = (
+                f"E-mail goes by {settings.EMAIL_HOST}."
+                if settings.EMAIL_HOST
+                else "E-mail goes by the local mail server."
+            )
+            yield ok("messages", way)
     if settings.GIVEWAY_WEBHOOK_URL:
         if settings.GIVEWAY_WEBHOOK_URL.startswith("http://"):
             yield warn(
