@@ -1,9 +1,13 @@
 """Amounts and durations as people read them, the same everywhere: explanations, pages, audit rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TypeVar
 
 from scheduler.model.resources import Amounts
+
+Item = TypeVar("Item")
 
 MB_PER_GB = 1024
 _ORDER = {"gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
@@ -11,6 +15,13 @@ _ORDER = {"gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
 
 def amounts(amounts: Amounts) -> str:
     """`4 × a100, 16 cpu, 32 GB`: GPUs first, memory last; a typed resource stands for its plain one."""
+    return _amounts(tuple(amounts.items()))
+
+
+@lru_cache(maxsize=4096)
+def _amounts(of: tuple[tuple[str, int], ...]) -> str:
+    """The same; kept, because a plan says a few amounts thousands of times."""
+    amounts = dict(of)
     typed = {name.partition(":")[0] for name in amounts if ":" in name}
     shown = {name: n for name, n in amounts.items() if n and not (name in typed and ":" not in name)}
     ordered = sorted(shown.items(), key=lambda item: (_ORDER.get(item[0].partition(":")[0], 5), item[0]))
@@ -48,10 +59,16 @@ def moment(seconds: int) -> str:
 
 def names(items: Iterable[str], limit: int = 6) -> str:
     """`a, b and c`; a long list is cut: `a, b, c and 9 more`."""
+    return told(items, str, limit)
+
+
+def told(items: Iterable[Item], say: Callable[[Item], str], limit: int = 6) -> str:
+    """The same of anything; `say` is asked only for what is not cut off."""
     every = list(items)
     if len(every) > limit:
-        return f"{', '.join(every[: limit - 1])} and {len(every) - limit + 1} more"
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}" if every else "nobody"
+        return f"{', '.join(map(say, every[: limit - 1]))} and {len(every) - limit + 1} more"
+    said = list(map(say, every))
+    return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}" if said else "nobody"
 
 
 def placement(placement: Mapping[str, Amounts]) -> str:

@@ -8,6 +8,8 @@ from scheduler.model.plan import How
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import PartitionRules
 
+_UNITS, _NODES = How.UNITS, How.NODES
+
 
 @dataclass(slots=True, eq=False)
 class Pieces:
@@ -43,15 +45,17 @@ def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
         counts = {node: units_in(held, job.unit) for node, held in job.alloc.items()}
         if not all(counts.values()):
             return None
-        each = {
-            node: {name: n // counts[node] for name, n in held.items()} for node, held in job.alloc.items()
-        }
+        each = {node: _one_of(held, counts[node]) for node, held in job.alloc.items()}
         is_elastic = elastic is not None and elastic.min_units is not None
-        return Pieces(How.UNITS, each, counts, sum(counts.values()), least, is_elastic)
+        return Pieces(_UNITS, each, counts, sum(counts.values()), least, is_elastic)
     if elastic and elastic.min_nodes is not None and len(job.alloc) > elastic.min_nodes:
         counts = dict.fromkeys(job.alloc, 1)
-        return Pieces(How.NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
+        return Pieces(_NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
     return None
+
+
+def _one_of(held: Amounts, count: int) -> Amounts:
+    return {name: n // count for name, n in held.items()} if count > 1 else held
 
 
 def units_in(amounts: Amounts, unit: Amounts) -> int:

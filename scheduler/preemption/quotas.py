@@ -61,6 +61,11 @@ class Quotas:
             if job.state is JobState.RUNNING:
                 self.started(job)
 
+    @property
+    def none(self) -> bool:
+        """Whether no level has any limit."""
+        return not self._levels
+
     def limit(self, job: Job) -> int:
         """How many jobs of its level the job's user may have running; 0 where that has no limit."""
         return self._quotas.get(job.task_level if job.task_level is not None else -1, 0)
@@ -150,6 +155,8 @@ def beyond_quota(rules: PartitionRules, jobs: Iterable[Job]) -> frozenset[str]:
     after it, as it did when they started: so no job comes to be beyond because another one ends.
     """
     taken = Quotas(rules, ())
+    if taken.none:
+        return frozenset()
     counted = [job for job in jobs if job.state is JobState.RUNNING and taken.key(job)]
     beyond = []
     for job in sorted(counted, key=lambda job: (not job.beneficiary, job.start or 0, natural(job.id))):

@@ -64,13 +64,13 @@ class Speaker:
 
     def preempt(self, job: Job, nodes: Iterable[str], free: Amounts, victims: Iterable[Runner]) -> str:
         """Victims make room."""
-        stopped = words.names((self.victim(runner) for runner in victims), limit=5)
+        stopped = words.told(victims, self.victim, limit=5)
         return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
 
     def held(self, job: Job, found: Found, free: Amounts) -> str:
         """Victims would make room, but may not be stopped."""
         victims = found.room.price.victims[::-1]
-        stopped = words.names((self.victim(runner) for runner in victims), limit=5)
+        stopped = words.told(victims, self.victim, limit=5)
         nodes = [place.node.name for place in found.room.places]
         where = f" on {_names(nodes)}" if nodes else ""
         why = self.limit(job, found.held, len(victims)) if found.held else ""
@@ -205,4 +205,4 @@ def free_now(job: Job, nodes: Iterable[str], free: Amounts) -> str:
 
 
 def _names(nodes: Iterable[str]) -> str:
-    return words.names(clean(name) for name in nodes)
+    return words.told(nodes, clean)

@@ -1,8 +1,9 @@
 """What a request asks of a node, worked out once for all pending jobs that ask the same."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler.model.jobs import Request
 from scheduler.model.policy import VictimOrder
@@ -46,13 +47,21 @@ class Shape:
         return ((name, amount * self.units) for name, amount in self.wants) if self.units else self.wants
 
 
+class _Allowed(NamedTuple):
+    """The nodes that a request allows: those that are up; how many there are, up or not, in all and of each kind."""
+
+    up: tuple[Place, ...]
+    number: int
+    kinds: Mapping[int, int]
+
+
 class Shapes:
     """The shapes of one universe, made when first asked for."""
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._known: dict[ShapeKey, Shape] = {}
-        self._suitable: dict[ShapeKey, list[Place]] = {}
+        self._suitable: dict[ShapeKey, _Allowed] = {}
         # Many nodes have the same in total: what a request asks of that is asked once for all of them.
         kinds: dict[frozenset[tuple[str, int]], int] = {}
         totals = (frozenset(place.node.total.items()) for place in universe.places)
@@ -71,10 +80,8 @@ class Shapes:
         universe = self._universe
         asked = request.per_node if request.nodes else request.spread or request.unit
         wants = tuple(sorted((name, amount) for name, amount in asked.items() if amount))
-        suitable = self._suits(request)
-        if request.nodes or request.count:
-            holds = [covers(total, dict(wants)) for total in self._totals]
-            suitable = [place for place in suitable if holds[self._kinds[place.order]]]
+        holds = self._holds(wants) if request.nodes or request.count else None
+        allowed = self._allowed(request, holds)
         by_work = universe.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         harm = universe.scarcest(name for name, _ in wants) if by_work else ""
         return Shape(
@@ -83,31 +90,42 @@ class Shapes:
             pool=(wants if request.count else frozenset(name for name, _ in wants), *_key(request)[3:7]),
             wants=wants,
             exclusive=request.exclusive,
-            places=tuple(place for place in suitable if place.node.up),
+            places=allowed.up,
             harm=SUBMITTED if request.count else harm,
-            ever=self._ever(request, wants, suitable),
+            ever=self._ever(request, wants, allowed),
             units=request.count,
             partial=request.count > 0 and request.partial,
         )
 
-    def _ever(self, request: Request, wants: Wants, suitable: list[Place]) -> bool:
+    def _ever(self, request: Request, wants: Wants, allowed: _Allowed) -> bool:
         """Whether these nodes, empty and repaired, are enough."""
         if request.nodes:
-            return len(suitable) >= request.nodes
-        counts = Counter(self._kinds[place.order] for place in suitable)
-        totals = [(self._totals[kind], count) for kind, count in counts.items()]
+            return allowed.number >= request.nodes
+        totals = [(self._totals[kind], count) for kind, count in allowed.kinds.items()]
         if request.count:
             held = sum(units_in(total, request.unit) * count for total, count in totals)
             return held >= (1 if request.partial else request.count)
         return all(sum(total.get(name, 0) * count for total, count in totals) >= n for name, n in wants)
 
-    def _suits(self, request: Request) -> list[Place]:
-        """The places that the request allows by features and by name; many requests allow the same."""
-        key = (request.features, request.only_nodes, request.not_nodes)
+    def _holds(self, wants: Wants) -> tuple[bool, ...]:
+        """Whether each kind of node, empty, could hold so much."""
+        needs = dict(wants)
+        return tuple([covers(total, needs) for total in self._totals])
+
+    def _allowed(self, request: Request, holds: tuple[bool, ...] | None) -> _Allowed:
+        """The nodes that the request allows by features and by name and, if that counts, by what each could hold.
+
+        Many requests allow the same.
+        """
+        key = (request.features, request.only_nodes, request.not_nodes, holds)
         known = self._suitable.get(key)
         if known is None:
-            known = [place for place in self._universe.places if suits(request, place.node)]
-            self._suitable[key] = known
+            places = [place for place in self._universe.places if suits(request, place.node)]
+            if holds is not None:
+                places = [place for place in places if holds[self._kinds[place.order]]]
+            up = tuple([place for place in places if place.node.up])
+            kinds = Counter([self._kinds[place.order] for place in places])
+            known = self._suitable[key] = _Allowed(up, len(places), kinds)
         return known
 
 

@@ -11,12 +11,12 @@ from scheduler.preemption.units.words import losing, needs
 
 def shrunk(cycle: Cycle, ask: Ask, nodes: Iterable[str], losses: Losses) -> str:
     """Workers make room; said before they are taken."""
-    lost = words.names((losing(cycle, runner, mine) for runner, mine in losses.items()), limit=5)
+    lost = words.told(losses, lambda runner: losing(cycle, runner, losses[runner]), limit=5)
     return f"{needs(cycle, ask, nodes)}. Nobody is stopped: {lost}."
 
 
 def held(cycle: Cycle, ask: Ask, nodes: Iterable[str], losses: Losses, why: Held) -> str:
     """Workers would make room, but may not be taken now."""
-    who = words.names((cycle.say.who(runner.job) for runner in losses), limit=5)
+    who = words.told(losses, lambda runner: cycle.say.who(runner.job), limit=5)
     limit = cycle.say.limit(ask.job, why, len(losses))
     return f"{needs(cycle, ask, nodes)}. {who} could shrink for it, but {limit}."

@@ -19,7 +19,7 @@ def kept(cycle: Cycle, later: Later) -> str:
 
 def left_over(cycle: Cycle, ask: Ask, nodes: list[str]) -> str:
     """A node that somebody starts on has room for it too."""
-    where = words.names(clean(name) for name in nodes)
+    where = words.told(nodes, clean)
     have = "has" if len(nodes) == 1 else "have"
     return (
         f"{cycle.say.needs(ask.job)}. {where} {have} room for it beside a job that starts there in this plan; "
@@ -29,10 +29,10 @@ def left_over(cycle: Cycle, ask: Ask, nodes: list[str]) -> str:
 
 def _when(cycle: Cycle, later: Later) -> str:
     """`It can start on n2 at 2023-11-14 22:18 UTC (in 5 min), when b and c are expected to have ended.`"""
-    nodes = words.names(clean(name) for name in later.placement)
+    nodes = words.told(later.placement, clean)
     left = words.duration(later.at - cycle.snapshot.now)
     ending = cycle.outlook.awaited(later) if cycle.outlook else []
-    jobs = words.names((clean(runner.job.id) for runner in ending), limit=5)
+    jobs = words.told(ending, lambda runner: clean(runner.job.id), limit=5)
     verb = "is" if len(ending) == 1 else "are"
     until = f", when {jobs} {verb} expected to have ended" if ending else ""
     return f"It can start on {nodes} at {words.moment(later.at)} (in {left}){until}."

@@ -20,7 +20,7 @@ def losing(cycle: Cycle, runner: Runner, lost: Mapping[str, int]) -> str:
     given = total({r: n * count for r, n in pieces.each[node].items()} for node, count in lost.items())
     if pieces.kind is How.UNITS:
         return f"{who} gives back {sum(lost.values())} of {pieces.held} units ({words.amounts(given)})"
-    return f"{who} gives up {words.names(map(clean, lost))} ({words.amounts(given)})"
+    return f"{who} gives up {words.told(lost, clean)} ({words.amounts(given)})"
 
 
 def needs(cycle: Cycle, ask: Ask, nodes: Iterable[str]) -> str:
@@ -32,11 +32,13 @@ def needs(cycle: Cycle, ask: Ask, nodes: Iterable[str]) -> str:
 def making_room(cycle: Cycle, ask: Ask, nodes: Iterable[str], price: Price) -> str:
     """Victims of whom some lose only a part; said before it happens."""
     lost = losses_of(price)
-    told = [
-        losing(cycle, runner, lost[runner]) if runner in lost else f"{cycle.say.victim(runner)} is stopped"
-        for runner in reversed(price.victims)
-    ]
-    return f"{needs(cycle, ask, nodes)}. To make room, {words.names(told, limit=5)}."
+
+    def say(runner: Runner) -> str:
+        if runner in lost:
+            return losing(cycle, runner, lost[runner])
+        return f"{cycle.say.victim(runner)} is stopped"
+
+    return f"{needs(cycle, ask, nodes)}. To make room, {words.told(price.victims[::-1], say, limit=5)}."
 
 
 def rest(ask: Ask, units: int) -> str:

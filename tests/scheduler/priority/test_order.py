@@ -88,3 +88,8 @@ def test_ids_that_are_numbers_sort_as_numbers(numbers: list[int]) -> None:
 @given(st.text(), st.text())
 def test_only_equal_texts_have_equal_keys(one: str, other: str) -> None:
     assert (natural(one) == natural(other)) == (one == other)
+
+
+@given(st.text("01239٣a_", max_size=6))
+def test_a_text_that_is_a_number_has_the_key_that_it_has_inside_another(text: str) -> None:
+    assert natural(f"x{text}")[0] == "x" + natural(text)[0]
