@@ -1,21 +1,31 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
 
+from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
 
 from scheduler.model import words
 
 
-def units() -> dict[str, str]:
+def units() -> Mapping[str, str]:
     """The units of durations in words."""
-    return {
-        "d": pgettext("unit of time", "d"),
-        "h": pgettext("unit of time", "h"),
-        "min": pgettext("unit of time", "min"),
-        "s": pgettext("unit of time", "s"),
-    }
+    return _units(get_language())
+
+
+@cache
+def _units(_language: str | None) -> Mapping[str, str]:
+    """Kept, and never changed: a page says hundreds of durations. The language is part of what is asked."""
+    return MappingProxyType(
+        {
+            "d": pgettext("unit of time", "d"),
+            "h": pgettext("unit of time", "h"),
+            "min": pgettext("unit of time", "min"),
+            "s": pgettext("unit of time", "s"),
+        }
+    )
 
 
 def duration(seconds: float) -> str:

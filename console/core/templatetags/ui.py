@@ -10,12 +10,13 @@ from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
 from django.utils import timezone
-from django.utils.html import conditional_escape, escape, format_html, format_html_join
+from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from console.core import clock, saying
+from console.core.markup import time_element
 from console.core.resaying import resay, resay_marked
 from scheduler.model.reasons import SENTENCES
 
@@ -106,18 +107,18 @@ def level_class(index: int | None) -> str:
 def level(index: int | None, name: str = "", origin: str = "") -> SafeString:
     """A level as a badge; where it came from is told on hover (and in full on the job's page)."""
     if index is None:
-        return _no_level(resay(origin) or _("nothing configured"), _("unconfigured"))
+        return _no_level(resay(origin), get_language())
     return _level(level_class(index), resay(origin), name or f"P{index}")
 
 
 @lru_cache(maxsize=1024)
-def _no_level(why: str, said: str) -> SafeString:
+def _no_level(why: str, _language: str | None) -> SafeString:
     """Kept, as `_level` is: a list has hundreds, few that differ. Always escaped, whoever asked for it first."""
     return format_html(
         '<span class="level lv-none" title="{}"><span aria-hidden="true">–</span>'
         '<span class="visually-hidden">{}</span></span>',
-        escape(why),
-        escape(said),
+        escape(why or _("nothing configured")),
+        _("unconfigured"),
     )
 
 
@@ -167,8 +168,14 @@ def word(value: str) -> str:
 @register.simple_tag
 def state(value: str, label: str = "") -> SafeString:
     """A state: icon and word."""
+    return _state(value, str(label or word(value)))
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _state(value: str, label: str) -> SafeString:
+    """Kept, as `_level` is; by type as well, so that a text and the same as HTML stay apart."""
     name, tone = STATES.get(value, ("info-circle", "calm"))
-    return format_html('<span class="state state-{}">{} {}</span>', tone, icon(name), label or word(value))
+    return format_html('<span class="state state-{}">{} {}</span>', tone, icon(name), label)
 
 
 def ago_words(seconds: float) -> str:
@@ -185,22 +192,13 @@ def _moment(value: datetime | int | None) -> datetime | None:
     return clock.from_epoch(value) if isinstance(value, int) else value
 
 
-def _time_element(moment: datetime, style: str, text: str) -> SafeString:
-    """Numbers and our own words: only the text is escaped, for a page has hundreds of them."""
-    exact = f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S %Z}"
-    machine = moment.isoformat(timespec="seconds")
-    return SafeString(
-        f'<time datetime="{machine}" data-age="{style}" title="{exact}">{conditional_escape(text)}</time>'
-    )
-
-
 @register.simple_tag
 def ago(value: datetime | int | None, never: str = "–") -> SafeString | str:
     """A moment (aware, or epoch seconds) as its age, the exact time on hover; kept current by live.js."""
     moment = _moment(value)
     if moment is None:
         return never
-    return _time_element(moment, "ago", ago_words((clock.now() - moment).total_seconds()))
+    return time_element(moment, "ago", ago_words((clock.now() - moment).total_seconds()))
 
 
 @register.simple_tag
@@ -209,7 +207,7 @@ def since(value: datetime | int | None, never: str = "–") -> SafeString | str:
     moment = _moment(value)
     if moment is None:
         return never
-    return _time_element(moment, "since", saying.duration((clock.now() - moment).total_seconds()))
+    return time_element(moment, "since", saying.duration((clock.now() - moment).total_seconds()))
 
 
 @register.simple_tag

@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 
 from django import template
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase
+from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, said, since, state
 from console.overview.columns import ALWAYS, COLUMNS
@@ -23,35 +24,30 @@ DASH = "–"
 
 
 @register.simple_tag
-def job_cells(jobs: JobList, job: Job, plans: Plans) -> SafeString:
-    """The cells of a job's row, in the order of the list's columns."""
+def job_cells(jobs: JobList, job: Job, plans: Plans, at: str) -> SafeString:
+    """The cells of a job's row, in the order of the list's columns; `at` is the address of all jobs."""
     made = []
     for column in jobs.columns:
         if column.key == ALWAYS:
-            made.append(_number(jobs, job))
+            made.append(_number(jobs, job, at))
         else:
             title, inside = CELLS[column.key](job, plans)
-            attribute = format_html(' title="{}"', title) if title else ""
-            made.append(format_html("<td{}{}>{}</td>", _CSS[column.key], attribute, inside))
+            attribute = f' title="{text(title)}"' if title else ""
+            made.append(f"<td{_CSS[column.key]}{attribute}>{text(inside)}</td>")
     return SafeString("".join(made))
 
 
-def _number(jobs: JobList, job: Job) -> SafeString:
-    return format_html(
-        '<td class="tight"><a href="{}" id="{}-{}">{}</a></td>',
-        reverse("job", args=[job.job_id]),
-        jobs.key,
-        job.pk,
-        job.job_id,
-    )
+def _number(jobs: JobList, job: Job, at: str) -> str:
+    to = text(job_address(at, job.job_id))
+    return f'<td class="tight"><a href="{to}" id="{jobs.key}-{job.pk}">{text(job.job_id)}</a></td>'
 
 
 Cell = tuple[str, SafeString | str]
 """What is told on hover, and what stands there."""
 
 
-def _plain(text: Callable[[Job], object]) -> Callable[[Job, Plans], Cell]:
-    return lambda job, plans: ("", str(text(job) or DASH))
+def _plain(value: Callable[[Job], object]) -> Callable[[Job, Plans], Cell]:
+    return lambda job, plans: ("", str(value(job) or DASH))
 
 
 def _name(job: Job, plans: Plans) -> Cell:
@@ -84,24 +80,22 @@ def _why(job: Job, plans: Plans) -> Cell:
     """Why it waits in a line; what its levels come from and what Slurm says when it is opened."""
     if job.phase != JobPhase.PENDING:
         return "", ""
-    return "", format_html(
-        '<details id="why-{}"><summary>{}{}</summary>\n<dl class="pairs">{}</dl></details>',
-        job.pk,
-        _part(job, plans),
-        _reason(job),
-        format_html_join("", "<dt>{}</dt><dd>{}</dd>", _origins(job)),
+    origins = "".join(f"<dt>{name}</dt><dd>{text(origin)}</dd>" for name, origin in _origins(job))
+    return "", SafeString(
+        f'<details id="why-{job.pk}"><summary>{_part(job, plans)}{_reason(job)}</summary>\n'
+        f'<dl class="pairs">{origins}</dl></details>'
     )
 
 
-def _part(job: Job, plans: Plans) -> SafeString | str:
+def _part(job: Job, plans: Plans) -> str:
     part = part_in_plan(job, plans) or (state("pending", _("held")) if job.held else "")
-    return format_html("{} ", part) if part else ""
+    return f"{text(part)} " if part else ""
 
 
-def _reason(job: Job) -> SafeString | str:
+def _reason(job: Job) -> str:
     if job.reason:
-        return format_html('{} <span class="quiet">{}</span>', reason_sentence(job.reason), said(job.explain))
-    return said(job.explain) or job.slurm_reason or DASH
+        return f'{text(reason_sentence(job.reason))} <span class="quiet">{text(said(job.explain))}</span>'
+    return text(said(job.explain) or job.slurm_reason or DASH)
 
 
 def _origins(job: Job) -> list[tuple[str, SafeString | str]]:

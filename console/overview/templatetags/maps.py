@@ -1,36 +1,73 @@
-"""The blocks of the node map and the columns of plots. They are written here and not in a template: a page has a
-thousand of them, so each is one piece of text, and what comes from the cluster is escaped once."""
+"""The bars of the node map and the columns of plots. They are written here and not in a template: a page has a
+thousand pieces of them, so each bar is one piece of text, and what comes from the cluster is escaped once."""
 
 from collections.abc import Iterator
-from urllib.parse import quote
+from dataclasses import dataclass
+from typing import Any
 
 from django import template
+from django.http import QueryDict
 from django.urls import reverse
-from django.utils.html import escape
 from django.utils.safestring import SafeString
 
-from console.core.templatetags.ui import level_class
+from console.core.markup import job_address, text
+from console.core.templatetags.ui import level_class, state
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
+from console.overview.templatetags.address import present
 
 register = template.Library()
 
 
+@dataclass(frozen=True, slots=True)
+class MapLinks:
+    """Where a map leads to: `jobs` is the address of all jobs, `query` the present one without what a node changes."""
+
+    jobs: str
+    query: QueryDict
+
+    def of_node(self, name: str) -> str:
+        """The present page with the node's jobs only."""
+        self.query["node"] = name
+        return f"?{self.query.urlencode()}#running-head"
+
+
+@register.simple_tag(takes_context=True)
+def map_links(context: dict[str, Any]) -> MapLinks:
+    """Made once a page, for all bars."""
+    return MapLinks(reverse("jobs"), present(context, w_page="", r_page=""))
+
+
 @register.simple_tag
-def blocks(bar: NodeBar, of_node: str) -> SafeString:
-    """A bar's blocks as links, each to its job; one that stands for many jobs leads to `of_node`, the node's jobs."""
-    return SafeString("".join(_blocks(bar, reverse("jobs"), of_node)))
+def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
+    """A node's head and its bar: blocks as links, each to its job; what stands for many jobs leads to the node's."""
+    of_node = links.of_node(bar.node.name)
+    hatched = "" if bar.node.up else '<rect width="100%" height="100%" fill="url(#hatch)"/>'
+    return SafeString(
+        f"""<div class="node-head">{_head(bar, of_node, dense=dense)}</div>
+  <svg class="cells" role="group" aria-label="{text(bar.summary)}">{hatched}"""
+        f"{''.join(_blocks(bar, links.jobs, of_node))}</svg>"
+    )
+
+
+def _head(bar: NodeBar, of_node: str, *, dense: bool) -> str:
+    node, name, free = bar.node, text(bar.node.name), text(bar.free)
+    link = f'<a class="node-name" href="{text(of_node)}" id="node-{node.pk}" title="{name}">{name}</a>'
+    if node.up:
+        said = f"{bar.used}/{bar.total}" if dense else free
+        return f'{link}<span class="quiet" title="{free}">{said}</span>'
+    return f'{link}<span class="quiet" title="{text(node.state_reason)}">{state("down", bar.free)}</span>'
 
 
 def _blocks(bar: NodeBar, jobs: str, of_node: str) -> Iterator[str]:
     for block in bar.segments:
         if block.elsewhere:
             yield (
-                f"<g><title>{escape(block.label)}</title>"
+                f"<g><title>{text(block.label)}</title>"
                 f'<rect class="elsewhere" x="{block.x}" width="{block.w}" height="100%"/></g>'
             )
         else:
-            yield _link(block, f"{jobs}{quote(block.job_id)}/" if block.job_id else of_node)
+            yield _link(block, job_address(jobs, block.job_id) if block.job_id else of_node)
     for tick in bar.ticks:
         yield f'<line class="tick" x1="{tick}" x2="{tick}" y2="100%"/>'
     for block in bar.segments:
@@ -40,13 +77,13 @@ def _blocks(bar: NodeBar, jobs: str, of_node: str) -> Iterator[str]:
 
 def _link(block: Segment, to: str) -> str:
     """Places and widths are shares (`12.5%`) that `nodemap` has written: nothing to escape."""
-    label, leaving = escape(block.label), " leaving" if block.leaving else ""
+    label, leaving = text(block.label), " leaving" if block.leaving else ""
     fill = ' fill="url(#hatch)"' if block.level is None else ""
     letters = ""
     if block.letters:
-        letters = f'<text x="{block.middle}" y="50%" aria-hidden="true">{escape(block.letters)}</text>'
+        letters = f'<text x="{block.middle}" y="50%" aria-hidden="true">{text(block.letters)}</text>'
     return (
-        f"""<a class="{level_class(block.level)}{leaving}" href="{escape(to)}" aria-label="{label}">"""
+        f"""<a class="{level_class(block.level)}{leaving}" href="{text(to)}" aria-label="{label}">"""
         f"<title>{label}</title>"
         f'<rect x="{block.x}" width="{block.w}" height="100%"{fill}/>{letters}</a>'
     )
@@ -62,7 +99,7 @@ def _columns(plot: Plot) -> Iterator[str]:
     """Places, heights and classes are what `plots` has written: nothing to escape."""
     for column in plot.columns:
         yield (
-            f'<g><title>{escape(column.label)}</title><rect class="seen" x="{column.x}" y="{plot.top}" '
+            f'<g><title>{text(column.label)}</title><rect class="seen" x="{column.x}" y="{plot.top}" '
             f'width="{plot.width}" height="{plot.high}"/>'
         )
         for part in column.parts:
