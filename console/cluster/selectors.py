@@ -1,7 +1,8 @@
 """Reading the mirror. Pages and the API come here; only steering goes through `connect`."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -53,3 +54,13 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         SeenNode(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions)))
         for pk, name, up, state, reason, total, used, partitions in rows
     ]
+
+
+def alike(nodes: Collection[SeenNode]) -> list[tuple[SeenNode, int]]:
+    """One node of each sort, and how many there are of it: they have and hold the same, and are up or not.
+
+    By identity, which is quick: `seen_nodes` shares what is written alike. Sorts that differ in nothing do no harm.
+    """
+    sorts = [(id(node.total), id(node.used), node.up) for node in nodes]
+    one_of = dict(zip(sorts, nodes, strict=True))
+    return [(one_of[sort], count) for sort, count in Counter(sorts).items()]

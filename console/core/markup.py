@@ -20,7 +20,9 @@ def text(value: str) -> str:
 
 def job_address(jobs: str, job_id: str) -> str:
     """The page of a job, as `{% url "job" job_id %}` writes it; `jobs` is `{% url "jobs" %}`, asked for once a page."""
-    return f"{jobs}{quote(job_id, safe=RFC3986_SUBDELIMS + '/~:@')}/"
+    # Nearly all are numbers.
+    plain = job_id.isdecimal() and job_id.isascii()
+    return f"{jobs}{job_id if plain else quote(job_id, safe=RFC3986_SUBDELIMS + '/~:@')}/"
 
 
 def time_element(moment: datetime, style: str, said: str) -> SafeString:

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy
 
-from console.cluster.selectors import SeenNode
+from console.cluster.selectors import SeenNode, alike
 from console.core import saying
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
 from scheduler.priority.order import natural
@@ -124,6 +124,7 @@ def read_nodes(
     wanted = sorted(filter(CHOICES[chosen][1], nodes), key=order)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
     bars = node_map(list(page), held([node.name for node in page]), names, moves)
+    sorts = alike(nodes)
     every = {label: list(group) for label, group in groupby(wanted, key=label_of)}
     return NodeView(
         page=page,
@@ -132,7 +133,7 @@ def read_nodes(
             for label, group in groupby(bars, lambda bar: label_of(bar.node))
         ],
         choices=[
-            Choice(value, label, sum(map(test, nodes)), value == chosen)
+            Choice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
             for value, (label, test) in CHOICES.items()
         ],
         dense=len(wanted) > DENSE_ABOVE,
@@ -141,12 +142,12 @@ def read_nodes(
 
 
 def _kind(label: str, nodes: Sequence[SeenNode], bars: list[NodeBar]) -> Kind:
-    up = [node for node in nodes if node.up]
+    sorts = alike(nodes)
     return Kind(
         label=label,
         resource=bars[0].resource,
         count=len(nodes),
-        idle=sum(max(0, _idle(node)) for node in up),
-        off=len(nodes) - len(up),
+        idle=sum(max(0, _idle(node)) * count for node, count in sorts if node.up),
+        off=sum(count for node, count in sorts if not node.up),
         bars=bars,
     )

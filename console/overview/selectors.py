@@ -1,6 +1,5 @@
 """What the overview and the partition page show, gathered from the apps below in a fixed number of queries."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from console.accounts.rules import once
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase
-from console.cluster.selectors import SeenNode, seen_nodes
+from console.cluster.selectors import SeenNode, alike, seen_nodes
 from console.core import clock
 from console.overview.nodemap import share
 from console.partitions.models import Partition
@@ -177,14 +176,11 @@ def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list
 
 
 def capacities(nodes: Collection[SeenNode]) -> list[Capacity]:
-    """The main resources over some nodes, GPUs first. Nodes that share what they have are added up together."""
-    one_of = {(id(node.total), id(node.used), node.up): node for node in nodes}
-    alike = Counter((id(node.total), id(node.used), node.up) for node in nodes)
+    """The main resources over some nodes, GPUs first."""
     total: dict[str, int] = {}
     used: dict[str, int] = {}
     away: dict[str, int] = {}
-    for key, count in alike.items():
-        node = one_of[key]
+    for node, count in alike(nodes):
         for name, amount in node.total.items():
             held = min(node.used.get(name, 0), amount)
             total[name] = total.get(name, 0) + amount * count
