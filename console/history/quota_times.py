@@ -132,8 +132,9 @@ def _minutes(
     rows = QuotaMinute.objects.filter(
         cluster=partition.cluster_id, partition=partition.name, rank=rank, at__gte=first, at__lte=now
     )
-    for number, (text,), times in by_step(rows, first, step, Cast("uses", TextField())):
-        yield number, list(_decoded(text)), times
+    for number, [written] in by_step(rows, first, step, Cast("uses", TextField())):
+        for text, times in written.items():
+            yield number, list(_decoded(text)), times
 
 
 def _decoded(text: str) -> Iterable[tuple[_Counted, _Recorded]]:

@@ -47,23 +47,31 @@ def picks(chosen: str) -> Iterable[tuple[str, Promise, bool]]:
 
 def by_step(
     rows: QuerySet[Any], first: datetime, step: timedelta, *facts: str | Cast
-) -> Iterator[tuple[int, tuple[Any, ...], int]]:
-    """The facts of rows with a moment `at`: the number of the step, the facts, how often they are there in it.
+) -> Iterator[tuple[int, list[Counter[Any]]]]:
+    """What rows with a moment `at` say: the number of the step, and of each fact what it was and how often.
 
-    A week has ten thousand minutes, and most are like the one before: what is alike is worked out once. Moments are
-    compared as text: every database writes them the same up to the second, and to read each takes longer than all else.
+    A week has ten thousand minutes, and in most a fact is as it was in the one before: what is alike is worked out
+    once. Moments are compared as text: every database writes them the same up to the second, and to read each takes
+    longer than all else.
     """
-    found: Counter[tuple[Any, ...]] = Counter()
+    within: list[tuple[Any, ...]] = []
     number, end = 0, _written(first + step)
     asked = rows.order_by("at").values_list(Cast("at", TextField()), *facts)
-    for at, *alike_facts in asked.iterator(chunk_size=2000):
-        if at >= end:
-            yield from ((number, alike, times) for alike, times in found.items())
-            found.clear()
-            number = (_read(at) - first) // step
+    for row in asked.iterator(chunk_size=2000):
+        if row[0] >= end:
+            if within:
+                yield number, _counted(within)
+            within = []
+            number = (_read(row[0]) - first) // step
             end = _written(first + step * (number + 1))
-        found[tuple(alike_facts)] += 1
-    yield from ((number, alike, times) for alike, times in found.items())
+        within.append(row)
+    if within:
+        yield number, _counted(within)
+
+
+def _counted(rows: Iterable[tuple[Any, ...]]) -> list[Counter[Any]]:
+    """By column, but for the moment, which comes first."""
+    return [Counter(column) for column in list(zip(*rows, strict=True))[1:]]
 
 
 def _written(moment: datetime) -> str:

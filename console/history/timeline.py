@@ -1,6 +1,7 @@
 """A partition's last hours or days, read from the record of minutes and put together into equal steps for plots."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -124,49 +125,51 @@ def read_timeline(partition: Partition, asked: str) -> Timeline:
     name = span_asked(asked)
     span, now = SPANS[name], clock.now()
     steps = [Step(begin) for begin in span.begins(now)]
-    for step, row, times in _minutes(partition, steps[0].at, now, span.step):
-        _add(steps[min(len(steps) - 1, step)], row, times)
+    for step, minutes in _minutes(partition, steps[0].at, now, span.step):
+        _add(steps[min(len(steps) - 1, step)], minutes)
     return Timeline(name, steps, _main(steps))
 
 
-class _Minute(NamedTuple):
-    """What a step sums up, as it is written."""
+class _Minutes(NamedTuple):
+    """What a step sums up: how often each was so, as it is written."""
 
-    used: str
-    total: str
-    pending: str
-    work_lost: str
-    started: str
-    stops: int
+    used: Counter[str]
+    total: Counter[str]
+    pending: Counter[str]
+    work_lost: Counter[str]
+    started: Counter[str]
+    stops: Counter[int]
 
 
 def _minutes(
     partition: Partition, first: datetime, now: datetime, step: timedelta
-) -> Iterator[tuple[int, _Minute, int]]:
-    """The number of the step, a minute, and how many of the step's minutes are like it."""
+) -> Iterator[tuple[int, _Minutes]]:
+    """The number of a step, and its minutes."""
     rows = PartitionMinute.objects.filter(
         cluster=partition.cluster_id, partition=partition.name, at__gte=first, at__lte=now
     )
-    written = (Cast(field, TextField()) for field in _Minute._fields[:-1])
+    written = (Cast(field, TextField()) for field in _Minutes._fields[:-1])
     found = by_step(rows, first, step, *written, "stops")
-    return ((number, _Minute(*alike), times) for number, alike, times in found)
+    return ((number, _Minutes(*facts)) for number, facts in found)
 
 
-def _add(step: Step, row: _Minute, times: int) -> None:
-    step.minutes += times
-    step.stops += row.stops * times
-    _sum(step.used, row.used, times)
-    _sum(step.total, row.total, times)
-    _sum(step.pending, row.pending, times)
-    _sum(step.work_lost, row.work_lost, times)
-    for level, (jobs, seconds) in _decoded(row.started).items():
-        before = step.started.get(level, (0, 0.0))
-        step.started[level] = (before[0] + jobs * times, before[1] + seconds * times)
+def _add(step: Step, minutes: _Minutes) -> None:
+    step.minutes += minutes.stops.total()
+    step.stops += sum(stops * times for stops, times in minutes.stops.items())
+    _sum(step.used, minutes.used)
+    _sum(step.total, minutes.total)
+    _sum(step.pending, minutes.pending)
+    _sum(step.work_lost, minutes.work_lost)
+    for text, times in minutes.started.items():
+        for level, (jobs, seconds) in _decoded(text).items():
+            before = step.started.get(level, (0, 0.0))
+            step.started[level] = (before[0] + jobs * times, before[1] + seconds * times)
 
 
-def _sum(into: dict[str, float], more: str, times: int) -> None:
-    for name, amount in _decoded(more).items():
-        into[name] = into.get(name, 0.0) + amount * times
+def _sum(into: dict[str, float], minutes: Counter[str]) -> None:
+    for text, times in minutes.items():
+        for name, amount in _decoded(text).items():
+            into[name] = into.get(name, 0.0) + amount * times
 
 
 @lru_cache(maxsize=4096)
