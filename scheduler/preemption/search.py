@@ -12,7 +12,7 @@ from scheduler.preemption.offers import Offers
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price, obtainable, present, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
-from scheduler.preemption.several import Room, Together, highest_class, is_needed
+from scheduler.preemption.several import Room, Spanning, Together, highest_class
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.stock import Stock, Stocks
@@ -38,6 +38,7 @@ class Search:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._candidates = Candidates(universe)
+        self._spanning = Spanning(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._ladders: dict[tuple[str, Tiers], Ladders] = {}
@@ -113,9 +114,9 @@ class Search:
             found, tiers = self._both(wanted, shape.count), (reach.first, reach.first_floor)
         if len(found) < shape.count:
             return None
-        if shape.count > 1 and is_needed(self._universe, reach, dearest := highest_class(found)):
+        if shape.count > 1 and self._spanning.is_needed(reach, dearest := highest_class(found)):
             ladders = self._on_nodes(shape.harm, tiers)
-            together = Together(self._universe, ladders, shape, reach, dearest)
+            together = Together(self._spanning, ladders, shape, reach, dearest)
             room = together.room(self._offers(shape, tiers))
             return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
         places = sorted((place for place, _ in found), key=lambda place: place.order)

@@ -11,14 +11,16 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
    valuable first. The cheapest attempt is taken.
 """
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush, nsmallest
+from heapq import heapify, heappop, heappush
 
-from scheduler.preemption.candidates import harm_of
+from scheduler.model.resources import Amounts
+from scheduler.preemption.candidates import Candidate, harm_of
 from scheduler.preemption.ladders import Ladders
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import Cost, Price, cost_of_runners, price
+from scheduler.preemption.pricing import FREE, Cost, Price, cost_of_runners, price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe
@@ -26,7 +28,7 @@ from scheduler.preemption.universe import Place, Runner, Universe
 MOST_BEGINNINGS = 4
 """Of step 3."""
 
-_Entry = tuple[Cost, int, int, int, tuple[Runner, ...]]
+_Entry = tuple[Cost, int, int, int, tuple[Runner, ...], Place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,72 +39,147 @@ class Room:
     price: Price
 
 
+class Spanning:
+    """The runners of one universe that are on several nodes, by what a pending job may stop."""
+
+    def __init__(self, universe: Universe) -> None:
+        self._universe = universe
+        self._ordered: dict[tuple[object, str], list[tuple[int, Runner]]] = {}
+        self._seen_dearer = 0
+
+    def is_needed(self, reach: Reach, dearest: int) -> bool:
+        """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several nodes."""
+        by_class = self._by_class(reach, dearest)
+        runners = (self._universe.spanning[weights] for each in by_class.values() for weights in each)
+        return any(runner.may_go for each in runners for runner in each)
+
+    def classes(
+        self, reach: Reach, dearest: int, harm: str
+    ) -> Iterator[tuple[int, list[tuple[int, Runner]]]]:
+        """Class by class, the lowest first: the runners, also those who may not be stopped any more, with the harm that
+        stopping them does at least per node that it frees, the least first."""
+        by_class = self._by_class(reach, dearest)
+        for own_class in sorted(by_class):
+            yield own_class, self._by_harm(tuple(by_class[own_class]), harm)
+
+    def _by_class(self, reach: Reach, dearest: int) -> dict[int, list[tuple[int, int]]]:
+        """The pairs of weights of the runners up to a class."""
+        by_class: dict[int, list[tuple[int, int]]] = {}
+        for weights in self._universe.spanning:
+            own_class = reach.class_of(*weights)
+            if own_class is not None and own_class <= dearest:
+                by_class.setdefault(own_class, []).append(weights)
+        return by_class
+
+    def _by_harm(self, pairs: tuple[tuple[int, int], ...], harm: str) -> list[tuple[int, Runner]]:
+        dearer = len(self._universe.dearer)
+        if harm and dearer > self._seen_dearer:
+            # Who lost the node on which it held most may do less harm per node than before; not so with running time.
+            self._ordered.clear()
+            self._seen_dearer = dearer
+        known = self._ordered.get((pairs, harm))
+        if known is None:
+            runners = (runner for weights in pairs for runner in self._universe.spanning[weights])
+            found = [(harm_of(each, harm) // max(1, len(each.places)), each.order, each) for each in runners]
+            known = self._ordered[pairs, harm] = [(least, runner) for least, _, runner in sorted(found)]
+        return known
+
+
 class Together:
     """One search for `shape.count` nodes at once, with victims up to the class `dearest` (step 1)."""
 
     def __init__(
-        self, universe: Universe, ladders: Ladders, shape: Shape, reach: Reach, dearest: int
+        self, spanning: Spanning, ladders: Ladders, shape: Shape, reach: Reach, dearest: int
     ) -> None:
         self.shape = shape
-        self.allowed = frozenset(place.order for place in shape.places)
-        self._universe = universe
+        self._allowed = frozenset(shape.places)
+        self._spanning = spanning
         self._ladders = ladders
         self._reach = reach
         self._dearest = dearest
+        self._candidates: dict[Place, list[Candidate] | None] = {}
 
     def room(self, offers: Offers) -> Room:
         """The best of the attempts; `offers` are the prices of the nodes one by one."""
         alone = offers.cheapest(2 * self.shape.count + 8, self._dearest + 1)
         free = [place for place, known in alone if not known.victims]
         attempts = [_one_by_one(self, alone, begin) for begin in ([], *([wide] for wide in self._wide()))]
-        return min((self._trimmed(victims, free) for victims in attempts), key=_harm)
+        return min((self._trimmed(*attempt, free) for attempt in attempts), key=_harm)
 
     def price(self, place: Place, gone: set[Runner]) -> Price | None:
         """What a node costs once some are gone."""
-        ladder = self._ladders.on(place).candidates
-        return price(place, self.shape, (c for c in ladder if c[0] <= self._dearest), gone)
+        candidates = self._on(place)
+        return None if candidates is None else price(place, self.shape, candidates, gone)
+
+    def touched(self, leaving: Iterable[Runner]) -> set[Place]:
+        """The nodes on which some runners are and which can be had with victims up to the class `dearest`: most of
+        their nodes cannot, whoever is gone, and need not be looked at."""
+        places = {place for runner in leaving for place in runner.places}
+        return {place for place in places & self._allowed if self._on(place) is not None}
+
+    def _on(self, place: Place) -> list[Candidate] | None:
+        """The victims up to the class `dearest` on a node; None when all of them would not be enough."""
+        if place not in self._candidates:
+            ladder = self._ladders.on(place)
+            number = bisect_left(ladder.candidates, (self._dearest + 1,))
+            if self.shape.exclusive:
+                enough = number == place.holders
+            else:
+                enough = all(ladder[name][number] >= amount for name, amount in self.shape.wants)
+            self._candidates[place] = ladder.candidates[:number] if enough else None
+        return self._candidates[place]
 
     def _wide(self) -> list[Runner]:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
-        priced: list[tuple[int, int, int, Runner]] = []
-        for own_class, runners in _spanning(self._universe, self._reach, self._dearest):
-            for runner in runners:
-                freed = sum([place.order in self.allowed for place in runner.places])
+        best: list[tuple[int, int, int, Runner]] = []
+        for own_class, runners in self._spanning.classes(self._reach, self._dearest, self.shape.harm):
+            for least, runner in runners:
+                if len(best) == MOST_BEGINNINGS and (own_class, least) > best[-1][:2]:
+                    break
+                freed = len(self._allowed.intersection(runner.places)) if runner.may_go else 0
                 if freed > 1:
                     harm = harm_of(runner, self.shape.harm) // freed
-                    priced.append((own_class, harm, runner.order, runner))
-            if len(priced) >= MOST_BEGINNINGS:
+                    insort(best, (own_class, harm, runner.order, runner))
+                    del best[MOST_BEGINNINGS:]
+            if len(best) == MOST_BEGINNINGS:
                 break  # whoever is of a higher class comes behind them
-        return [entry[3] for entry in nsmallest(MOST_BEGINNINGS, priced)]
+        return [entry[3] for entry in best]
 
-    def _trimmed(self, victims: set[Runner], free: list[Place]) -> Room:
-        """Step 4, and the nodes: those where victims leave, then free ones."""
+    def _trimmed(self, victims: set[Runner], fitting: set[Place], free: list[Place]) -> Room:
+        """Step 4, and the nodes: those that `victims` make fit, then free ones."""
         count = self.shape.count
-        touched = [place for place in _touched(victims) if place.order in self.allowed]
-        known = {place.order for place in touched}
-        others = [place for place in free if place.order not in known]
+        others = [place for place in free if place not in fitting]
+        left = {place: self._left(place, victims) for place in fitting}
         gone = set(victims)
-        fitting = {place.order for place in touched if self._fits(place, gone)}
         for runner in cost_of_runners(victims, self.shape, self._reach).victims:
-            gone.discard(runner)
-            mine = (place for place in runner.places if place.order in fitting)
-            lost = {place.order for place in mine if not self._fits(place, gone)}
+            mine, held = fitting.intersection(runner.places), runner.alloc
+            after = {place: self._minus(left[place], held[place.node.name]) for place in mine}
+            lost = {place for place, rest in after.items() if min(rest) < 0}
             if len(fitting) - len(lost) + len(others) >= count:
+                gone.discard(runner)
                 fitting -= lost
-            else:
-                gone.add(runner)
-        places = [place for place in touched if place.order in fitting] + others
-        chosen = sorted(places[:count], key=lambda place: place.order)
+                left.update(after)
+        places = sorted(fitting, key=_order) + others
+        chosen = sorted(places[:count], key=_order)
         return Room(tuple(chosen), cost_of_runners(gone, self.shape, self._reach))
 
-    def _fits(self, place: Place, gone: set[Runner]) -> bool:
-        return price(place, self.shape, (), gone) is not None
+    def _left(self, place: Place, gone: set[Runner]) -> list[int]:
+        """What would be left over on a node, by resource, with some runners gone; below zero what would be missing.
+        Where the node must be empty, how many others are on it, below zero."""
+        free, coming, name = place.free, place.coming, place.node.name
+        held = [runner.alloc[name] for runner in place.runners if runner in gone]
+        if self.shape.exclusive:
+            return [len(held) - place.holders]
+        return [
+            free.get(each, 0) + coming.get(each, 0) + sum([gives.get(each, 0) for gives in held]) - amount
+            for each, amount in self.shape.wants
+        ]
 
-
-def is_needed(universe: Universe, reach: Reach, dearest: int) -> bool:
-    """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several
-    nodes."""
-    return any(runners for _, runners in _spanning(universe, reach, dearest))
+    def _minus(self, left: list[int], gives: Amounts) -> list[int]:
+        """The same when one of them stays after all."""
+        if self.shape.exclusive:
+            return [left[0] - 1]
+        return [n - gives.get(name, 0) for n, (name, _) in zip(left, self.shape.wants, strict=True)]
 
 
 def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
@@ -111,50 +188,41 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
     return cheapest[-1][1].cost[0][0]
 
 
-def _spanning(universe: Universe, reach: Reach, dearest: int) -> Iterator[tuple[int, list[Runner]]]:
-    """Those on several nodes who may be stopped, class by class, the lowest first."""
-    by_class: dict[int, list[list[Runner]]] = {}
-    for weights, runners in universe.spanning.items():
-        own_class = reach.class_of(*weights)
-        if own_class is not None and own_class <= dearest:
-            by_class.setdefault(own_class, []).append(runners)
-    for own_class in sorted(by_class):
-        yield own_class, [runner for runners in by_class[own_class] for runner in runners if runner.may_go]
-
-
 def _one_by_one(
     search: Together, alone: Sequence[tuple[Place, Price]], begin: Iterable[Runner]
-) -> set[Runner]:
-    """Step 2: the victims; with those in `begin` gone from the beginning, step 3."""
+) -> tuple[set[Runner], set[Place]]:
+    """Step 2: the victims, and those of their nodes that fit without them; with those in `begin` gone from the
+    beginning, step 3."""
     heap: list[_Entry] = [_entry(place, known, 0) for place, known in alone]
     heapify(heap)
-    stamps: dict[int, int] = {}
-    chosen: set[int] = set()
+    stamps: dict[Place, int] = {}
+    chosen: set[Place] = set()
     gone: set[Runner] = set()
+    fitting: set[Place] = set()
     leaving = tuple(begin)
     while True:
         gone.update(leaving)
-        for place in _touched(leaving):
-            if place.order in search.allowed and place.order not in chosen:
-                stamp = stamps[place.order] = stamps.get(place.order, 0) + 1
-                known = search.price(place, gone)
-                if known is not None:
-                    heappush(heap, _entry(place, known, stamp))
+        for place in search.touched(leaving) - fitting:
+            known = FREE if place in chosen else search.price(place, gone)
+            if known is not None and not known.victims:
+                fitting.add(place)
+            if known is not None and place not in chosen:
+                stamp = stamps[place] = stamps.get(place, 0) + 1
+                heappush(heap, _entry(place, known, stamp))
         if len(chosen) == search.shape.count:
-            return gone
-        _, _, order, stamp, leaving = heappop(heap)
-        while order in chosen or stamp != stamps.get(order, 0):
-            _, _, order, stamp, leaving = heappop(heap)
-        chosen.add(order)
+            return gone, fitting
+        _, _, _, stamp, leaving, place = heappop(heap)
+        while place in chosen or stamp != stamps.get(place, 0):
+            _, _, _, stamp, leaving, place = heappop(heap)
+        chosen.add(place)
 
 
 def _entry(place: Place, known: Price, stamp: int) -> _Entry:
-    return known.cost, len(known.victims), place.order, stamp, known.victims
+    return known.cost, len(known.victims), place.order, stamp, known.victims, place
 
 
-def _touched(runners: Iterable[Runner]) -> list[Place]:
-    places = {place.order: place for runner in runners for place in runner.places}
-    return [places[order] for order in sorted(places)]
+def _order(place: Place) -> int:
+    return place.order
 
 
 def _harm(room: Room) -> tuple[object, ...]:
