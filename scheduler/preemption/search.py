@@ -12,6 +12,7 @@ from scheduler.preemption.offers import Offers
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price, obtainable, present, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.several import Room, Spanning, Together, highest_class
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.spread import Pool
@@ -40,6 +41,7 @@ class Search:
         self._candidates = Candidates(universe)
         self._spanning = Spanning(universe)
         self._pools: dict[ShapeKey, Pool] = {}
+        self._rooms: dict[ShapeKey, Rooms] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._ladders: dict[tuple[str, Tiers], Ladders] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
@@ -197,8 +199,10 @@ class Search:
         """What a request that names no number of nodes is counted in."""
         pool = self._pools.get(shape.pool)
         if pool is None:
+            rooms = self._rooms.get(Rooms.key(shape)) or Rooms(self._universe, shape)
+            self._rooms[Rooms.key(shape)] = rooms
             kind = UnitPool if shape.units else Pool
-            pool = self._pools[shape.pool] = kind(self._universe, self._candidates, shape)
+            pool = self._pools[shape.pool] = kind(self._universe, self._candidates, shape, rooms)
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:

@@ -12,9 +12,10 @@ from scheduler.model import resources
 from scheduler.model.policy import GiveBack
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.pricing import Price, cost_of_runners
+from scheduler.preemption.pricing import Price, cost_of_runners, obtainable
 from scheduler.preemption.ranking import Reach
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.rooms import Rooms
+from scheduler.preemption.shapes import Shape, Wants
 from scheduler.preemption.trials import Trial, covers, share
 from scheduler.preemption.units.giving_back import give_back, needed, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
@@ -24,25 +25,19 @@ _NONE: Amounts = {}
 
 
 class Pool:
-    """What some resources come to on some nodes together, kept up to date by the universe's log.
+    """What some resources come to on some nodes together.
 
     Shared by all spread requests for these resources that allow the same nodes.
     """
 
-    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
-        self.places = {place.order: place for place in shape.places}
+    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
+        self.places = rooms.places
+        self.exclusive = shape.exclusive
         self._universe = universe
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._candidates = candidates
-        self._names = [name for name, _ in shape.wants]
-        self.exclusive = shape.exclusive
-        self._seen = len(universe.log)
-        self._each: dict[int, tuple[Amounts, Amounts]] = {}
-        self._now: Amounts = {}
-        self._soon: Amounts = {}
-        self._where: dict[str, set[int]] = {name: set() for name in self._names}
-        for order in self.places:
-            self._look_at(order)
+        self._names = rooms.names
+        self._rooms = rooms
 
     def fits(self, shape: Shape, *, coming: bool) -> bool:
         """Whether there is enough without stopping anybody, counting what is coming or not."""
@@ -51,26 +46,27 @@ class Pool:
 
     def now(self) -> Amounts:
         """What is free, on all nodes together."""
-        self._catch_up()
-        return self._now
+        return self._rooms.sums(coming=False).amounts
 
     def soon(self) -> Amounts:
         """What is free or coming, on all nodes together."""
-        self._catch_up()
-        return self._soon
+        return self._rooms.sums(coming=True).amounts
 
     def each(self, *, coming: bool) -> Iterable[tuple[int, Amounts]]:
         """What is free (and coming) on each node that has any of it, by the node's order."""
-        self._catch_up()
-        return [(order, parts[coming]) for order, parts in sorted(self._each.items()) if parts[coming]]
+        rooms = sorted(self._rooms.sums(coming=coming).rooms.items())
+        parts = [(order, zip(self._names, room, strict=True)) for order, room in rooms if max(room) > 0]
+        return [(order, {name: n for name, n in part if n > 0}) for order, part in parts]
 
     def price(self, shape: Shape, reach: Reach) -> Price | None:
         """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
         trial = self.trial(shape)
+        soon = self.soon()
+        short = tuple([(name, 1) for name, amount in shape.wants if amount > soon.get(name, 0)])
         taken: dict[Runner, int] = {}
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
-            if not runner.may_go or not self._useful(runner):
+            if not runner.may_go or not self._may_help(runner, short):
                 continue
             trial.stop(runner)
             taken[runner] = candidate[0]
@@ -90,17 +86,19 @@ class Pool:
         """Where to take it from: typed resources first, which count for their plain ones too; then as far as
         possible on the same nodes, then on others, in their order.
         """
-        self._catch_up()
+        sums = self._rooms.sums(coming=coming)
+        at = {name: index for index, name in enumerate(self._names)}
         left = dict(shape.wants)
         result: dict[int, Amounts] = {}
         for name in sorted(left, key=lambda name: (":" not in name, name)):
             base = name.partition(":")[0]
             together = [name, base] if base != name and base in left else [name]
-            for order in chain(sorted(result), sorted(self._where[name])):
+            # Where some is taken already, then anywhere (`sorted` a second time only if that is needed).
+            for order in chain.from_iterable(map(sorted, (list(result), sums.where[name]))):
                 if not left[name]:
                     break
-                have, taken = self._each[order][coming], result.get(order, _NONE)
-                amount = min(left[name], *(have.get(each, 0) - taken.get(each, 0) for each in together))
+                have, taken = sums.rooms[order], result.get(order, _NONE)
+                amount = min(left[name], *(have[at[each]] - taken.get(each, 0) for each in together))
                 if amount > 0:
                     part = result.setdefault(order, {})
                     for each in together:
@@ -130,35 +128,33 @@ class Pool:
                 result[name] = amount
         return result
 
-    def _useful(self, runner: Runner) -> bool:
-        """Whether it holds anything wanted on a node that counts."""
-        return any(
-            place.order in self.places and (self.exclusive or any(gives.get(name) for name in self._names))
-            for place, gives in runner.parts
-        )
+    def _may_help(self, runner: Runner, wanted: Wants) -> bool:
+        """Whether it holds anything of some resources on a node that counts and that could ever give enough of them to
+        make a difference. Most do not where nodes are kept for jobs that wait."""
+        if self.exclusive or _below_least(runner):
+            return any(
+                place.order in self.places
+                and (self.exclusive or any(gives.get(name) for name in self._names))
+                for place, gives in runner.parts
+            )
+        for place in runner.places:
+            if self._could_give(place, wanted) and place.order in self.places:
+                gives = runner.alloc[place.node.name]
+                if any(gives.get(name) for name, _ in wanted):
+                    return True
+        return False
 
-    def _catch_up(self) -> None:
-        log = self._universe.log
-        if self._seen < len(log):
-            for order in set(log[self._seen :]) & self.places.keys():
-                self._look_at(order)
-            self._seen = len(log)
+    def _could_give(self, place: Place, wanted: Wants) -> bool:
+        """Whether a node could give so much of any of some resources, once everybody has gone who may go."""
+        for name, amount in wanted:  # noqa: SIM110 - asked for every runner; a loop is twice as fast
+            if obtainable(name, place) >= amount:
+                return True
+        return False
 
-    def _look_at(self, order: int) -> None:
-        """Bring one node's part of the sums up to date."""
-        place = self.places[order]
-        soon = self.room(place, _NONE, 0)
-        now = soon
-        if place.coming or (place.ending and self.exclusive):
-            empty = self.exclusive and (place.holders or place.ending)
-            now = {} if empty else self._positive(place.free)
-        old_now, old_soon = self._each.get(order, (_NONE, _NONE))
-        for total, old, new in ((self._now, old_now, now), (self._soon, old_soon, soon)):
-            subtract(total, old)
-            add(total, new)
-        for name, orders in self._where.items():
-            (orders.add if name in soon else orders.discard)(order)
-        self._each[order] = now, soon
+
+def _below_least(runner: Runner) -> bool:
+    """Whether it holds less than its minimum already; then `give_back` stops it even if nothing of it is needed."""
+    return runner.pieces is not None and runner.pieces.held < runner.pieces.least
 
 
 class _Short(Trial):

@@ -1,71 +1,48 @@
 """Room for requests in units: each unit whole on some node, as many as there are on all nodes together (spec 2)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.pricing import Price
+from scheduler.preemption.pricing import Price, obtainable
 from scheduler.preemption.ranking import Reach
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.rooms import Room, Rooms, Sums
+from scheduler.preemption.shapes import Shape, Wants
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
 from scheduler.preemption.universe import Place, Runner, Universe, with_type
 
-Room = tuple[int, ...]
-"""What a node has of each resource of the unit, in the unit's order; below zero where it is overcommitted."""
-
 
 class UnitPool(Pool):
-    """How many of one unit fit on some nodes, kept up to date by the universe's log."""
+    """How many of one unit fit on some nodes."""
 
-    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape) -> None:
+    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
+        super().__init__(universe, candidates, shape, rooms)
         self.unit = shape.wants
         self._rules = universe.snapshot.partition
-        names = [name for name, _ in shape.wants]
-        self._free, self._all = _Sums(names), _Sums(names)
-        self._fits: dict[Room, int] = {}
-        super().__init__(universe, candidates, shape)
+        self.fit = _Fit(shape.wants)
+        now, soon = rooms.sums(coming=False), rooms.sums(coming=True)
+        self._now = _Counts(now, self.fit)
+        self._soon = self._now if soon is now else _Counts(soon, self.fit)
 
     def units(self, *, coming: bool) -> int:
         """How many fit into what is free, and coming."""
-        return self._sums(coming=coming).units
+        return self._counts(coming=coming).units
 
     def fits(self, shape: Shape, *, coming: bool) -> bool:
         """Whether all units of a request fit without stopping anybody."""
         return self.units(coming=coming) >= shape.units
 
-    def now(self) -> dict[str, int]:
-        """What is free, on all nodes together."""
-        return self._sums(coming=False).amounts
-
-    def soon(self) -> dict[str, int]:
-        """What is free or coming, on all nodes together."""
-        return self._sums(coming=True).amounts
-
-    def each(self, *, coming: bool) -> Iterable[tuple[int, dict[str, int]]]:
-        """What is free (and coming) on each node that has any of it, by the node's order."""
-        rooms = sorted(self._sums(coming=coming).rooms.items())
-        parts = [(order, zip(self._names, room, strict=True)) for order, room in rooms if max(room) > 0]
-        return [(order, {name: n for name, n in part if n > 0}) for order, part in parts]
-
     def soon_on(self, place: Place) -> Room:
         """What is free and coming on a node that counts, at the last look."""
-        return self._all.rooms[place.order]
-
-    def fit(self, room: Room) -> int:
-        """How many units a node can take that has so much; many nodes have the same."""
-        known = self._fits.get(room)
-        if known is None:
-            known = max(0, min([n // amount for n, (_, amount) in zip(room, self.unit, strict=True)]))
-            self._fits[room] = known
-        return known
+        return self._soon.sums.rooms[place.order]
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, dict[str, int]]:
         """So many units as the shape asks for, or as there are, on the nodes in their order."""
         left, result = shape.units, {}
-        for order, there in sorted(self._sums(coming=coming).counts.items()):
+        for order, there in sorted(self._counts(coming=coming).on.items()):
             if not left:
                 break
             place, count = self.places[order], min(left, there)
@@ -87,7 +64,7 @@ class UnitPool(Pool):
         at_first, walked = trial.total, dict[Runner, int]()
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
-            if runner.may_go and self._useful(runner):
+            if runner.may_go and self._may_help(runner, self.unit):
                 trial.stop(runner)
                 walked[runner] = candidate[0]
                 if trial.enough():
@@ -100,47 +77,54 @@ class UnitPool(Pool):
         stopped, losses = give_back(trial, list(walked), whole=whole)
         return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
 
-    def _sums(self, *, coming: bool) -> "_Sums":
-        self._catch_up()
-        return self._all if coming else self._free
+    def _could_give(self, place: Place, wanted: Wants) -> bool:
+        """Whether a unit would fit on a node, once everybody has gone who may go."""
+        for name, amount in wanted:  # noqa: SIM110 - asked for every runner; a loop is twice as fast
+            if obtainable(name, place) < amount:
+                return False
+        return True
 
-    def _look_at(self, order: int) -> None:
-        """Bring one node's part of the sums up to date."""
-        place, names = self.places[order], self._names
-        free, coming = place.free, place.coming
-        now = soon = tuple([free.get(name, 0) for name in names])
-        if coming:
-            soon = tuple([n + coming.get(name, 0) for n, name in zip(now, names, strict=True)])
-        if self.exclusive and (place.holders or place.ending):
-            nothing = (0,) * len(names)
-            now, soon = nothing, nothing if place.holders else soon
-        for sums, room in ((self._free, now), (self._all, soon)):
-            if sums.rooms.get(order) != room:
-                sums.change(order, room, self.fit(room))
+    def _counts(self, *, coming: bool) -> "_Counts":
+        self._rooms.sums(coming=coming)
+        counts = self._soon if coming else self._now
+        counts.catch_up()
+        return counts
 
 
-class _Sums:
-    """What is on all nodes together, and how many units that makes. `counts`: of the nodes that hold any."""
+class _Fit(dict[Room, int]):
+    """How many units a node can take that has so much; many nodes have the same."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        self.amounts: dict[str, int] = {}
+    def __init__(self, unit: Wants) -> None:
+        self._unit = unit
+
+    def __missing__(self, room: Room) -> int:
+        fit = max(0, min([n // amount for n, (_, amount) in zip(room, self._unit, strict=True)]))
+        self[room] = fit
+        return fit
+
+
+class _Counts:
+    """How many units fit, in all and `on` each node that holds any."""
+
+    def __init__(self, sums: Sums, fit: _Fit) -> None:
+        self.sums = sums
         self.units = 0
-        self.counts: dict[int, int] = {}
-        self.rooms: dict[int, Room] = {}
-        self._names = names
-        self._nothing: Room = (0,) * len(names)
+        self.on: dict[int, int] = {}
+        self._fit = fit
+        self._seen = 0
+        self.catch_up()
 
-    def change(self, order: int, room: Room, count: int) -> None:
-        """Note that a node has other room than before, and how many units that holds."""
-        amounts, old = self.amounts, self.rooms.get(order, self._nothing)
-        for name, before, after in zip(self._names, old, room, strict=True):
-            gain = max(0, after) - max(0, before)
-            if gain:
-                amounts[name] = amounts.get(name, 0) + gain
-        self.rooms[order] = room
-        self.units += count - self.counts.pop(order, 0)
-        if count:
-            self.counts[order] = count
+    def catch_up(self) -> None:
+        """Count again where there is other room than before."""
+        changes, rooms = self.sums.changes, self.sums.rooms
+        if self._seen == len(changes):
+            return
+        for order in set(changes[self._seen :]):
+            count = self._fit[rooms[order]]
+            self.units += count - self.on.pop(order, 0)
+            if count:
+                self.on[order] = count
+        self._seen = len(changes)
 
 
 class Units(Trial):
@@ -204,4 +188,4 @@ class Units(Trial):
         after = tuple(
             [n + gives.get(name, 0) * times for n, (name, _) in zip(before, pool.unit, strict=True)]
         )
-        return pool.fit(after) - pool.fit(before), after
+        return pool.fit[after] - pool.fit[before], after

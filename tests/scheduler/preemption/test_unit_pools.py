@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, Shapes
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.units.pool import UnitPool
@@ -29,10 +30,10 @@ def test_after_any_changes_a_pool_holds_what_a_first_look_finds(
 ) -> None:
     universe, shape = universe_and_shape(snapshot)
     unit, candidates = dict(shape.wants), Candidates(universe)
-    kept = UnitPool(universe, candidates, shape)
+    kept = UnitPool(universe, candidates, shape, Rooms(universe, shape))
     for _ in range(data.draw(st.integers(1, 5))):
         change(universe, data)
-        first = Pool(universe, candidates, shape)
+        first = Pool(universe, candidates, shape, Rooms(universe, shape))
         for coming in (False, True):
             each = first.each(coming=coming)
             assert kept.each(coming=coming) == each
@@ -45,7 +46,7 @@ def test_after_any_changes_a_pool_holds_what_a_first_look_finds(
 @given(in_pieces(most_pending=1, kinds=(WHOLE, UNITS, ELASTIC_UNITS), shapes=("units",)), st.data())
 def test_what_a_loss_alone_would_change_is_what_it_changes(snapshot: Snapshot, data: st.DataObject) -> None:
     universe, shape = universe_and_shape(snapshot)
-    trial = UnitPool(universe, Candidates(universe), shape).trial(shape)
+    trial = UnitPool(universe, Candidates(universe), shape, Rooms(universe, shape)).trial(shape)
     held = [(runner, place, 1) for runner in universe.runners if runner.pieces for place in runner.places]
     assume(held)
     before = data.draw(st.sampled_from(held), label="lost before")

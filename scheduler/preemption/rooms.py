@@ -1,0 +1,84 @@
+"""What some nodes have of some resources: each of them, and all together; free now, or free and coming.
+
+Kept up to date by the universe's log, and shared by all pools (`spread`, `units.pool`) that count the same resources on
+the same nodes, whatever the size of a unit.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.universe import Universe
+
+Room = tuple[int, ...]
+"""What a node has of each resource, in the order of their names; below zero where it is overcommitted."""
+
+
+class Sums:
+    """The rooms of all nodes. `amounts`: all of them together, an overcommitted node having nothing. `changes`: the
+    nodes whose room has changed, one after the other. `where`: by resource, the nodes that have any of it."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.amounts: dict[str, int] = {}
+        self.rooms: dict[int, Room] = {}
+        self.changes: list[int] = []
+        self.where: dict[str, set[int]] = {name: set() for name in names}
+        self._names = names
+        self._nothing: Room = (0,) * len(names)
+
+    def change(self, order: int, room: Room) -> None:
+        """Note what a node has now."""
+        old = self.rooms.get(order)
+        if old == room:
+            return
+        self.rooms[order] = room
+        self.changes.append(order)
+        for name, before, after in zip(self._names, old or self._nothing, room, strict=True):
+            if before != after and (before > 0 or after > 0):
+                gain = max(0, after) - max(0, before)
+                self.amounts[name] = self.amounts.get(name, 0) + gain
+                if before <= 0:
+                    self.where[name].add(order)
+                elif after <= 0:
+                    self.where[name].discard(order)
+
+
+class Rooms:
+    """The rooms on the nodes of a shape. On nodes that must be empty there is nothing as long as they are not."""
+
+    def __init__(self, universe: Universe, shape: Shape) -> None:
+        self.places = {place.order: place for place in shape.places}
+        self.names = tuple([name for name, _ in shape.wants])
+        self.exclusive = shape.exclusive
+        self._universe = universe
+        self._own = frozenset(self.places)
+        self._seen = len(universe.log)
+        self._now = Sums(self.names)
+        self._soon = Sums(self.names) if universe.coming else self._now
+        self._look_at(self.places)
+
+    @staticmethod
+    def key(shape: Shape) -> ShapeKey:
+        """Equal for shapes that can share their rooms."""
+        return tuple([name for name, _ in shape.wants]), shape.exclusive, shape.places
+
+    def sums(self, *, coming: bool) -> Sums:
+        """What is free, or free and coming, as it is now."""
+        log = self._universe.log
+        if self._seen < len(log):
+            self._look_at(self._own.intersection(log[self._seen :]))
+            self._seen = len(log)
+        return self._soon if coming else self._now
+
+    def _look_at(self, orders: Iterable[int]) -> None:
+        for order in orders:
+            place = self.places[order]
+            free, coming = place.free, place.coming
+            now = soon = tuple([free.get(name, 0) for name in self.names])
+            if coming:
+                soon = tuple([free.get(name, 0) + coming.get(name, 0) for name in self.names])
+            if self.exclusive and (place.holders or place.ending):
+                nothing = (0,) * len(self.names)
+                now, soon = nothing, nothing if place.holders else soon
+            self._now.change(order, now)
+            if self._soon is not self._now:
+                self._soon.change(order, soon)
