@@ -18,7 +18,7 @@ from scheduler.model.jobs import Job
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.resources import covers
 from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
-from scheduler.preemption.balance.powers import Fitting, Powers
+from scheduler.preemption.balance.powers import Alerts, Fitting, Powers
 from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.search import Placement, Search, Wanted, placed
@@ -42,6 +42,7 @@ class Balancing:
         self._universe = universe
         self._search = search
         self._fitting: dict[tuple[ShapeKey, bool], Fitting] = {}
+        self._alerts: dict[tuple[str, bool], Alerts] = {}
         self._enough: dict[Shape, bool] = {}
 
     def applies(self, job: Job, shape: Shape) -> bool:
@@ -90,7 +91,11 @@ class Balancing:
         coming = coming and self._universe.coming
         fitting = self._fitting.get((shape.each, coming))
         if fitting is None:
-            fitting = Fitting(self._universe, self.powers.measured(shape), self.powers, coming=coming)
+            first, measured = shape.wants[0][0], self.powers.measured(shape)
+            if (first, coming) not in self._alerts:
+                self._alerts[first, coming] = Alerts(self._universe, first, coming=coming)
+            alerts = self._alerts[first, coming]
+            fitting = Fitting(self._universe, measured, self.powers, alerts, coming=coming)
             self._fitting[shape.each, coming] = fitting
         return fitting.members()
 

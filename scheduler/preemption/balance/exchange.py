@@ -125,10 +125,12 @@ class Exchange:
         gives = runner.alloc[up.node.name]
         if shape.exclusive and (up.holders > 1 or up.ending):
             return None
-        left = {name: up.free.get(name, 0) + gives.get(name, 0) - amount for name, amount in shape.wants}
-        if min(left.values()) < 0:
-            return None
-        waste = sum(rest * 1000 // up.node.total[name] for name, rest in left.items())
+        waste = 0
+        for name, amount in shape.wants:
+            rest = up.free.get(name, 0) + gives.get(name, 0) - amount
+            if rest < 0:
+                return None
+            waste += rest * 1000 // up.node.total[name]
         return Member(self._powers.of[up.order], waste, up.order)
 
     def _instead(self, runner: Runner, up: Place) -> Sequence[Place]:

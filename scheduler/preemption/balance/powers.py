@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from scheduler.preemption.balance.evenset import Member, scaled
-from scheduler.preemption.pricing import price_without_victims
+from scheduler.preemption.pricing import present, price_without_victims
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Universe
 
@@ -28,6 +28,7 @@ class Powers:
         self._shapes: dict[tuple[Shape, object], Shape] = {}
         self._measured: dict[Shape, Shape] = {}
         self._sorted_places: dict[ShapeKey, list[Place]] = {}
+        self._of_same_places: dict[tuple[Place, ...], list[Place]] = {}
 
     def distance(self, orders: Iterable[int]) -> int:
         """How far apart measured nodes are."""
@@ -44,7 +45,9 @@ class Powers:
         """The shape on measured nodes only: itself when all of its nodes are."""
         known = self._measured.get(shape)
         if known is None:
-            every = all(place.order in self.of for place in shape.places)
+            every = len(self.of) == len(self._universe.places) or all(
+                place.order in self.of for place in shape.places
+            )
             known = shape if every else self._restricted(shape, "measured", lambda: self._by_power(shape))
             self._measured[shape] = known
         return known
@@ -53,8 +56,11 @@ class Powers:
         """The measured nodes of a shape, the least power first."""
         known = self._sorted_places.get(shape.each)
         if known is None:
-            own = {place.order for place in shape.places}
-            known = [self._universe.places[order] for _, order in self._sorted if order in own]
+            known = self._of_same_places.get(shape.places)
+            if known is None:
+                own = {place.order for place in shape.places}
+                known = [self._universe.places[order] for _, order in self._sorted if order in own]
+                self._of_same_places[shape.places] = known
             self._sorted_places[shape.each] = known
         return known
 
@@ -83,41 +89,77 @@ class Powers:
         return known
 
 
-class Fitting:
-    """The measured nodes on which a shape fits without stopping anybody, sorted, kept up to date by the universe's
-    log. `coming`: with what is coming."""
+class Alerts:
+    """Tells many shapes which nodes to look at again: nearly all nodes that change are full before and after, and one
+    resource says so. Free now, or (`coming`) free and coming."""
 
-    def __init__(self, universe: Universe, shape: Shape, powers: Powers, *, coming: bool) -> None:
+    def __init__(self, universe: Universe, name: str, *, coming: bool) -> None:
+        self.has = [present(coming, name, place) for place in universe.places]
+        self._universe = universe
+        self._name = name
+        self._coming = coming
+        self._seen = len(universe.log)
+        self._told: list[tuple[int, set[int]]] = []
+
+    def tell(self, amount: int) -> set[int]:
+        """From now on `catch_up` puts into this set each node, by its order, that changes and has so much then or had
+        it before."""
+        changed: set[int] = set()
+        self._told.append((amount, changed))
+        return changed
+
+    def catch_up(self) -> None:
+        """Look at the universe's log."""
+        log, has, places = self._universe.log, self.has, self._universe.places
+        if self._seen == len(log):
+            return
+        for order in set(log[self._seen :]):
+            before, after = has[order], present(self._coming, self._name, places[order])
+            has[order] = after
+            most = max(before, after)
+            if most > 0:
+                for amount, changed in self._told:
+                    if amount <= most:
+                        changed.add(order)
+        self._seen = len(log)
+
+
+class Fitting:
+    """The measured nodes on which a shape fits without stopping anybody, sorted, and kept up to date. `coming`: with
+    what is coming."""
+
+    def __init__(
+        self, universe: Universe, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
+    ) -> None:
+        """`alerts`: of the first resource that the shape wants."""
+        amount = shape.wants[0][1]
+        alerts.catch_up()
+        self._alerts = alerts
+        self._changed = alerts.tell(amount)
         self._universe = universe
         self._shape = shape
         self._powers = powers
         self._coming = coming
-        self._own = frozenset(place.order for place in shape.places)
+        self._own = frozenset([place.order for place in shape.places])
         self._known: dict[int, Member] = {}
         self._sorted: list[Member] = []
-        self._seen = len(universe.log)
-        self._look_at(shape.places)
+        self._look_at([order for order in self._own if alerts.has[order] >= amount])
 
     def members(self) -> Sequence[Member]:
         """Those nodes as they are now."""
-        log = self._universe.log
-        if self._seen < len(log):
-            places = self._universe.places
-            self._look_at([places[order] for order in self._own.intersection(log[self._seen :])])
-            self._seen = len(log)
+        self._alerts.catch_up()
+        if self._changed:
+            self._look_at(self._changed & self._own)
+            self._changed.clear()
         return self._sorted
 
-    def _look_at(self, places: Sequence[Place]) -> None:
-        for place in places:
-            old = self._known.pop(place.order, None)
+    def _look_at(self, orders: Iterable[int]) -> None:
+        for order in orders:
+            old = self._known.pop(order, None)
             if old is not None:
                 del self._sorted[bisect_left(self._sorted, old)]
-        # Most nodes are full: one resource says so.
-        for name, amount in () if self._coming else self._shape.wants[:1]:
-            places = [place for place in places if place.free.get(name, 0) >= amount]
-        for place in places:
-            found = price_without_victims(place, self._shape, self._coming)
+            found = price_without_victims(self._universe.places[order], self._shape, self._coming)
             if found is not None:
-                member = Member(self._powers.of[place.order], found.waste, place.order)
-                self._known[place.order] = member
+                member = Member(self._powers.of[order], found.waste, order)
+                self._known[order] = member
                 insort(self._sorted, member)
