@@ -70,6 +70,7 @@ BALANCED: tuple[Step, ...] = (
 """Instead of `STEPS`, for jobs that want nodes of equal compute power."""
 
 _NOTHING = weight(None)
+_PENDING = JobState.PENDING
 
 
 def plan(snapshot: Snapshot) -> Plan:
@@ -89,7 +90,7 @@ class _Planner:
         """Points 1 to 5."""
         cycle = self._cycle
         mode = cycle.ranking.mode
-        pending = [job for job in self._snapshot.jobs if job.state is JobState.PENDING]
+        pending = [job for job in self._snapshot.jobs if job.state is _PENDING]
         pending += growers(self._snapshot)
         pending.sort(key=lambda job: pending_order(mode, job))
         for job in pending:

@@ -77,6 +77,8 @@ class Quotas:
 
     def over(self, job: Job) -> bool:
         """Whether starting the job would pass one of the limits."""
+        if self.none:
+            return False
         return any(self._used[meter] + asked > self._limit(meter) for meter, asked in self.share(job))
 
     def nearest(self, job: Job) -> Beyond:

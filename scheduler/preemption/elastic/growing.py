@@ -43,21 +43,22 @@ def growers(snapshot: Snapshot) -> list[Job]:
 
 def lacking(job: Job) -> Lacking | None:
     """What a running job lacks of its wish; None when it has it, or wishes for nothing."""
-    elastic, asked = job.elastic, job.request or Request()
+    elastic = job.elastic
     if elastic is None:
         return None
-    limits = Request(features=asked.features, only_nodes=asked.only_nodes, not_nodes=asked.not_nodes)
-    if job.unit and elastic.wish_units:
-        has = sum(units_in(held, job.unit) for held in job.alloc.values())
-        more = elastic.wish_units - has
-        request = replace(limits, unit=job.unit, count=max(1, more))
-    elif elastic.wish_nodes:
-        has = len(job.alloc)
-        more = elastic.wish_nodes - has
-        request = replace(limits, nodes=1, per_node=_each(job, elastic))
+    in_units = bool(job.unit and elastic.wish_units)
+    if in_units:
+        wish, has = elastic.wish_units or 0, sum(units_in(held, job.unit) for held in job.alloc.values())
     else:
+        wish, has = elastic.wish_nodes or 0, len(job.alloc)
+    more = wish - has
+    if more <= 0:
         return None
-    return Lacking(request, has, more) if more > 0 else None
+    asked = job.request or Request()
+    limits = Request(features=asked.features, only_nodes=asked.only_nodes, not_nodes=asked.not_nodes)
+    if in_units:
+        return Lacking(replace(limits, unit=job.unit, count=more), has, more)
+    return Lacking(replace(limits, nodes=1, per_node=_each(job, elastic)), has, more)
 
 
 def grow(cycle: Cycle, job: Job) -> list[Decision]:
