@@ -13,7 +13,7 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
 from tests.builders import HOUR, node, nodes, on_nodes, one_node, pending, running, snapshot
 from tests.scheduler import naive
-from tests.scheduler.planning import decide, stopped
+from tests.scheduler.planning import decide, decisions, stopped
 from tests.scheduler.preemption.test_properties import Cost, cost, harm, job_of
 from tests.scheduler.strategies import crowded
 
@@ -135,6 +135,21 @@ class TestVictimsOnSeveralNodes:
         made = plan_of([wide, pending("1", one_node(8), user=0, waited=9), pending("2", one_node(8), user=0)])
         assert [d.action for d in made] == [PREEMPT, DecisionKind.START]
         assert [stopped(d) for d in made] == [["wide"], []]
+
+    def test_nodes_of_its_own_are_as_many_as_asked_and_nobody_is_left_on_them(self) -> None:
+        """`parts` loses its unit on n1 to `first`: stopping it empties n1 no more, though it looks cheapest."""
+        jobs = [
+            running("parts", two_on("n1", "n2"), user=3, ran=60, unit={"cpu": 4}),
+            running("wide", two_on("n2", "n4"), user=3),
+            running("dear", "n3", 8, user=2),
+            running("kept", "n4", 4, user=0),
+            pending("first", one_node(4, only_nodes=frozenset({"n1"})), user=0),
+            pending("own", on_nodes(2, 4, exclusive=True), user=1),
+        ]
+        made = decisions(jobs, [node("n1", 4), *nodes(4)[1:]], units=True)
+        assert made["first"].nodes == ("n1",)
+        assert made["own"].nodes == ("n2", "n3")
+        assert stopped(made["own"]) == ["dear", "parts", "wide"]
 
     def test_a_job_on_nodes_that_are_not_asked_for_helps_nobody(self) -> None:
         jobs = [running("wide", two_on("n2", "n3", cpu=8), user=3), running("k", "n1", 8, user=0)]
