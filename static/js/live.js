@@ -127,6 +127,7 @@
 
   doc.addEventListener("htmx:beforeSwap", (event) => {
     const part = event.detail.target;
+    if (isPoll(event) && paused) event.detail.shouldSwap = false; // asked before the click on "Pause updates"
     if (isPoll(event) && event.detail.shouldSwap && held(part)) {
       event.detail.shouldSwap = false;
       hold(true, heldBack(part, event.detail.serverResponse));
@@ -155,6 +156,7 @@
   }
 
   doc.addEventListener("giveway:observed", (event) => {
+    if (paused) return; // what is shown was seen before
     const observed = doc.getElementById("observed-at");
     const cycle = doc.getElementById("observed-cycle");
     if (observed && event.detail.at) observed.setAttribute("datetime", event.detail.at);

@@ -13,7 +13,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.db import transaction
 from django.urls import URLPattern
 from rest_framework.test import APIClient
@@ -53,12 +52,6 @@ class House:
     plan: Plan
     people: dict[str, User]
     entries: dict[str, AuditEntry]
-
-
-@pytest.fixture(autouse=True)
-def _forget_throttles() -> None:
-    """Tries at passwords are counted in the cache, which outlives a test."""
-    cache.clear()
 
 
 def make_house() -> House:

@@ -70,4 +70,4 @@ def test_nothing_is_fetched_from_elsewhere(house: House, live_server: Any, page:
 
 def test_who_is_not_signed_in_is_sent_to_the_login_page(house: House, live_server: Any, page: Page) -> None:
     page.goto(f"{live_server.url}/api/v1/docs/")
-    assert page.url == f"{live_server.url}{reverse('login')}?next=/api/v1/docs/"
+    expect(page).to_have_url(f"{live_server.url}{reverse('login')}?next=/api/v1/docs/")

@@ -22,6 +22,7 @@ class Keyboard:
         page.emulate_media(reduced_motion="reduce")  # the page does not glide to what has the focus
 
     def press(self, *keys: str) -> None:
+        self.page.wait_for_load_state()  # before the scripts listen, a key is lost
         for key in keys:
             self.page.keyboard.press(key)
 

@@ -59,6 +59,7 @@ def test_the_administrator_of_a_partition_drafts_tries_activates_approves_and_pa
     plain.get_by_role("link", name="Compare with what is in force").first.click()
     plain.get_by_label("Reason").fill("Agreed")
     press(plain, "Put in force")
+    expect(plain.get_by_text("The policy of x is in force.")).to_be_visible()
     people.cycle()
 
     plan = Plan.objects.get()
@@ -92,6 +93,7 @@ def test_a_manager_changes_rows_and_asks_for_more_than_the_limit(people: Sim, pl
     plain.get_by_label("Urgency", exact=True).fill("9")
     plain.get_by_label("Reason").fill("The customer comes")
     press(plain, "Save")
+    expect(plain.get_by_text("waits for an administrator's approval")).to_be_visible()
     assert UrgencyRequest.objects.get().urgency == 9
 
 

@@ -119,9 +119,11 @@ def test_the_keyboard(house: House, ada: Page, at: At) -> None:
     ada.keyboard.press("g")
     ada.keyboard.press("j")
     expect(ada).to_have_url(at("/jobs/"))
+    ada.wait_for_load_state()  # before the scripts listen, a key is lost
     ada.keyboard.press("g")
     ada.keyboard.press("p")
     expect(ada).to_have_url(at("/partitions/x/"))
+    ada.wait_for_load_state()
     ada.keyboard.press("?")
     expect(ada).to_have_url(at("/help/"))
 
@@ -137,6 +139,8 @@ def test_light_and_dark(house: House, ada: Page, at: At) -> None:
     ada.emulate_media(color_scheme="light")
     assert lightness() > dark, "follows the system without a click"
     ada.get_by_role("button", name="Dark").click()
+    expect(ada.locator("html")).to_have_attribute("data-theme", "dark")
+    ada.wait_for_load_state()
     assert lightness() == dark
     ada.goto(at("/jobs/"))
     assert lightness() == dark, "the choice is kept"

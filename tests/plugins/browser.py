@@ -7,12 +7,27 @@ them) and scripts' exceptions: assert that it is empty.
 
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Error, Page, expect
+from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
+ACTS = (
+    "check",
+    "click",
+    "dispatch_event",
+    "fill",
+    "focus",
+    "hover",
+    "press",
+    "select_option",
+    "type",
+    "uncheck",
+)
+"""What a person does with a part of a page."""
 REASON = "chromium is not installed: apt-get install chromium"
 
 
@@ -31,6 +46,24 @@ def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[s
         "executable_path": chromium,
         "args": [*sandbox, "--disable-dev-shm-usage"],
     }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nobody_acts_before_the_page_is_loaded() -> Iterator[None]:
+    """A person is slower than a page that loads, a test is not: what it types before the scripts listen is lost."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ACTS:
+            patch.setattr(Locator, name, _when_loaded(getattr(Locator, name)))
+        yield
+
+
+def _when_loaded(act: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(act)
+    def acted(locator: Locator, *args: Any, **kwargs: Any) -> Any:
+        locator.page.wait_for_load_state()
+        return act(locator, *args, **kwargs)
+
+    return acted
 
 
 @pytest.fixture

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.db import connections
 from django.test import TransactionTestCase
 from django.utils import translation
 from pytest_django.live_server_helper import LiveServer
 
+from tests.plugins import answering
 from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
 from tests.plugins.servers import PostgresServer
@@ -121,6 +123,12 @@ def the_usual_language() -> Iterator[None]:
     translation.activate(settings.LANGUAGE_CODE)
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_cached() -> None:
+    """Tries at passwords are counted in the cache, which outlives a test."""
+    cache.clear()
+
+
 @pytest.fixture(scope="session")
 def live_server(live_server: LiveServer) -> LiveServer:
     """pytest-django's, whose last connections may end after it.
@@ -130,6 +138,7 @@ def live_server(live_server: LiveServer) -> LiveServer:
     """
     for connection in (live_server.thread.connections_override or {}).values():
         connection.inc_thread_sharing()
+    answering.watch(live_server.thread.port)
     return live_server
 
 
@@ -142,6 +151,7 @@ def database_can_be_emptied() -> Iterator[None]:
     empty = TransactionTestCase._fixture_teardown  # type: ignore[attr-defined]
 
     def unguarded(case: TransactionTestCase) -> None:
+        answering.wait()
         used = [connections[alias] for alias in case._databases_names(include_mirrors=False)]  # type: ignore[attr-defined]
         for connection in used:
             triggers.remove(connection)
