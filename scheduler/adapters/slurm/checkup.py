@@ -61,10 +61,10 @@ def _client(runner: Runner) -> str:
 def _configuration(runner: Runner, found: Checkup) -> Checkup:
     before = time.time()
     out = _ask(runner, "--all", "show", "config")
-    middle = (before + time.time()) / 2
+    asked = (before, time.time())
     try:
         taken = values.moment(configs.taken_word(out))
-        skew = configs.decode(out, middle, taken).skew_s
+        skew = configs.decode(out, asked, taken).skew_s
     except ValueError as error:
         raise SlurmUnavailableError(f"scontrol's configuration does not decode: {error}") from error
     return replace(found, words=configs.words_of(out), skew_s=skew)

@@ -32,8 +32,8 @@ class Config:
     facts: Mapping[str, str] | None = None
 
 
-def decode(out: str, now: float, taken: int | None) -> Config:
-    """The configuration in an answer of scontrol. `now`: our clock while asking; `taken`: slurmctld's, if told.
+def decode(out: str, asked: tuple[float, float], taken: int | None) -> Config:
+    """The configuration in an answer of scontrol. `asked`: our clock before and after; `taken`: slurmctld's, if told.
 
     Raises ValueError when it is not one.
     """
@@ -41,17 +41,25 @@ def decode(out: str, now: float, taken: int | None) -> Config:
     if "ClusterName" not in words or "SelectType" not in words:
         raise ValueError("scontrol's configuration does not name the cluster")
     kind, parameters = words["SelectType"], words.get("SelectTypeParameters", "").upper()
-    skew = 0 if taken is None else round(taken - now)
     return Config(
         cluster=words["ClusterName"],
         version=words.get("SLURM_VERSION", ""),
         memory_counts="MEMORY" in parameters,
         whole_nodes=kind.endswith("/linear"),
         by_core="CORE" in parameters or "SOCKET" in parameters,
-        # One second is the resolution of the answer, not a difference of clocks.
-        skew_s=skew if abs(skew) > 1 else 0,
+        skew_s=0 if taken is None else _skew(asked, taken),
         facts={name: words[name] for name in FACTS if name in words},
     )
+
+
+def _skew(asked: tuple[float, float], taken: int) -> int:
+    """No difference where there need not be one: an answer that took long was given at any time meanwhile."""
+    before, after = asked
+    if before - 1 < taken <= after:  # told in whole seconds, cut
+        return 0
+    skew = round(taken - (before + after) / 2)
+    # One second is the resolution of the answer, not a difference of clocks.
+    return skew if abs(skew) > 1 else 0
 
 
 def words_of(out: str) -> dict[str, str]:

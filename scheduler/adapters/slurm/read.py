@@ -73,9 +73,10 @@ class Reader:
         """The configuration as it is now. Raises `SlurmUnavailableError`."""
         before = self.clock()
         out = self._ask("scontrol", "--all", "show", "config")
+        asked = (before, self.clock())
         try:
             taken = values.moment(configs.taken_word(out))
-            return configs.decode(out, (before + self.clock()) / 2, taken)
+            return configs.decode(out, asked, taken)
         except ValueError as error:
             raise SlurmOutputError(f"scontrol: {error}") from error
 

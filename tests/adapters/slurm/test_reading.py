@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from scheduler.adapters.slurm import config
 from scheduler.adapters.slurm.commands import Answer
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 from scheduler.adapters.slurm.queue import REQUEST_S
@@ -443,3 +444,20 @@ def _in(name: str, old: str, new: str) -> Callable[[str, str], str]:
         return text.replace(old, new)
 
     return edit
+
+
+@pytest.mark.parametrize(
+    ("asked", "taken", "difference"),
+    [
+        ((100.0, 120.0), 119, 0),
+        ((100.9, 120.0), 100, 0),
+        ((100.0, 100.2), 101, 0),
+        ((100.0, 120.0), 150, 40),
+        ((100.0, 100.2), 40, -60),
+    ],
+)
+def test_an_answer_that_took_long_is_no_difference_of_clocks(
+    asked: tuple[float, float], taken: int, difference: int
+) -> None:
+    said = "ClusterName = dev\nSelectType = select/cons_tres\n"
+    assert config.decode(said, asked, taken).skew_s == difference
