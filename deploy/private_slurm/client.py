@@ -11,8 +11,8 @@ from deploy.private_slurm import host
 from deploy.private_slurm.errors import PrivateSlurmError
 from deploy.private_slurm.users import GROUP
 
-COMMAND_S = 30.0
-WAIT_S = 20.0
+COMMAND_S = 60.0
+WAIT_S = 60.0
 CLEAR_S = 60.0
 SLEEP = "#!/bin/sh\nexec sleep 86400\n"
 _OTHERS_SETTINGS = ("SLURM", "SBATCH", "SALLOC", "SRUN", "SQUEUE", "SINFO", "SCANCEL", "SCONTROL")

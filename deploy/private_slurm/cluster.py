@@ -19,7 +19,7 @@ from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, lo
 from deploy.private_slurm.users import ensure_users
 
 DEFAULT_USERS = ("ann", "bob", "cy", "dee", "eve")
-START_S = 60.0
+START_S = 90.0
 START_TRIES = 4
 ANSWER_S = 3.0
 SHOWN = 3  # daemons in an error message

@@ -162,7 +162,7 @@ def _scheduling() -> dict[str, str]:
         "PriorityType": "priority/multifactor",
         "PreemptType": "preempt/none",
         "JobRequeue": "1",
-        "KillWait": "2",
+        "KillWait": "4",
         "ReturnToService": "2",
         "SchedulerType": "sched/backfill",
         # Low latency; slurmctld looks at new jobs once a second at best, whatever is written here.

@@ -18,9 +18,9 @@ from typing import IO, Any
 from deploy.private_slurm.errors import PrivateSlurmError, with_logs
 from deploy.private_slurm.keeper import descendants, parents, send_signal
 
-ANSWER_S = 30.0
-ORPHANS_S = 5.0
-LOCK_S = 1.0
+ANSWER_S = 60.0
+ORPHANS_S = 30.0
+LOCK_S = 2.0
 MARK = ".private-slurm"  # the file that says whose folder this is
 
 

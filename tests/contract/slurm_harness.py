@@ -5,11 +5,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm import SlurmCluster
+from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from tests.contract.harness import PATIENCE_S, Work
 
@@ -19,12 +21,14 @@ CHECKPOINTING = """#!/bin/bash
 save() { scontrol update job "${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_}${SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}" \\
     comment="ckpt:$SECONDS"; }
 trap save USR1
+touch ready.$SLURM_JOB_ID
 end=$((SECONDS + {seconds}))
 while [ $SECONDS -lt $end ]; do sleep 1000 & wait $!; done
 """
 # The shell goes on waiting in short steps, so that it survives SIGTERM until Slurm kills it.
 STUBBORN = """#!/bin/bash
 trap '' TERM
+touch ready.$SLURM_JOB_ID
 end=$((SECONDS + {seconds}))
 while [ $SECONDS -lt $end ]; do sleep 1; done
 """
@@ -38,6 +42,7 @@ class SlurmHarness:
 
     def __init__(self, slurm: PrivateSlurm) -> None:
         self._slurm = slurm
+        self._ready: dict[str, Path] = {}
         self.cluster = SlurmCluster(env={**os.environ, **slurm.env})
 
     def __enter__(self) -> Self:
@@ -52,7 +57,10 @@ class SlurmHarness:
     def submit(self, work: Work) -> str:
         template = STUBBORN if work.ends_slowly else CHECKPOINTING if work.checkpoints else SLEEPING
         script = template.replace("{seconds}", str(work.seconds))
-        return str(self._slurm.submit(work.user, *_batch_options(work), *_options(work), script=script))
+        job = str(self._slurm.submit(work.user, *_batch_options(work), *_options(work), script=script))
+        if template != SLEEPING:
+            self._ready[job] = self._slurm.work / work.user / f"ready.{job}"
+        return job
 
     def submit_interactive(self, work: Work) -> str:
         return str(self._slurm.allocate(work.user, *_options(work)))
@@ -87,11 +95,16 @@ class SlurmHarness:
         while True:
             seen = self.cluster.observe()
             # A job that changes while it is read is a fault of one observation; the next one has it right.
-            if not seen.degraded and holds(seen):
+            if not seen.degraded and holds(seen) and self._traps_are_set(seen):
                 return seen
             if time.monotonic() > until:
                 raise AssertionError(f"waited {seconds} s in vain for {what}; last seen {seen}")
             time.sleep(POLL_S)
+
+    def _traps_are_set(self, seen: Observation) -> bool:
+        """A job runs a moment before its script has set its trap; what came then would just end it."""
+        running = {job.id for job in seen.jobs if job.state is JobState.RUNNING}
+        return all(self._ready[job].exists() for job in running & self._ready.keys())
 
     def pass_time(self, seconds: int) -> None:
         time.sleep(seconds)

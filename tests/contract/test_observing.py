@@ -167,7 +167,7 @@ def test_a_job_that_takes_its_time_to_end_is_completing_and_holds_its_resources(
 
 
 def test_a_job_that_ends_is_gone(harness: Harness) -> None:
-    job = start(harness, Work(seconds=2))
+    job = start(harness, Work(seconds=5))
 
     wait_for(harness, None, job.id)
 

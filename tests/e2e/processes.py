@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -27,14 +26,6 @@ def clean_environment(**values: str) -> dict[str, str]:
     """A newcomer's environment: nothing of the test run's own settings."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     return {**kept, **values}
-
-
-def free_port() -> int:
-    """A port nobody listens on just now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager
@@ -65,7 +56,7 @@ def process(*argv: str, env: dict[str, str], log: Path) -> Iterator[subprocess.P
 def manage(*argv: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """A management command, as typed."""
     return subprocess.run(
-        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=60
+        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
     )
 
 

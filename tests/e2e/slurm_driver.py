@@ -1,22 +1,43 @@
 """Driving the real thing: a private Slurm, our cycle, and the document's examples typed with sbatch."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
+from console.core import points
 from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import Report, run_cycle
 from console.steering.models import Plan
 from deploy.private_slurm import PrivateSlurm
 
-SLEEP = "#!/bin/bash\ntrap : USR1\nwhile true; do sleep 600 & wait $!; done\n"
+READY = "echo ready\n"
+"""What a script says when it has set its traps: before that, a signal would just end it."""
+SLEEP = f"#!/bin/bash\ntrap : USR1\n{READY}while true; do sleep 600 & wait $!; done\n"
 """Survives its checkpoint signal."""
 NAIVE = "#!/bin/bash\nsleep 600\n"
 """Is ended by it, like most scripts."""
-PATIENCE_S = 40.0
+PATIENCE_S = 90.0
+
+
+@contextmanager
+def at(point: str, do: Callable[[], object]) -> Iterator[Callable[[], bool]]:
+    """Do something when the steering comes to a point, the first time; gives a way to ask whether that was so."""
+    due = [do]
+
+    def reached(name: str) -> None:
+        if name == point and due:
+            due.pop()()
+
+    points.at_point = reached
+    try:
+        yield lambda: not due
+    finally:
+        points.at_point = None
+    assert not due, f"{point} was not reached"
 
 
 @dataclass
@@ -42,9 +63,14 @@ class Driver:
         return self.ids[name]
 
     def running(self, user: str, name: str, *args: str, script: str = SLEEP) -> str:
-        """Submit and wait until it runs."""
+        """Submit and wait until it runs; also until its script has said that it is ready, if it says so."""
         job = self.submit(user, name, *args, script=script)
         self.slurm.wait_for_state(job, "RUNNING")
+        if READY in script:
+            said = self.slurm.work / user / f"slurm-{job}.out"
+            self.slurm.wait_until(
+                lambda: said.exists() and READY.split()[1] in said.read_text(), f"{name} is ready"
+            )
         return job
 
     def states(self) -> dict[str, str]:

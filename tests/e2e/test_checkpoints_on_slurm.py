@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -20,9 +19,9 @@ from console.core import points
 from console.steering.actions.checkpoint_tokens import make_token
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.plans.new_plans import BACK_IN_LINE
-from tests.e2e.slurm_driver import Driver
+from tests.e2e.slurm_driver import READY, Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
@@ -86,15 +85,18 @@ def test_the_example_acknowledges_over_the_api_with_its_own_token(driver: Driver
     _assert_every_epoch_once(driver, low)
 
 
-def test_two_victims_are_waited_for_and_stopped_together(driver: Driver) -> None:
+def test_two_victims_are_waited_for_and_stopped_together(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One of them answers only after three seconds."""
+    come_to: list[str] = []
+    monkeypatch.setattr(points, "at_point", come_to.append)
     driver.policy("x", mode="user", levels=LEVELS, grace_s=GRACE_S, user_overrides=OVERRIDES)
     half = ("-p", "x", "-N", "1", "-n", "1", "-c", "4")
     answer = 'scontrol update JobId=$SLURM_JOB_ID Comment="ckpt:epoch=1"'
     for name, after in (("quick", 0), ("slow", 3)):
-        script = f"#!/bin/bash\ntrap 'sleep {after}; {answer}' USR1\nwhile :; do sleep 600 & wait $!; done\n"
+        script = f"#!/bin/bash\ntrap 'sleep {after}; {answer}' USR1\n{READY}while :; do sleep 600 & wait $!; done\n"
         driver.running("ann", name, *half, script=script)
-    time.sleep(1)
     driver.submit("cy", "urgent", *WHOLE)
 
     driver.steer_until_running("urgent")
@@ -107,7 +109,7 @@ def test_two_victims_are_waited_for_and_stopped_together(driver: Driver) -> None
     )
     assert len(stopped) == 2
     assert slow.acknowledged_at <= stopped[0]
-    assert (stopped[1] - stopped[0]).total_seconds() < 0.1  # one call, and a claim each
+    assert come_to.count("act.requeue_hold.applied") == 1, "one call for both"
     _assert_stopped_early()
 
 
@@ -194,7 +196,7 @@ def _assert_stopped_early() -> None:
     signal = PlannedAction.objects.filter(kind="signal").order_by("issued_at")[0]
     stop = PlannedAction.objects.filter(kind="requeue_hold").order_by("issued_at")[0]
     assert signal.issued_at and stop.issued_at
-    assert (stop.issued_at - signal.issued_at).total_seconds() < GRACE_S / 4
+    assert (stop.issued_at - signal.issued_at).total_seconds() < GRACE_S / 2
 
 
 @contextmanager

@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(60 + 20 * RUNS),
+    pytest.mark.timeout(120 + 30 * RUNS),
 ]
 
 VICTIMS = ("low1", "low2", "low3")

@@ -5,9 +5,9 @@ import pytest
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
 from console.steering.models import Plan, PlannedAction
-from tests.e2e.slurm_driver import NAIVE, Driver
+from tests.e2e.slurm_driver import NAIVE, READY, Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 ONE_NODE = ("-p", "x", "-N", "1", "-n", "1")
@@ -168,6 +168,7 @@ def test_the_checkpoint_signal_comes_a_grace_time_before_the_stop(driver: Driver
         "#!/bin/bash\n"
         'saved="$SLURM_SUBMIT_DIR/epoch.$SLURM_JOB_ID"\n'
         "trap 'echo 41 > \"$saved\"' USR1\n"
+        f"{READY}"
         '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] && echo "resumed from $(cat "$saved")" > "$saved.resumed"\n'
         "while true; do sleep 600 & wait $!; done\n"
     )

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.processes import children_of, clean_environment, free_port, manage, process, wait_until
+from tests.e2e.processes import children_of, clean_environment, manage, process, wait_until
+from tests.plugins.server_process import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -22,7 +23,7 @@ def test_the_demo_preempts_by_itself_within_a_minute_and_stops_cleanly(tmp_path:
     env = clean_environment(GIVEWAY_HOME=str(tmp_path / "home"), PORT=str(port))
     log = tmp_path / "run.log"
     with process("manage.py", "run", env=env, log=log) as run:
-        wait_until(lambda: "Giveway is ready" in log.read_text(), "ready", 60, log)
+        wait_until(lambda: "Giveway is ready" in log.read_text(), "ready", 100, log)
         words = log.read_text()
         assert f"Giveway is ready at http://127.0.0.1:{port}\n" in words
         assert "giveway-demo" in words
@@ -35,7 +36,7 @@ def test_the_demo_preempts_by_itself_within_a_minute_and_stops_cleanly(tmp_path:
 
         children = children_of(run.pid)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: the whole group gets it
-        assert run.wait(30) == 0
+        assert run.wait(60) == 0
     assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
     assert log.read_text().endswith("\nStopped.\n")
     assert not [word for word in ("Traceback", "ERROR", "WARNING") if word in log.read_text()]
@@ -74,7 +75,7 @@ def _token(port: int) -> str:
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}/api/v1/token/", body, {"Content-Type": "application/json"}
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         token: str = json.load(answer)["token"]
         return token
 
@@ -83,7 +84,7 @@ def _get(port: int, path: str, token: str) -> dict:
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}", headers={"Authorization": f"Token {token}"}
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=30) as answer:
         loaded: dict = json.load(answer)
         return loaded
 

@@ -3,19 +3,17 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytest_django import Settings
 
 from console.cluster import connect
-from console.core import points
 from console.steering.models import Plan, PlannedAction
 from deploy.private_slurm import PrivateSlurm
 from scheduler.model.actions import ActionKind
-from tests.e2e.slurm_driver import Driver
+from tests.e2e.slurm_driver import Driver, at
 from tests.faults.conftest import LONG
 from tests.faults.tally import Row, note
 
@@ -43,23 +41,6 @@ def driver(
     connect.forget_adapters()
     yield Driver(clean_slurm)
     connect.forget_adapters()
-
-
-@contextmanager
-def at(point: str, do: Callable[[], object]) -> Iterator[None]:
-    """Do something when the steering comes to a point, the first time."""
-    due = [do]
-
-    def reached(name: str) -> None:
-        if name == point and due:
-            due.pop()()
-
-    points.at_point = reached
-    try:
-        yield
-    finally:
-        points.at_point = None
-    assert not due, f"{point} was not reached"
 
 
 def begun(driver: Driver) -> None:
@@ -90,8 +71,8 @@ def test_slurmctld_is_restarted(driver: Driver, point: str) -> None:
         driver.slurm.stop_daemon("slurmctld")
         driver.slurm.start_daemon("slurmctld")
 
-    with at(point, restart):
-        driver.steer()
+    with at(point, restart) as struck:
+        driver.steer_until(struck, point)
         comes_right(driver, "slurmctld restarted")
 
 
@@ -99,8 +80,8 @@ def test_slurmctld_is_restarted(driver: Driver, point: str) -> None:
 def test_slurmctld_refuses(driver: Driver, point: str) -> None:
     """While it is away nobody is stopped, and it is said."""
     begun(driver)
-    with at(point, lambda: driver.slurm.stop_daemon("slurmctld")):
-        driver.steer()
+    with at(point, lambda: driver.slurm.stop_daemon("slurmctld")) as struck:
+        driver.steer_until(struck, point)
         reports = [driver.steer() for _ in range(2)]
     assert all(report.fault for report in reports)
     driver.cluster.refresh_from_db()
@@ -116,8 +97,8 @@ def test_slurmctld_hangs(driver: Driver, point: str) -> None:
     begun(driver)
     pid = driver.slurm.daemons()["slurmctld"]
     try:
-        with at(point, lambda: os.kill(pid, signal.SIGSTOP)):
-            driver.steer()
+        with at(point, lambda: os.kill(pid, signal.SIGSTOP)) as struck:
+            driver.steer_until(struck, point)
             assert driver.steer().fault
         time.sleep(HUNG_S)
     finally:
@@ -127,12 +108,15 @@ def test_slurmctld_hangs(driver: Driver, point: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["in the middle of a row", "between two rows"])
-def test_half_a_table(driver: Driver, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_a_table(
+    driver: Driver, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
     """squeue's answer is cut: seen where it can be seen, and survived where it cannot."""
+    settings.GIVEWAY_SLURM_TIMEOUT_S = 60  # half an answer, not a late one
     switch = _cut_squeue(tmp_path, monkeypatch, rows=how == "between two rows")
     begun(driver)
-    with at("act.requeue_hold.settled", switch.touch):
-        driver.steer()
+    with at("act.requeue_hold.settled", switch.touch) as struck:
+        driver.steer_until(struck, "the cut")
     reports = [driver.steer() for _ in range(4)]
     if how == "in the middle of a row":
         assert all("cut off" in report.fault for report in reports)

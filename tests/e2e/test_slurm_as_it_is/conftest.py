@@ -38,6 +38,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 pytest.mark.slurm,
                 pytest.mark.e2e,
                 pytest.mark.xdist_group("slurm"),
-                pytest.mark.timeout(120),
+                pytest.mark.timeout(240),
             ):
                 item.add_marker(mark)

@@ -9,12 +9,14 @@ import pytest
 from console.core import clock
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.reasons import Reason
-from tests.e2e.slurm_driver import SLEEP, Driver
+from tests.e2e.slurm_driver import READY, SLEEP, Driver, at
 from tests.e2e.test_slurm_as_it_is.conftest import Scene
 
 ONE = ("-p", "x", "-n", "1", "--mem=10")
-STUBBORN = "#!/bin/bash\ntrap '' TERM USR1\nwhile true; do sleep 1; done\n"
-"""Takes KillWait (two seconds) to end."""
+STUBBORN = f"#!/bin/bash\ntrap '' TERM USR1\n{READY}while true; do sleep 1; done\n"
+"""Takes KillWait (four seconds) to end."""
+IS_ENDING = "act.requeue_hold.applied"
+"""A stubborn victim has just been told to end: whoever looks from outside easily misses its seconds."""
 LONG_GRACE = 60
 
 
@@ -69,8 +71,8 @@ def test_a_beneficiary_held_after_the_stop_gives_the_victim_back_at_once(
     scene.policy(start_deadline_s=600)
     driver.running("ann", "low", *ONE, "-c", "8", script=STUBBORN)
     driver.submit("cy", "urgent", *ONE, "-c", "4")
-    driver.steer_until(lambda: driver.states()["low"] == "COMPLETING", "the victim is ending")
-    scene.scontrol("hold", driver.ids["urgent"], user="cy")
+    with at(IS_ENDING, lambda: scene.scontrol("hold", driver.ids["urgent"], user="cy")) as held:
+        driver.steer_until(held, "the victim is ending")
 
     driver.steer_until_running("low")
     driver.steer_until_settled()
@@ -90,8 +92,9 @@ def test_the_deadline_gives_the_victims_back_and_is_not_tried_again_at_once(
     scene.policy(start_deadline_s=600)
     driver.running("ann", "low", *ONE, "-c", "8", script=STUBBORN)
     driver.submit("cy", "urgent", *ONE, "-c", "4")
-    driver.steer_until(lambda: driver.states()["low"] == "COMPLETING", "the victim is ending")
-    scene.scontrol("update", "NodeName=n1", "State=DRAIN", "Reason=test")
+    drain = ("update", "NodeName=n1", "State=DRAIN", "Reason=test")
+    with at(IS_ENDING, lambda: scene.scontrol(*drain)) as drained:
+        driver.steer_until(drained, "the victim is ending")
     driver.steer_until(lambda: driver.states()["low"] == "PENDING", "the victim is off its node")
     driver.steer_quietly(2)
     assert _action("release").state == "planned"
@@ -129,7 +132,7 @@ def test_a_node_that_goes_away_in_the_grace_time(
 
 def test_a_victim_that_ends_by_itself_in_its_grace_time(scene: Scene, driver: Driver) -> None:
     scene.policy(grace_s=LONG_GRACE)
-    script = "#!/bin/bash\ntrap 'exit 0' USR1\nwhile true; do sleep 1; done\n"
+    script = f"#!/bin/bash\ntrap 'exit 0' USR1\n{READY}while true; do sleep 1; done\n"
     driver.running("ann", "low", *ONE, "-c", "8", script=script)
     driver.submit("cy", "urgent", *ONE, "-c", "4")
 
