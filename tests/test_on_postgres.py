@@ -13,7 +13,7 @@ import pytest
 from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[1]
-TIMEOUT_S = 400
+TIMEOUT_S = 700
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
 ALIKE = (
     "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",

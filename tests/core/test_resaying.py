@@ -118,7 +118,7 @@ def test_what_nobody_knows_stays_and_says_that_it_is_english() -> None:
     ],
 )
 def test_hostile_text_is_neither_slow_nor_a_format(hostile: str) -> None:
-    begun = time.perf_counter()
+    begun = time.thread_time()  # of this thread alone, whatever else the machine does
     said = resay(hostile)
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
     assert said == hostile or "%(job)s %s %d {0} {actor}" in said or "makes room" not in said

@@ -71,7 +71,7 @@ class Harness:
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             try:
-                self._process.communicate(timeout=30)
+                self._process.communicate(timeout=60)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.communicate()

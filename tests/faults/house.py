@@ -107,7 +107,7 @@ class House:
         """As the kernel does when memory runs out."""
         self.running[name].kill()
 
-    def until(self, done: Callable[[], bool], what: str, seconds: float = 60.0) -> None:
+    def until(self, done: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
         """Wait, keeping all processes alive."""
 
         def kept() -> bool:
@@ -124,7 +124,7 @@ class House:
                 process.send_signal(signal.SIGTERM)
         for process in self.running.values():
             try:
-                process.wait(10)
+                process.wait(30)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
@@ -160,12 +160,12 @@ class House:
         """What the database says, asked without the console."""
         url = self.env["DATABASE_URL"]
         if url.startswith("sqlite"):
-            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as connection:
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=60)) as connection:
                 return connection.execute(query).fetchall()
         with psycopg.connect(url) as server:
             return server.execute(query.encode()).fetchall()
 
-    def settle(self, seconds: float = 60.0) -> None:
+    def settle(self, seconds: float = 120.0) -> None:
         """Wait until every plan is over."""
         self.until(
             lambda: not any(plan[2] in OPEN for plan in self.ask(PLANS)), "every plan is over", seconds

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console.launch.children import RESTARTS, ChildEndedError, Children, environment
+from console.launch.children import RESTARTS, WITHIN_S, ChildEndedError, Children, environment
 
 
 @pytest.fixture
@@ -19,11 +19,11 @@ def children() -> Iterator[Children]:
 
 
 def test_a_child_that_is_killed_is_started_again_and_the_other_one_left_alone(children: Children) -> None:
-    children.start("worker", "-c", "import time; time.sleep(60)")
-    children.start("web server", "-c", "import time; time.sleep(60)")
+    children.start("worker", "-c", "import time; time.sleep(600)")
+    children.start("web server", "-c", "import time; time.sleep(600)")
     before = {name: process.pid for name, process in children.running.items()}
     os.kill(before["worker"], signal.SIGKILL)
-    children.running["worker"].wait(10)
+    children.running["worker"].wait(60)
 
     children.keep()
 
@@ -42,6 +42,7 @@ def test_a_child_that_dies_again_and_again_ends_it(children: Children, tmp_path:
 
 
 def _keep(children: Children) -> None:
-    for _ in range(1000):
+    until = time.monotonic() + WITHIN_S
+    while time.monotonic() < until:
         children.keep()
         time.sleep(0.01)

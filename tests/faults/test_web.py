@@ -12,13 +12,15 @@ import pytest
 
 from console.core.points import WEB
 from scheduler.adapters.simulator.state import What
-from tests.e2e.processes import free_port, manage
+from tests.e2e.processes import manage
 from tests.faults.house import PLANS, ROLES, House, house
 from tests.faults.tally import Row, note
 from tests.faults.worlds import POLICY
+from tests.plugins.server_process import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
+ANSWER_S = 60
 PERSON = """
 from console.accounts.services import AccountData, create_account
 create_account(actor="system", username="admin", data=AccountData(role="administrator"), password="giveway-demo",
@@ -35,7 +37,7 @@ class Browser:
 
     def get(self, path: str) -> str:
         """A page."""
-        text: str = self._open(self.url + path, timeout=20).read().decode()
+        text: str = self._open(self.url + path, timeout=ANSWER_S).read().decode()
         return text
 
     def post(self, page: str, path: str, **fields: str) -> bool:
@@ -46,7 +48,7 @@ class Browser:
         body = urllib.parse.urlencode({**hidden, **fields}).encode()
         request = urllib.request.Request(self.url + path, body, {"Referer": self.url})
         try:
-            self._open(request, timeout=20).read()
+            self._open(request, timeout=ANSWER_S).read()
         except urllib.error.HTTPError:
             raise
         except (OSError, HTTPException):
@@ -71,6 +73,9 @@ def test_a_death_of_the_web_server_leaves_a_decision_whole(tmp_path: Path) -> No
         "console.wsgi",
         "--config=python:console.launch.web",
         f"--bind=127.0.0.1:{port}",
+        # A decision is refused when the cluster was last seen some cycles ago, and a server takes its time to be there
+        # again.
+        "--env=GIVEWAY_CYCLE_S=60",
     )
     with house(tmp_path / "home") as built:
         built.policy = {**POLICY, "grace_s": 0, "enforcement": "approve"}

@@ -20,7 +20,7 @@ from scheduler.adapters.slurm.checkup import look
 from tests.health.chinese import english_left
 from tests.plugins.private_slurm import need_slurm, new_root
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 BAD = {
@@ -57,7 +57,7 @@ def doctor(slurm_env: Mapping[str, str], home: Path, **env: str) -> tuple[int, l
             **os.environ,
             **slurm_env,
             "GIVEWAY_CLUSTER": "slurm",
-            "GIVEWAY_SLURM_TIMEOUT_S": "8",
+            "GIVEWAY_SLURM_TIMEOUT_S": "40",
             "GIVEWAY_HOME": str(home),
             "DATABASE_URL": f"sqlite:///{home}/db.sqlite3",
             "DJANGO_SETTINGS_MODULE": "console.settings.test",
@@ -149,13 +149,13 @@ def test_an_ordinary_user_is_told(bad_slurm: PrivateSlurm, as_ann: dict[str, str
 def test_clocks_an_hour_apart(bad_slurm: PrivateSlurm, monkeypatch: pytest.MonkeyPatch) -> None:
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() - 3600)
-    assert abs(look({**os.environ, **bad_slurm.env}).skew_s - 3600) <= 2
+    assert abs(look({**os.environ, **bad_slurm.env}).skew_s - 3600) <= 30
 
 
 def test_a_slurmctld_that_is_gone(slurm_root: Path, tmp_path: Path) -> None:
     with PrivateSlurm(slurm_root, nodes=1) as slurm:
         slurm.stop_daemon("slurmctld")
-        status, findings = doctor(slurm.env, tmp_path)
+        status, findings = doctor(slurm.env, tmp_path, GIVEWAY_SLURM_TIMEOUT_S="8")
     assert status == 1
     assert levels(findings, "commands")[0][0] == "OK"
     ((level, _),) = levels(findings, "slurmctld")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.processes import clean_environment, free_port, manage, process, wait_until
+from tests.e2e.processes import clean_environment, manage, process, wait_until
 from tests.plugins.migrated import create_migrated_database
+from tests.plugins.server_process import free_port
 from tests.plugins.servers import PostgresServer, RedisServer
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(300)]

@@ -12,8 +12,9 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
-from tests.e2e.processes import clean_environment, free_port, process, wait_until
+from tests.e2e.processes import clean_environment, process, wait_until
 from tests.factories import NOW
+from tests.plugins.server_process import free_port
 from tests.plugins.servers import PostgresServer
 
 
@@ -100,7 +101,7 @@ def test_a_database_that_fails_meanwhile(house: Cluster, monkeypatch: pytest.Mon
 
 @pytest.mark.e2e
 @pytest.mark.postgres
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_a_real_database_that_goes_and_comes_back(tmp_path: Any) -> None:
     """One web server all the while: alive throughout, ready only while PostgreSQL answers."""
     import urllib.error

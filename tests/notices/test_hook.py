@@ -113,7 +113,7 @@ def test_a_receiver_that_never_answers_is_left_in_time(
     make_notice(1, mail_due=None, hook_due=clock.now())
     before = time.monotonic()
     assert post() == 0
-    assert time.monotonic() - before < 5
+    assert time.monotonic() - before < 30
     by_hook.holds.set()
 
 
@@ -132,7 +132,7 @@ def test_killed_while_it_sends_nothing_is_lost_and_nothing_floods(
     receiver.holds = Event()
     sender = shared_database.start(POST)
     sender.go()
-    assert receiver.begun.wait(30), "the first POST is under way"
+    assert receiver.begun.wait(60), "the first POST is under way"
     sender.kill()
     assert sender.wait() == -9
     shared_database.running = []

@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 DIED = 70
-MOST_SECONDS = 60
+MOST_SECONDS = 180
 
 
 @dataclass

@@ -5,7 +5,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,8 +12,10 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Self
 
-START_S = 30.0
-STOP_S = 10.0
+from deploy.private_slurm import host
+
+START_S = 60.0
+STOP_S = 60.0
 ATTEMPTS = 3
 
 
@@ -116,9 +117,10 @@ class Server(ABC):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Nobody's just now, and no port that Linux gives to outgoing connections: until the server listens, or while it is
+    away, one of those might get it, even the one that asks whether the server is there.
+    """
+    return host.free_ports(1)[0]
 
 
 def found(binary: str, package: str) -> str:

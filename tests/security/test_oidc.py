@@ -39,16 +39,16 @@ class Provider(Server):
         return [*dies_with_us(self.stop_signal), sys.executable, str(program), str(self.port)]
 
     def ping(self) -> None:
-        urllib.request.urlopen(f"{self.url}/keys", timeout=5).close()
+        urllib.request.urlopen(f"{self.url}/keys", timeout=30).close()
 
     def who(self, fault: str = "", userinfo: dict[str, Any] | None = None, **claims: Any) -> None:
         """Whom the next sign-ins are of."""
         told = {"sub": "s-1", "preferred_username": "olga", "email": "olga@example.org", **claims}
         body = {"claims": told, "fault": fault, "userinfo": userinfo or {}}
-        urllib.request.urlopen(f"{self.url}/control", json.dumps(body).encode(), timeout=5).close()
+        urllib.request.urlopen(f"{self.url}/control", json.dumps(body).encode(), timeout=30).close()
 
     def seen(self) -> list[dict[str, str]]:
-        with urllib.request.urlopen(f"{self.url}/control", timeout=5) as answer:
+        with urllib.request.urlopen(f"{self.url}/control", timeout=30) as answer:
             seen: list[dict[str, str]] = json.load(answer)["seen"]
         return seen
 
@@ -76,7 +76,7 @@ class Browser:
         handlers = [self.cookies] if follow else [self.cookies, _Stay()]
         address = self.base + path if path.startswith("/") else path
         try:
-            with urllib.request.build_opener(*handlers).open(address, timeout=30) as found:
+            with urllib.request.build_opener(*handlers).open(address, timeout=60) as found:
                 return Answer(found.status, found.geturl(), found.read().decode())
         except urllib.error.HTTPError as error:
             text = error.read().decode()

@@ -44,7 +44,7 @@ for line in io.lines() do
   reply = {}
 end
 """
-ANSWER_S = 20.0
+ANSWER_S = 60.0
 SUCCESS, DENIED, OVER_QUOTA = 0, 2002, 2050
 
 

@@ -45,7 +45,7 @@ def _history(seed: int, hash_seed: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(240)
 def test_a_history_depends_on_its_seed_and_on_nothing_else() -> None:
     first = _history(7, "1")
 
