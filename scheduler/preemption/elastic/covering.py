@@ -62,15 +62,18 @@ def on_one_node(workers: Sequence[Worker]) -> Choice:
 _Taken = list[tuple[Worker, int]]
 
 
-def cover(trial: Trial, choice: Choice) -> list[Loss] | None:
-    """Which workers, and how much of each, make what a trial is short of (points 2 to 5); None: not even all."""
-    single = _smallest(trial, choice, [])
+def cover(trial: Trial, choice: Choice, fewest: int = 1) -> list[Loss] | None:
+    """Which workers, and how much of each, make what a trial is short of (points 2 to 5); None: not even all.
+
+    `fewest`: it is known that it takes so many.
+    """
+    single = _smallest(trial, choice, []) if fewest == 1 else None
     if single:
         return _losses([single])
     if choice.number > MOST_COMBINED:
         return _greedy(trial, choice)
     workers = [worker for group in choice.groups for worker in group]
-    return _combined(trial, sorted(workers, key=_in_order_of_jobs))
+    return _combined(trial, sorted(workers, key=_in_order_of_jobs), max(2, fewest))
 
 
 def _smallest(trial: Trial, choice: Choice, taken: _Taken) -> tuple[Worker, int] | None:
@@ -94,14 +97,14 @@ def _candidates(trial: Trial, choice: Choice, taken: _Taken) -> Iterator[Worker]
     for worker, count in taken:
         gone[worker.runner] += count
     for group in choice.groups:
-        if trial.may_be_enough(group.lowest.all):
+        if trial.may_be_enough(group.lowest.lot.all):
             rest = (w for w in group if w.place.order not in touched and _affordable(w, gone))
             yield from islice(rest, 1)
     for worker in chain.from_iterable(map(choice.on, touched)):
         if (
             (worker.runner, worker.place) not in used
             and _affordable(worker, gone)
-            and trial.may_be_enough(worker.all)
+            and trial.may_be_enough(worker.lot.all)
         ):
             yield worker
 
@@ -170,13 +173,13 @@ def _trimmed(trial: Trial, taken: _Taken) -> _Taken:
     return result
 
 
-def _combined(trial: Trial, workers: Sequence[Worker]) -> list[Loss] | None:
+def _combined(trial: Trial, workers: Sequence[Worker], fewest: int) -> list[Loss] | None:
     """Point 3, of few workers: all combinations, the fewest first."""
     every = _all(trial, workers)
     # Where a job's minimum leaves it one of two, the other one may be what is enough.
     enough = trial.enough() or sum(count for _, count in every) < sum(worker.count for worker in workers)
     _back(trial, every)
-    for number in range(2, len(workers) + 1) if enough else ():
+    for number in range(fewest, len(workers) + 1) if enough else ():
         found = []
         for chosen in combinations(workers, number):
             taken = _all(trial, chosen)

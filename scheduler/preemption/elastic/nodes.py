@@ -1,28 +1,27 @@
 """The nodes on which workers of elastic jobs make room for one shape, the cheapest first, for whoever asks.
 
 One heap serves all pending jobs that ask the same of a node, whatever they reach:
-1. Nodes enter it with a quick bound. One that comes to the top gets a closer bound, and when it comes there again, its
+1. A node on which all workers together would be enough enters it with a bound. One that comes to the top gets its
    price; so few nodes are ever priced.
-2. A node that cannot be had is dropped until something is other on it (`Workers.changes`).
+2. A node that cannot be had is dropped until something is other on it (`OnNode.version`).
 3. Jobs are decided from the highest rank down. For one that reaches no more than the one before it (`within`) all
-   bounds hold still, and what was dropped stays so; only the nodes that were looked at closely enter it again.
-   For any other one everything is looked at anew.
+   costs hold still as bounds, and what was dropped stays so. For any other one everything is looked at anew.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 
-from scheduler.preemption.elastic.bounds import NOTHING, Bounds, Least
-from scheduler.preemption.elastic.workers import Workers
+from scheduler.preemption.elastic.bounds import Bounds
+from scheduler.preemption.elastic.workers import OnNode, Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.universe import Place
 
-Pricer = Callable[[Place, Reach], Price | None]
+Pricer = Callable[[OnNode, Reach], Price | None]
 
-_QUICK, _CLOSER, _PRICED = range(3)
-_Entry = tuple[Least, int, int, int]
-"""What it costs (at least), the node, a stamp, and how well that is known."""
+_Entry = tuple[int, int, int, int, int, int]
+"""What a node costs at least (`bounds.Least`), the node, its version then, and for which question that was found out:
+twice its number, and one more when it is the price."""
 
 
 class Nodes:
@@ -30,71 +29,65 @@ class Nodes:
 
     def __init__(self, workers: Workers, places: Iterable[Place], bounds: Bounds, pricer: Pricer) -> None:
         self._workers = workers
-        self._places = {place.order: place for place in places if place.order in workers.orders}
+        nodes = workers.up_to_date()
+        self._nodes = {place.order: nodes[place.order] for place in places if place.order in nodes}
         self._bounds = bounds
         self._pricer = pricer
         self._seen = 0
         self._reach: Reach | None = None
+        self._asked = 0
         self._heap: list[_Entry] = []
-        self._stamps = dict.fromkeys(self._places, 0)
-        self._close: set[int] = set()
         self._prices: dict[int, Price] = {}
 
     def cheapest(self, count: int, reach: Reach) -> Sequence[tuple[Place, Price]]:
         """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
         self._catch_up(reach)
         heap, taken = self._heap, list[_Entry]()
+        bound = 2 * self._asked
         while heap and len(taken) < count:
             entry = heappop(heap)
-            _, order, stamp, known = entry
-            if stamp != self._stamps[order]:
+            _, _, _, order, version, known = entry
+            node = self._nodes[order]
+            if version != node.version:
                 continue
-            if known == _PRICED:
+            if known > bound:
                 taken.append(entry)
-                continue
-            least = self._closer(order, known, reach)
-            if least is None:
-                self._close.discard(order)
+            elif known == bound:
+                self._price(node, reach)
             else:
-                self._close.add(order)
-                heappush(heap, (least, order, stamp, known + 1))
+                self._bound(node, reach)
         for entry in taken:
             heappush(heap, entry)
-        return [(self._places[order], self._prices[order]) for _, order, _, _ in taken]
+        return [(self._nodes[order].place, self._prices[order]) for _, _, _, order, _, _ in taken]
 
-    def _closer(self, order: int, known: int, reach: Reach) -> Least | None:
-        """The next better knowledge of what a node costs."""
-        place = self._places[order]
-        if known == _QUICK:
-            return self._bounds.least(place, reach)
-        price = self._pricer(place, reach)
-        if price is None:
-            return None
-        self._prices[order] = price
-        return least_of(price)
+    def _bound(self, node: OnNode, reach: Reach) -> None:
+        least = self._bounds.least(node, reach)
+        if least is not None:
+            heappush(self._heap, (*least, node.place.order, node.version, 2 * self._asked))
+
+    def _price(self, node: OnNode, reach: Reach) -> None:
+        price = self._pricer(node, reach)
+        if price is not None:
+            order = node.place.order
+            self._prices[order] = price
+            (number, size, _), (highest, _, _) = price.cost or (_NOTHING, _NOTHING)
+            heappush(self._heap, (number, size, highest, order, node.version, 2 * self._asked + 1))
 
     def _catch_up(self, reach: Reach) -> None:
-        stocks, changes = self._workers.up_to_date(), self._workers.changes
+        self._workers.up_to_date()
+        nodes, changes = self._nodes, self._workers.changes
+        changed: Iterable[int]
         if self._reach is None or not reach.within(self._reach):
             self._heap.clear()
-            changed: Iterable[int] = self._places
+            changed = nodes
         else:
-            changed = self._places.keys() & changes[self._seen :]
-            if reach != self._reach:
-                changed |= self._close
+            changed = nodes.keys() & changes[self._seen :]
+        if reach != self._reach:
+            self._asked += 1
+            self._reach = reach
         self._seen = len(changes)
-        self._reach = reach
-        for order in changed:
-            self._stamps[order] += 1
-            self._close.discard(order)
-            least = self._bounds.rough(self._places[order], stocks[order], reach)
-            if least is not None:
-                heappush(self._heap, (least, order, self._stamps[order], _QUICK))
+        for node in self._bounds.possible([nodes[order] for order in changed]):
+            self._bound(node, reach)
 
 
-def least_of(price: Price) -> Least:
-    """What a node costs, for comparison."""
-    if not price.cost:
-        return NOTHING
-    (number, size, _), (highest, _, _) = price.cost
-    return number, size, highest
+_NOTHING = 0, 0, 0

@@ -1,55 +1,24 @@
 """The workers on the nodes of one pool, those alike together, for requests that name no number of nodes.
 
 They are kept by their class in the first tier and in the second, so that those within a job's reach are a few lists
-out of many, with the sums of what they may lose. They are brought up to date where something is other than it was
-(`Workers.changes`).
+out of many. They are brought up to date where something is other than it was (`Workers.changes`).
 """
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
 
-from scheduler.model.resources import add, subtract
+from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, Choice
-from scheduler.preemption.elastic.workers import Pair, Worker, Workers
+from scheduler.preemption.elastic.workers import Lot, OnNode, Pair, Row, Worker, Workers
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Universe
 
-_Kind = tuple[object, ...]
+_Kind = tuple[Lot | int, Row]
 """Equal for workers that are alike (`covering.Alike`) as long as nothing is taken from their nodes."""
 
-
-_Rank = tuple[int, ...]
-
-
-@dataclass(slots=True)
-class _Class:
-    """The workers of one class, by kind: their ranks, and in the same order themselves. `most`: all they may lose."""
-
-    kinds: dict[_Kind, tuple[list[_Rank], list[Worker]]] = field(default_factory=dict)
-    number: int = 0
-    most: dict[str, int] = field(default_factory=dict)
-
-    def put(self, kind: _Kind, worker: Worker) -> None:
-        row = self.kinds.get(kind)
-        if row is None:
-            row = self.kinds[kind] = [], []
-        at = bisect_left(row[0], worker.rank)
-        row[0].insert(at, worker.rank)
-        row[1].insert(at, worker)
-        self.number += 1
-        add(self.most, worker.all)
-
-    def drop(self, kind: _Kind, worker: Worker) -> None:
-        ranks, workers = self.kinds[kind]
-        at = bisect_left(ranks, worker.rank)
-        del ranks[at], workers[at]
-        if not ranks:
-            del self.kinds[kind]
-        self.number -= 1
-        subtract(self.most, worker.all)
+_Class = dict[_Kind, tuple[list[int], list[Worker]]]
+"""The workers of one class, by kind: where they come in it (`Worker.rank`), and in that order themselves."""
 
 
 class Supply:
@@ -59,38 +28,56 @@ class Supply:
     on the same nodes, one serves all.
     """
 
-    def __init__(self, universe: Universe, workers: Workers, shape: Shape) -> None:
-        self._universe = universe
+    def __init__(self, workers: Workers, shape: Shape) -> None:
         self._workers = workers
-        self._names = [name for name, _ in shape.wants]
+        self._rows = [workers.names.index(name) for name, _ in shape.wants]
         self._in_units, self._exclusive = shape.units > 0, shape.exclusive
-        self._orders = workers.orders.intersection(place.order for place in shape.places)
-        self.key = self._in_units, self._exclusive, tuple(self._names), self._orders
-        self._first: dict[int, _Class] = defaultdict(_Class)
-        self._second: dict[tuple[int, int], _Class] = defaultdict(_Class)
-        self._known: dict[int, tuple[tuple[Pair, ...], tuple[int, ...]]] = {}
-        self._seen = 0
+        self._orders = frozenset(workers.orders & {place.order for place in shape.places})
+        self.key = self._in_units, self._exclusive, tuple(self._rows), self._orders
+        self._first: dict[int, _Class] = defaultdict(dict)
+        self._second: dict[tuple[int, int], _Class] = defaultdict(dict)
+        self._known: dict[int, tuple[tuple[Pair, ...], Row]] = {}
+        self._seen = -1
 
-    def most(self, reach: Reach) -> dict[str, int]:
-        """All that a pending job may take, were it not for what elastic jobs keep at least."""
-        result: dict[str, int] = {}
-        for each in self._within(reach):
-            add(result, each.most)
-        return result
+    def may_be_enough(self, reach: Reach, short: Amounts) -> bool:
+        """Whether a pending job might get what is missing, were it not for what elastic jobs keep at least.
+
+        What a node is overcommitted by makes no room. Nodes are looked at until it is enough; seldom are that many.
+        """
+        nodes = self._workers.up_to_date()
+        rest = [(self._workers.names.index(name), amount) for name, amount in short.items() if amount > 0]
+        for order in self._nodes(reach):
+            if not rest:
+                return True
+            node = nodes[order]
+            gives = [worker.lot.gives for worker in node.within(reach)]
+            rest = [(at, amount - _gain(node.soon[at], [g[at] for g in gives])) for at, amount in rest]
+            rest = [(at, amount) for at, amount in rest if amount > 0]
+        return not rest
 
     def choice(self, reach: Reach) -> Choice:
         """The workers that a pending job may take."""
         rows: dict[_Kind, list[list[Worker]]] = {}
-        classes = self._within(reach)
-        for each in classes:
-            for kind, (_, row) in each.kinds.items():
+        for each in self._within(reach):
+            for kind, (_, row) in each.items():
                 rows.setdefault(kind, []).append(row)
-        places = self._universe.places
+        nodes = self._workers.up_to_date()
         return Choice(
             [Alike(row) for row in rows.values()],
-            sum(each.number for each in classes),
-            lambda order: self._workers.on(places[order]).within(reach),
+            sum([len(row) for kind in rows.values() for row in kind]),
+            lambda order: nodes[order].within(reach),
         )
+
+    def _nodes(self, reach: Reach) -> Iterator[int]:
+        """The nodes with workers within reach, by their orders."""
+        seen = set[int]()
+        for each in self._within(reach):
+            for _, row in each.values():
+                for worker in row:
+                    order = worker.place.order
+                    if order not in seen:
+                        seen.add(order)
+                        yield order
 
     def _within(self, reach: Reach) -> list[_Class]:
         """The classes within reach, the lowest first."""
@@ -103,45 +90,83 @@ class Supply:
         return result
 
     def _catch_up(self) -> None:
-        stocks, changes = self._workers.up_to_date(), self._workers.changes
-        for order in self._orders.intersection(changes[self._seen :]):
-            self._look_at(order, stocks[order].pairs)
+        nodes, changes = self._workers.up_to_date(), self._workers.changes
+        if self._seen < 0:
+            self._fill(nodes)
+        else:
+            for order in self._orders.intersection(changes[self._seen :]):
+                self._look_at(order, nodes[order])
         self._seen = len(changes)
 
-    def _look_at(self, order: int, pairs: tuple[Pair, ...]) -> None:
+    def _fill(self, nodes: Mapping[int, OnNode]) -> None:
+        """A first look at all nodes; the workers come in their order."""
+        self._known = {order: (nodes[order].pairs, self._room(nodes[order].soon)) for order in self._orders}
+        for pair in self._workers.pairs:
+            known = self._known.get(pair[0].place.order) if pair else None
+            if pair and known:
+                kind = self._kind(pair[0], known[1])
+                for each, worker in self._classes(pair):
+                    row = each.get(kind)
+                    if row is None:
+                        row = each[kind] = [], []
+                    row[0].append(worker.rank[1])
+                    row[1].append(worker)
+
+    def _look_at(self, order: int, node: OnNode) -> None:
         """Bring the workers of one node up to date."""
-        room = self._room(self._universe.places[order])
-        old_pairs, old_room = self._known.get(order, ((), ()))
+        pairs, room = node.pairs, self._room(node.soon)
+        old_pairs, old_room = self._known[order]
         if pairs is old_pairs and room == old_room:
             return
         self._known[order] = pairs, room
-        stay = set(old_pairs).intersection(pairs) if room == old_room else set()
+        stay = set(old_pairs).intersection(pairs) if room == old_room else ()
         for pair in old_pairs:
             if pair not in stay:
                 kind = self._kind(pair[0], old_room)
                 for each, worker in self._classes(pair):
-                    each.drop(kind, worker)
+                    _drop(each, kind, worker)
         for pair in pairs:
             if pair not in stay:
                 kind = self._kind(pair[0], room)
                 for each, worker in self._classes(pair):
-                    each.put(kind, worker)
+                    _put(each, kind, worker)
 
     def _classes(self, pair: Pair) -> Iterable[tuple[_Class, Worker]]:
         first, second = pair
         runner = first.runner
-        yield self._first[runner.first], first
-        if first is not second:
-            yield self._second[runner.first, runner.second], second
+        if first is second:
+            return ((self._first[runner.first], first),)
+        return (self._first[runner.first], first), (self._second[runner.first, runner.second], second)
 
-    def _kind(self, worker: Worker, room: tuple[int, ...]) -> _Kind:
-        if self._exclusive:  # it depends on who else is on the node
-            return worker.rank[1:]
-        each = worker.each
-        return worker.size, worker.count, tuple([each.get(name, 0) for name in self._names]), room
+    def _kind(self, worker: Worker, room: Row) -> _Kind:
+        # What a node gives that must be empty depends on who else is on it: no worker is like another.
+        return (worker.rank[1] if self._exclusive else worker.lot), room
 
-    def _room(self, place: Place) -> tuple[int, ...]:
+    def _room(self, soon: Row) -> Row:
         """What a worker's room there depends on: for units all that is free or coming, else what is overcommitted."""
-        free, coming = place.free, place.coming
-        room = tuple([free.get(name, 0) + coming.get(name, 0) for name in self._names])
-        return room if self._in_units else tuple([min(0, amount) for amount in room])
+        if self._in_units:
+            return tuple([soon[at] for at in self._rows])
+        return tuple([min(0, soon[at]) for at in self._rows])
+
+
+def _gain(soon: int, gives: Iterable[int]) -> int:
+    """How much more there is on a node that has so much when so much is given up there."""
+    return max(0, soon + sum(gives)) - max(0, soon)
+
+
+def _put(each: _Class, kind: _Kind, worker: Worker) -> None:
+    row = each.get(kind)
+    if row is None:
+        row = each[kind] = [], []
+    order = worker.rank[1]
+    at = bisect_left(row[0], order)
+    row[0].insert(at, order)
+    row[1].insert(at, worker)
+
+
+def _drop(each: _Class, kind: _Kind, worker: Worker) -> None:
+    orders, workers = each[kind]
+    at = bisect_left(orders, worker.rank[1])
+    del orders[at], workers[at]
+    if not orders:
+        del each[kind]

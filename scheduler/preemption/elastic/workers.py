@@ -2,12 +2,16 @@
 
 A worker is what an elastic job holds on one node; of a job in units, so many of its units there as it may lose.
 What a node has is worked out once for all requests, and again when the universe's log names the node.
+
+Amounts that are compared again and again are rows of numbers, in the order of `Workers.names`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from operator import add as sum_of
+from operator import attrgetter
 
-from scheduler.model.resources import Amounts, add, total
+from scheduler.model.resources import Amounts, add
 from scheduler.preemption.pieces import Pieces
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.universe import Place, Runner, Universe
@@ -15,78 +19,104 @@ from scheduler.preemption.universe import Place, Runner, Universe
 SCALE = 10**9
 """The size of all that the partition has of one resource."""
 
+Row = tuple[int, ...]
+"""So much of each resource."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worker:
-    """What an elastic job may lose on one node: at most `count` pieces.
+class Lot:
+    """So many equal pieces. Workers that may lose the same share one, so lots are compared as objects.
 
     `size`: of one piece, its resources as shares of what the partition has of them, added up. `each`: one piece;
-    `all`: all that it may lose. `rank`: its class (`Reach.class_of`), then the later submitted; no two are equal.
+    `all`: all of them, and `gives` the same as a row.
+    """
+
+    count: int
+    size: int
+    each: Amounts
+    all: Amounts
+    gives: Row
+
+
+@dataclass(slots=True, eq=False)
+class Worker:
+    """What an elastic job may lose on one node: at most `count` pieces of one `size`, as its lot says.
+
+    `rank`: its class (`Reach.class_of`), then the later submitted; no two are equal. Never changed: who may lose
+    another number is another worker. (Not frozen, for thousands are made, and that takes three times as long.)
     """
 
     runner: Runner
     place: Place
+    lot: Lot
+    rank: tuple[int, int]
     count: int
     size: int
-    rank: tuple[int, int, int, int]
-    each: Amounts
-    all: Amounts
 
-    def left(self, gone: int) -> "Worker | None":
-        """The same when its job has lost so many pieces elsewhere; None when it may lose no more."""
-        pieces = self.runner.pieces
-        if not gone or pieces is None:
-            return self
-        count = min(self.count, pieces.surplus - gone)
-        return replace(self, count=count, all=_times(self.each, count)) if count > 0 else None
-
-
-_Room = tuple[tuple[int, ...], tuple[int, ...], int]
-"""What is free and what is coming on a node, and how many hold it."""
 
 Pair = tuple[Worker, Worker]
 """A worker as it counts in the first tier, and as it counts in the second."""
 
+_Mine = tuple[Runner, Pieces, int]
+"""An elastic job, its pieces, and where its worker on some node comes among those of one class (`Worker.rank`)."""
 
-@dataclass(frozen=True, slots=True, eq=False)
+
 class OnNode:
-    """The workers on one node.
+    """The workers on one node, and its room.
 
-    `most`: all that they may lose together. `biggest`: of each resource, what a single one may lose at most.
-    `smallest`: the least size of a piece. `pieces`: how many they may lose. `lowest`: the lowest weights of a job.
+    `soon`: what is free or coming; `could`: the same, with all that they may lose. `version`: another one whenever any
+    of this is other than before, or somebody came or went.
     """
 
-    pairs: tuple[Pair, ...] = ()
-    most: Mapping[str, int] = field(default_factory=dict)
-    biggest: Mapping[str, int] = field(default_factory=dict)
-    smallest: int = 0
-    pieces: int = 0
-    lowest: tuple[int, int] = (0, 0)
+    __slots__ = (
+        "_known",
+        "_most",
+        "could",
+        "elastic",
+        "held",
+        "holders",
+        "pairs",
+        "place",
+        "soon",
+        "version",
+    )
 
-    @classmethod
-    def of(cls, pairs: tuple[Pair, ...]) -> "OnNode":
-        """What these have together."""
-        workers = [first for first, _ in pairs]
-        biggest: dict[str, int] = {}
-        for worker in workers:
-            for name, amount in worker.all.items():
-                biggest[name] = max(amount, biggest.get(name, 0))
-        return cls(
-            pairs,
-            total(worker.all for worker in workers),
-            biggest,
-            min(worker.size for worker in workers),
-            sum(worker.count for worker in workers),
-            min((worker.runner.first, worker.runner.second) for worker in workers),
-        )
+    def __init__(self, place: Place, width: int) -> None:
+        self.place = place
+        self.elastic: list[_Mine] = []
+        self.held = self.version = 0
+        self.holders = -1
+        self.soon = self.could = self._most = (0,) * width
+        self.pairs: tuple[Pair, ...] = ()
+        self._known: tuple[Reach | None, list[Worker]] = None, []
+
+    def put(self, pairs: tuple[Pair, ...]) -> None:
+        """Other workers are there than before."""
+        self.pairs = pairs
+        most = (0,) * len(self._most)
+        for first, _ in pairs:
+            most = tuple(map(sum_of, most, first.lot.gives))
+        self._most = most
+        self._known = None, []
+
+    def room(self, soon: Row) -> None:
+        """So much is free or coming, or other workers are there."""
+        self.soon = soon
+        self.could = tuple(map(sum_of, soon, self._most))
 
     def within(self, reach: Reach) -> list[Worker]:
-        """Those of jobs that a pending one outranks. Limits on stops do not hold them back."""
-        result = []
-        for first, second in self.pairs:
-            own_class = reach.class_of(first.runner.first, first.runner.second)
-            if own_class is not None:
-                result.append(first if own_class == first.rank[0] else second)
+        """Those of jobs that a pending one outranks. Limits on stops do not hold them back.
+
+        Kept for those who ask with the same object next: many requests do, one after the other.
+        """
+        known, result = self._known
+        if known is not reach:
+            result = []
+            for first, second in self.pairs:
+                own_class = reach.class_of(first.runner.first, first.runner.second)
+                if own_class is not None:
+                    result.append(first if own_class == first.rank[0] else second)
+            self._known = reach, result
         return result
 
 
@@ -97,96 +127,119 @@ class Workers:
         amounts: dict[str, int] = {}
         for place in universe.places:
             add(amounts, place.node.total)
-        self.total: Mapping[str, int] = amounts
+        self.names = sorted(amounts)
+        self.total = tuple([amounts[name] for name in self.names])
         """What the partition has of each resource."""
-        self._elastic: dict[int, list[tuple[Runner, Pieces]]] = {}
-        divided = [(runner, runner.pieces) for runner in universe.elastic if runner.pieces]
-        for runner, pieces in divided:
-            for place in runner.places:
-                self._elastic.setdefault(place.order, []).append((runner, pieces))
-        self.orders = frozenset(self._elastic)
-        """The nodes on which there are any, by their orders."""
         self.changes: list[int] = []
         """As the universe's log, only the nodes where something is other than it was: most of those that the log names
         got as much as they gave since the last look. For `up_to_date` to continue."""
         self._universe = universe
         self._two_axes = universe.ranking.two_axes
-        self._seen = 0
-        self._sizes: dict[tuple[tuple[str, int], ...], int] = {}
-        self._pairs: dict[tuple[Runner, int], Pair] = {}
-        self._stocks: dict[int, OnNode] = {}
-        self._seen_on: dict[int, tuple[_Room, int]] = {}
+        self._seen = -1
+        self._lots: dict[tuple[object, ...], Lot] = {}
+        self._nodes: dict[int, OnNode] = {}
+        self.pairs: list[Pair | None] = []
+        """All workers, those of one class in their order; None for one that may lose nothing."""
+        for runner in sorted(universe.elastic, key=_later_first):
+            for place in sorted(runner.places, key=_by_order) if len(runner.places) > 1 else runner.places:
+                node = self._nodes.get(place.order)
+                if node is None:
+                    node = self._nodes[place.order] = OnNode(place, len(self.names))
+                if runner.pieces:
+                    node.elastic.append((runner, runner.pieces, len(self.pairs)))
+                    self.pairs.append(None)
+        self.orders = self._nodes.keys()
+        """The nodes on which there are any, by their orders."""
 
     def up_to_date(self) -> Mapping[int, OnNode]:
-        """The workers of each node; a stock is the same object as long as the workers on its node are the same."""
+        """The workers of each node, by its order. A node is always the same object, brought up to date."""
         log = self._universe.log
-        if not self._stocks:
+        if self._seen < 0:
             self._look_at(self.orders)
         elif self._seen < len(log):
-            self._look_at(self.orders.intersection(log[self._seen :]))
+            self._look_at(self.orders & log[self._seen :])
         self._seen = len(log)
-        return self._stocks
+        return self._nodes
 
     def on(self, place: Place) -> OnNode:
-        """The workers on one node."""
-        return self.up_to_date().get(place.order, _NONE)
+        """The workers on one of the nodes on which there are any."""
+        return self.up_to_date()[place.order]
+
+    def left(self, worker: Worker, gone: int) -> Worker | None:
+        """A worker when its job has lost so many pieces elsewhere; None when it may lose no more."""
+        pieces = worker.runner.pieces
+        if not gone or pieces is None:
+            return worker
+        count = min(worker.count, pieces.surplus - gone)
+        if count <= 0:
+            return None
+        lot = self._lot(worker.lot.each, count)
+        return Worker(worker.runner, worker.place, lot, worker.rank, count, lot.size)
 
     def _look_at(self, orders: Iterable[int]) -> None:
+        names, zeros, first_look = self.names, (0,) * len(self.names), self._seen < 0
         for order in orders:
-            place = self._universe.places[order]
-            room = tuple(place.free.values()), tuple(place.coming.values()), place.holders
+            node = self._nodes[order]
+            place = node.place
+            free, coming = place.free, place.coming
+            soon = tuple(map(free.get, names, zeros))
+            if coming:
+                soon = tuple(map(sum_of, soon, map(coming.get, names, zeros)))
             # Elastic jobs only ever lose pieces, end, or are left alone for good: together they hold as much only if
             # nothing became of any of them.
-            held = sum([pieces.held for runner, pieces in self._elastic[order] if _may_lose(runner)])
-            old_room, old_held = self._seen_on.get(order, (None, 0))
-            known = self._stocks.get(order, _NONE)
-            pairs = known.pairs if held == old_held else self._pairs_on(place)
-            self._seen_on[order] = room, held
-            if room != old_room or pairs != known.pairs:
-                if pairs != known.pairs:
-                    known = OnNode.of(pairs) if pairs else _NONE
-                self._stocks[order] = known
+            held = 0
+            for runner, pieces, _ in node.elastic:
+                if runner.alive and not runner.lasting:
+                    held += pieces.held
+            pairs = node.pairs
+            if held != node.held:
+                node.held = held
+                pairs = self._pairs_on(node)
+            if soon != node.soon or place.holders != node.holders or pairs != node.pairs or first_look:
+                if pairs != node.pairs:
+                    node.put(pairs)
+                node.room(soon)
+                node.holders = place.holders
                 self.changes.append(order)
+                node.version = len(self.changes)
 
-    def size(self, amounts: Amounts) -> int:
-        """Amounts as shares of what the partition has, added up."""
-        key = tuple(amounts.items())
-        known = self._sizes.get(key)
-        if known is None:
-            known = sum(amount * SCALE // self.total[name] for name, amount in key if amount)
-            self._sizes[key] = known
-        return known
-
-    def _pairs_on(self, place: Place) -> tuple[Pair, ...]:
-        name, result = place.node.name, []
-        for runner, pieces in self._elastic[place.order]:
-            count = min(pieces.counts.get(name, 0), pieces.surplus) if _may_lose(runner) else 0
-            if count > 0:
-                known = self._pairs.get((runner, place.order))
-                if known is None or known[0].count != count:
-                    known = self._pairs[runner, place.order] = self._pair(
-                        runner, place, pieces.each[name], count
-                    )
-                result.append(known)
+    def _pairs_on(self, node: OnNode) -> tuple[Pair, ...]:
+        name, result = node.place.node.name, []
+        for runner, pieces, at in node.elastic:
+            # One whose end is awaited may not shrink any more.
+            going_on = runner.alive and not runner.lasting
+            count = min(pieces.counts.get(name, 0), pieces.surplus) if going_on else 0
+            pair = self.pairs[at]
+            if count <= 0:
+                pair = None
+            elif pair is None or pair[0].count != count:
+                pair = self._pair(runner, node.place, self._lot(pieces.each[name], count), at)
+            self.pairs[at] = pair
+            if pair:
+                result.append(pair)
         return tuple(result)
 
-    def _pair(self, runner: Runner, place: Place, each: Amounts, count: int) -> Pair:
-        after = -runner.job.submit, runner.order, place.order
-        first = Worker(
-            runner, place, count, self.size(each), (runner.first, *after), each, _times(each, count)
-        )
+    def _pair(self, runner: Runner, place: Place, lot: Lot, at: int) -> Pair:
+        count, size = lot.count, lot.size
+        first = Worker(runner, place, lot, (runner.first, at), count, size)
         if not self._two_axes:
             return first, first
-        return first, replace(first, rank=(SECOND_TIER + runner.second, *after))
+        return first, Worker(runner, place, lot, (SECOND_TIER + runner.second, at), count, size)
+
+    def _lot(self, each: Amounts, count: int) -> Lot:
+        key = count, *each.items()
+        known = self._lots.get(key)
+        if known is None:
+            total = dict(zip(self.names, self.total, strict=True))
+            size = sum([amount * SCALE // total[name] for name, amount in each.items() if amount])
+            everything = {name: amount * count for name, amount in each.items()}
+            gives = tuple([everything.get(name, 0) for name in self.names])
+            known = self._lots[key] = Lot(count, size, each, everything, gives)
+        return known
 
 
-_NONE = OnNode()
+def _later_first(runner: Runner) -> tuple[int, int]:
+    return -runner.job.submit, runner.order
 
 
-def _times(each: Amounts, count: int) -> Amounts:
-    return {name: n * count for name, n in each.items()} if count > 1 else each
-
-
-def _may_lose(runner: Runner) -> bool:
-    """Whether a job may still shrink; one whose end is awaited may not."""
-    return runner.alive and not runner.lasting
+_by_order = attrgetter("order")

@@ -12,12 +12,12 @@ from scheduler.preemption.elastic.bounds import Bounds, Least
 from scheduler.preemption.elastic.nodes import Nodes
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.elastic.supply import Supply
-from scheduler.preemption.elastic.workers import Workers
+from scheduler.preemption.elastic.workers import OnNode, Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Ranking, Reach
 from scheduler.preemption.search import Search
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 from scheduler.priority.levels import weight
 from tests.builders import nodes, one_node, running, snapshot
 from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, WHOLE, in_pieces
@@ -69,30 +69,58 @@ def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, dat
     job = next(job for job in snapshot.jobs if job.request)
     assert job.request is not None
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
-    kept = Supply(universe, Workers(universe), shape)
+    kept = Supply(Workers(universe), shape)
     for _ in range(data.draw(st.integers(1, 6))):
+        kept.choice(lower)
         change(universe, data)
-        first = Supply(universe, Workers(universe), shape)
-        assert _known(kept, lower) == _known(first, lower)
+        assert _known(kept, lower) == _known(Supply(Workers(universe), shape), lower)
 
 
 def _known(supply: Supply, reach: Reach) -> tuple[object, ...]:
     choice = supply.choice(reach)
-    most = {name: amount for name, amount in supply.most(reach).items() if amount}
-    return sorted([worker.rank for worker in group] for group in choice.groups), choice.number, most
+    groups = [
+        [(worker.rank[0], worker.runner.job.id, worker.place.node.name, worker.count) for worker in group]
+        for group in choice.groups
+    ]
+    assert all(group.lowest is next(iter(group)) for group in choice.groups)
+    return sorted(groups), choice.number
+
+
+@settings(max_examples=80, deadline=None)
+@given(in_pieces(kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES), shapes=("units", "spread")), st.data())
+def test_as_much_may_be_had_as_nodes_would_have_without_the_workers(
+    snapshot: Snapshot, data: st.DataObject
+) -> None:
+    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    job = next(job for job in snapshot.jobs if job.request)
+    assert job.request is not None
+    shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
+    workers = Workers(universe)
+    supply = Supply(workers, shape)
+    for _ in range(data.draw(st.integers(1, 6))):
+        change(universe, data)
+        gain = 0
+        for place in shape.places:
+            gone = workers.on(place).within(lower) if place.order in workers.orders else []
+            soon = place.free["cpu"] + place.coming.get("cpu", 0)
+            gives = sum(worker.lot.all.get("cpu", 0) for worker in gone)
+            gain += max(0, soon + gives) - max(0, soon)
+        assert supply.may_be_enough(lower, {"cpu": gain})
+        assert not supply.may_be_enough(lower, {"cpu": gain + 1})
 
 
 class Counted(Bounds):
-    """Bounds that know which nodes they looked at closely."""
+    """Bounds that know which nodes they looked at closely, and which were priced."""
 
     def __init__(self, universe: Universe, shape: Shape) -> None:
         self.workers = Workers(universe)
         super().__init__(self.workers, shape)
         self.closely: list[str] = []
+        self.priced: list[str] = []
 
-    def least(self, place: Place, reach: Reach) -> Least | None:
-        self.closely.append(place.node.name)
-        return super().least(place, reach)
+    def least(self, node: OnNode, reach: Reach) -> Least | None:
+        self.closely.append(node.place.node.name)
+        return super().least(node, reach)
 
 
 def counted(*jobs: Job, count: int, cpu: int) -> tuple[Universe, Counted, Nodes]:
@@ -101,8 +129,9 @@ def counted(*jobs: Job, count: int, cpu: int) -> tuple[Universe, Counted, Nodes]
     universe = Universe(made, Ranking.of(made.partition))
     bounds = Counted(universe, Shapes(universe).of(one_node(cpu)))
 
-    def price(place: Place, reach: Reach) -> Price | None:
-        number, size, highest = Bounds.least(bounds, place, reach) or (9, 9, 9)
+    def price(node: OnNode, reach: Reach) -> Price | None:
+        bounds.priced.append(node.place.node.name)
+        number, size, highest = Bounds.least(bounds, node, reach) or (9, 9, 9)
         return Price(((number, size, 0), (highest, 0, 0)))
 
     return universe, bounds, Nodes(bounds.workers, universe.places, bounds, price)
@@ -124,11 +153,13 @@ class TestWhatIsLookedAt:
             assert found is not None
             assert [runner.job.id for runner in found.losses] == [victim]
 
-    def test_of_nodes_that_may_cost_the_same_only_the_first_is_looked_at_closely(self) -> None:
+    def test_of_nodes_that_may_cost_the_same_only_the_first_is_priced(self) -> None:
         jobs = [elastic(str(i), on(**{f"n{i}": 8, "n9": 1}), user=2) for i in range(1, 9)]
         _, bounds, priced = counted(*jobs, count=9, cpu=4)
         assert [place.node.name for place, _ in priced.cheapest(2, reach(1))] == ["n1", "n2"]
-        assert bounds.closely == ["n1", "n2"]
+        assert bounds.priced == ["n1", "n2"]
+        assert [place.node.name for place, _ in priced.cheapest(1, reach(1))] == ["n1"]
+        assert bounds.priced == ["n1", "n2"], "a price is kept"
 
     def test_a_node_that_cannot_be_had_is_left_alone_until_it_changes(self) -> None:
         low, high = elastic("1", on(n1=4, n2=1), user=3), elastic("2", on(n1=4, n2=1), user=1)

@@ -1,0 +1,59 @@
+"""What a node costs for one shape: who of its workers go so that the shape fits there."""
+
+from collections.abc import Mapping, Sequence
+
+from scheduler.preemption.elastic.bounds import Bounds, fewest
+from scheduler.preemption.elastic.covering import cover, on_one_node
+from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
+from scheduler.preemption.pricing import FREE, Cost, Loss, Price
+from scheduler.preemption.ranking import Reach
+from scheduler.preemption.shapes import Shape
+from scheduler.preemption.trials import Places
+from scheduler.preemption.universe import Place, Runner
+
+
+class Prices:
+    """The prices of nodes for one shape."""
+
+    def __init__(self, workers: Workers, shape: Shape) -> None:
+        self.bounds = Bounds(workers, shape)
+        self._workers = workers
+        self._shape = shape
+
+    def of(self, node: OnNode, reach: Reach) -> Price | None:
+        """Fewest workers, then the smallest, then the lowest rank; None when all of them are not enough."""
+        return self._price(node, node.within(reach))
+
+    def beside(self, node: OnNode, reach: Reach, used: Mapping[Runner, int]) -> Price | None:
+        """The same when jobs have lost so many pieces elsewhere."""
+        left = [self._workers.left(worker, used.get(worker.runner, 0)) for worker in node.within(reach)]
+        return self._price(node, [worker for worker in left if worker])
+
+    def _price(self, node: OnNode, workers: Sequence[Worker]) -> Price | None:
+        place, shape = node.place, self._shape
+        losses: Sequence[Loss] | None
+        if shape.exclusive:
+            losses = _everybody(place, shape, workers)
+        else:
+            short = self.bounds.short(node)
+            if not short:
+                return FREE
+            number = fewest(workers, short)
+            if number > len(workers):
+                return None
+            losses = cover(Places((place,), shape), on_one_node(workers), number)
+        if losses is None:
+            return None
+        known = {worker.runner: worker for worker in workers}
+        size = sum(known[runner].size * count for runner, _, count in losses)
+        highest = max((known[runner].rank[0] for runner, _, _ in losses), default=0)
+        cost: Cost = ((len(losses), size, 0), (highest, 0, 0))
+        return Price(cost, tuple(runner for runner, _, _ in losses), 0, tuple(losses))
+
+
+def _everybody(place: Place, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:
+    """For a node that must be empty: all who are on it, if they may all go from it."""
+    name = place.node.name
+    going = [w for w in workers if w.runner.pieces and w.count == w.runner.pieces.counts[name]]
+    enough = all(place.node.total.get(resource, 0) >= amount for resource, amount in shape.wants)
+    return [(w.runner, name, w.count) for w in going] if enough and len(going) == place.holders else None
