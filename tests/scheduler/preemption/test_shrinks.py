@@ -161,6 +161,13 @@ class TestWhatIsLookedAt:
         assert [place.node.name for place, _ in priced.cheapest(1, reach(1))] == ["n1"]
         assert bounds.priced == ["n1", "n2"], "a price is kept"
 
+    def test_a_node_that_has_become_dearer_is_not_taken_at_its_old_price(self) -> None:
+        jobs = [elastic(f"{i}{j}", on(**{f"n{i}": 4, "n3": 2}), user=2) for i in (1, 2) for j in (1, 2)]
+        universe, _, priced = counted(*jobs, count=3, cpu=4)
+        assert [place.node.name for place, _ in priced.cheapest(1, reach(1))] == ["n1"]
+        universe.take({"n1": {"cpu": 2}}, coming_first=False)
+        assert [place.node.name for place, _ in priced.cheapest(1, reach(1))] == ["n2"]
+
     def test_a_node_that_cannot_be_had_is_left_alone_until_it_changes(self) -> None:
         low, high = elastic("1", on(n1=4, n2=1), user=3), elastic("2", on(n1=4, n2=1), user=1)
         rest = running("3", "n2", 6, user=0)
