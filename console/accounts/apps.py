@@ -12,7 +12,8 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         """Start to note when sessions begin, and have differences say roles as pages do."""
         from console.accounts import sessions  # noqa: F401 - its receiver connects itself
-        from console.accounts.models import Role
+        from console.accounts.models import Role, Scope
         from console.core.labels import label_values
 
         label_values("role", Role.choices)
+        label_values("scope", Scope.choices)

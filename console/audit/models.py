@@ -83,7 +83,8 @@ class AuditEntry(models.Model):
     @property
     def told_reason(self) -> str:
         """The reason as its reader understands it: what a person wrote stands as it was written."""
-        return resay(self.reason) if self.actor == SYSTEM_ACTOR else self.reason
+        ours = self.actor == SYSTEM_ACTOR or self.object_type == "log"
+        return resay(self.reason) if ours else self.reason
 
 
 class AuditHead(models.Model):

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 NAMES = ("code", "name", "pattern")
+_ARROW, _COLON = " → ", ": "
+_CHANGE = re.compile(r"(?:added|removed) ")
 _MISLEADING = re.compile(r"""[\["{'\d-]|(null|true|false)$""")
 
 
@@ -39,7 +41,31 @@ class Difference:
             case Change.REMOVED:
                 return f"{self.path}: removed {words(self.before)}"
             case Change.CHANGED:
-                return f"{self.path}: {words(self.before)} → {words(self.after)}"
+                return f"{self.path}: {words(self.before)}{_ARROW}{words(self.after)}"
+
+
+def read_back(line: str) -> Difference | None:
+    """The difference that was kept as this line; None where its parts cannot be told apart for certain."""
+    path, _, rest = line.partition(_COLON)
+    try:
+        if _ARROW in rest:
+            before, after = map(_value, rest.split(_ARROW))
+            return Difference(path, Change.CHANGED, before, after)
+        kind, _, told = rest.partition(" ")
+        if kind == Change.REMOVED:
+            return Difference(path, Change.REMOVED, before=_value(told))
+        return Difference(path, Change.ADDED, after=_value(told)) if kind == Change.ADDED else None
+    except ValueError:
+        return None
+
+
+def _value(told: str) -> Any:
+    """What `words` made this of. Raises `ValueError` for what may be more than a value."""
+    if _MISLEADING.match(told):
+        return json.loads(told)
+    if not _is_plain(told) or _COLON in told or _CHANGE.match(told):
+        raise ValueError(told)
+    return told
 
 
 def words(value: Any) -> str:

@@ -259,4 +259,7 @@ PHRASES: tuple[str, ...] = (
     _("partition %(name)s"),
     _("%(partition)s: draft %(name)s"),
     _("%(partition)s: back to revision %(n)s"),
+    _("%(n)s row of the log"),
+    _("%(n)s rows of the log"),
+    _("audit log"),
 )

@@ -103,6 +103,7 @@ _OF_PAGES = (
     "draft %(name)s",
     "back to revision %(n)d",
     "rules for projects",
+    "and %(n)s more",
     "nothing configured",
     "nothing",
     "unconfigured",

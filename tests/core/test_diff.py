@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.core.diff import Change, Difference, differences, words
+from console.core.diff import Change, Difference, differences, read_back, words
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,33 @@ def test_equal_documents_do_not_differ_and_different_ones_do(before: Any, after:
     assert differences(before, before) == []
     if not differences(before, after):
         assert _as_sets(before) == _as_sets(after)
+
+
+names = st.text('ab:→ ["1', max_size=6) | st.sampled_from(["added x", "x: 3", "null", "a → b", "removed"])
+said = names | values
+
+
+@given(names, st.sampled_from(Change), said, said)
+def test_a_line_is_read_back_as_what_it_was_made_from_or_not_at_all(
+    path: str, change: Change, before: Any, after: Any
+) -> None:
+    kept = Difference(
+        path, change, None if change is Change.ADDED else before, None if change is Change.REMOVED else after
+    )
+    assert read_back(str(kept)) in (None, kept)
+
+
+@pytest.mark.parametrize("line", ["and 9 more", "", "name: A: B → C", "name: added x → y", "size: 3 → 0x"])
+def test_what_may_be_read_in_two_ways_is_not_read(line: str) -> None:
+    assert read_back(line) is None
+
+
+def test_ordinary_lines_are_read_back() -> None:
+    before = {"urgency": 3, "mode": "user", "bands": None, "members": ["ann"], "task": {"level": "P 1"}}
+    after = {"urgency": 5.5, "mode": "task", "bands": [[0], [1]], "members": ["bob"], "code": "a: b"}
+    kept = differences(before, after)
+    assert len(kept) == 7
+    assert [read_back(str(each)) for each in kept] == [*kept[:-1], None], "a: b may be more than a value"
 
 
 def _as_sets(value: Any) -> Any:

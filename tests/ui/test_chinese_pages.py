@@ -8,16 +8,23 @@ import pytest
 from babel.messages.pofile import read_po
 from django.core import mail
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from console.accounts.models import User
 from console.accounts.services import set_language
+from console.audit.models import AuditEntry
 from console.cluster.models import Job
+from console.core.templatetags.words import KEYS
 from console.notices.collecting import collect
 from console.notices.mail import send_mails
+from console.partitions.selectors import partition_document
+from console.projects.rulebook import Rules, encode_rules
+from console.projects.selectors import project_document
 from console.setup.examining import examine_if_asked
 from console.setup.models import Examination
 from console.steering.models import Plan
+from console.steering.people import priority_file
+from console.steering.people.priority_file import export_config, import_config
 from tests import factories
 from tests.test_project.repository import ROOT
 from tests.ui.conftest import House
@@ -154,6 +161,39 @@ def test_what_the_doctor_finds_is_said_in_chinese(house: House, li: Client) -> N
     assert english_in(page) == []
     assert "已应用" in page and '<th scope="row">数据库</th>' in page
     assert page.count('<span lang="en">') == 1 and '<span lang="en">It sings all day long.</span>' in page
+
+
+def test_what_a_check_of_the_log_found_is_said_in_chinese_whoever_asked_for_it() -> None:
+    why = "The head of the log is gone from the database."
+    with translation.override("zh-hans"):
+        row = AuditEntry(actor="ada", object_type="log", object_label="audit log", reason=why)
+        assert (row.told_label, row.told_reason) == ("审计日志", "日志的头部已从数据库中消失。")
+        assert AuditEntry(actor="ada", object_type="project", reason=why).told_reason == why, "her own words"
+
+
+def test_what_an_import_changed_is_told_in_chinese(
+    house: House, li: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = export_config(house.cluster)
+    document["projects"][0]["urgency"] = 9
+    document["partitions"][0]["enforcement"] = "approve"
+    document["partitions"][0]["protected_users"] = ["a → b", "root"]
+    monkeypatch.setattr(priority_file, "LISTED_AT_MOST", 3)
+    import_config(actor="ada", cluster=house.cluster, document=document, reason="r", dry_run=False)
+    row = AuditEntry.objects.get(action="config.imported")
+    page = " ".join(li.get(f"/audit/{row.sequence}/").content.decode().split())
+    assert "项目 alpha, 紧急程度:</span> <del>3</del> → <ins>9</ins>" in page
+    assert "分区 x, 执行方式:</span> <del>影子模式</del> → <ins>审批</ins>" in page
+    assert "变化:</span> 新增 <ins>partitions.x.protected_users: added a → b</ins>" in page, (
+        "nothing is guessed"
+    )
+    assert "另有 1 项" in page and "集群 dev" in page
+
+
+def test_every_key_of_what_is_kept_has_its_words(house: House) -> None:
+    kept = [project_document(house.alpha), partition_document(house.x), encode_rules(Rules())]
+    kept += [document for row in AuditEntry.objects.all() for document in (row.before, row.after) if document]
+    assert {key for document in kept for key in document if key not in KEYS} == set()
 
 
 def test_an_e_mail_is_in_the_language_of_its_reader(house: House, settings: object) -> None:

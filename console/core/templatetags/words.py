@@ -5,10 +5,11 @@ from typing import Any
 
 from django import template
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from console.core import diff
 from console.core.labels import label_of
+from console.core.resaying import resay
 
 register = template.Library()
 
@@ -72,8 +73,62 @@ KEYS: dict[str, Any] = {
     "projects": gettext_lazy("project"),
     "partitions": gettext_lazy("partition"),
     "admins": gettext_lazy("administrators"),
+    "code": gettext_lazy("code"),
+    "pattern": gettext_lazy("pattern"),
+    "level": gettext_lazy("level"),
+    "steps": gettext_lazy("steps"),
+    # What only the audit log's rows keep
+    "username": gettext_lazy("account"),
+    "email": gettext_lazy("E-mail"),
+    "cluster_user": gettext_lazy("name on the cluster"),
+    "active": gettext_lazy("may sign in"),
+    "scope": gettext_lazy("scope"),
+    "ends_at": gettext_lazy("ends"),
+    "until": gettext_lazy("until"),
+    "changes": gettext_lazy("changes"),
+    "days": gettext_lazy("days that are studied"),
+    "policies": gettext_lazy("policies"),
+    "filter": gettext_lazy("filter"),
+    "since": gettext_lazy("since"),
+    "actor": gettext_lazy("by whom"),
+    "action": gettext_lazy("action"),
+    "object_type": gettext_lazy("kind of object"),
+    "object_id": gettext_lazy("object"),
+    "partition": gettext_lazy("partition"),
+    "project": gettext_lazy("project"),
+    "plan": gettext_lazy("plan"),
+    "request": gettext_lazy("request"),
+    "text": gettext_lazy("words"),
+    "rows": gettext_lazy("rows"),
+    "up to row": gettext_lazy("up to row"),
+    "file": gettext_lazy("file"),
+    "faults": gettext_lazy("what is wrong"),
+    "checked": gettext_lazy("checked"),
+    "kind": gettext_lazy("step"),
+    "job": pgettext_lazy("kind of object", "job"),
+    "for": gettext_lazy("for job"),
+    "hold": gettext_lazy("job to be held"),
+    "outcome": gettext_lazy("outcome"),
+    "detail": gettext_lazy("what was said"),
+    "saved": gettext_lazy("what it saved"),
+    "via": gettext_lazy("told by"),
+    "victims": gettext_lazy("jobs to be stopped"),
+    "nodes": gettext_lazy("nodes"),
+    "user": gettext_lazy("user"),
+    "how": gettext_lazy("how"),
+    "start": gettext_lazy("start, epoch seconds"),
+    "restarts": gettext_lazy("restarts"),
+    "user_level": gettext_lazy("user level"),
+    "task_level": gettext_lazy("task level"),
+    "user_origin": gettext_lazy("where the user level comes from"),
+    "task_origin": gettext_lazy("where the task level comes from"),
+    "resources": gettext_lazy("holds"),
+    "amounts": gettext_lazy("amounts"),
+    "ran_s": gettext_lazy("ran, seconds"),
 }
-"""Keys of the priority file that are not words by themselves."""
+"""Keys of the priority file and of what else the audit log keeps, as people read them."""
+_SENTENCES = frozenset({"outcome", "detail", "faults", "user_origin", "task_origin", "resources"})
+"""Keys of what is kept in English."""
 
 
 _HOLDERS = frozenset(
@@ -118,6 +173,8 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, Mapping):
         return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None
+    if label is None and isinstance(value, str) and _key(path) in _SENTENCES:
+        label = resay(value)
     return label or diff.words(value)
 
 
