@@ -2,15 +2,18 @@
 
 With that at hand, how many have to go is a bisection, whatever a shape asks for; and that alone says who the dearest
 victim is. So a node has a lower bound of its price, most often the price itself, for next to nothing
-(`Stopping.least`), and only the few nodes are priced that might be the cheapest.
+(`Stopping.bounds`), and only the few nodes are priced that might be the cheapest.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
-from scheduler.preemption.pricing import Cost, Price
+from scheduler.preemption.changes import Changes
+from scheduler.preemption.offers import ONLY_A_BOUND, Entry
+from scheduler.preemption.pricing import FREE, Price
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place
 
@@ -26,14 +29,16 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("_place", "candidates")
+    __slots__ = ("candidates", "place", "since")
 
-    def __init__(self, place: Place, candidates: list[Candidate]) -> None:
+    def __init__(self, place: Place, candidates: list[Candidate], since: int) -> None:
+        """`since`: the last change of the node (`Changes`)."""
         self.candidates = candidates
-        self._place = place
+        self.since = since
+        self.place = place
 
     def __missing__(self, name: str) -> Sequence[int]:
-        there = self._place.free.get(name, 0) + self._place.coming.get(name, 0)
+        there = self.place.free.get(name, 0) + self.place.coming.get(name, 0)
         known = self[name] = list(accumulate([c[5].get(name, 0) for c in self.candidates], initial=there))
         return known
 
@@ -45,27 +50,33 @@ class Ladders:
     pending jobs, or with a second tier all those of equal weight on the first axis.
     """
 
-    def __init__(self, candidates: Candidates, harm: str, first: "Ladders | None", tiers: Tiers) -> None:
+    def __init__(
+        self, changes: Changes, candidates: Candidates, harm: str, first: "Ladders | None", tiers: Tiers
+    ) -> None:
         """`first`: the ladders of the first axis alone, from which those with `tiers` are made."""
+        self.changes = changes
         self._candidates = candidates
         self._harm = harm
         self._first = first
         self._tiers = tiers
-        self._log = candidates.universe.log
-        self._seen = len(self._log)
         self._known: dict[int, Ladder] = {}
 
     def on(self, place: Place) -> Ladder:
         """The ladder of a node."""
-        log = self._log
-        if self._seen < len(log):
-            for order in log[self._seen :]:
-                self._known.pop(order, None)
-            self._seen = len(log)
-        known = self._known.get(place.order)
-        if known is None:
-            known = self._known[place.order] = Ladder(place, self._candidates_on(place))
-        return known
+        self.changes.catch_up()
+        return self.of((place.order,))[0]
+
+    def of(self, orders: Iterable[int]) -> list[Ladder]:
+        """The ladders of some nodes, by their orders, as of the changes that are seen."""
+        known, last = self._known, self.changes.last
+        result = []
+        for order in orders:
+            ladder = known.get(order)
+            if ladder is None or ladder.since != last[order]:
+                place = self.changes.universe.places[order]
+                ladder = known[order] = Ladder(place, self._candidates_on(place), last[order])
+            result.append(ladder)
+        return result
 
     def _candidates_on(self, place: Place) -> list[Candidate]:
         if self._first is None or self._tiers is None:
@@ -81,37 +92,63 @@ class Ladders:
         return [c for c in known if c[0] < floor] + sorted(equals)
 
 
+class How(NamedTuple):
+    """How victims are chosen from a ladder, and what that costs."""
+
+    choose: Callable[[Place, list[Candidate], dict[str, int]], Price]
+    """From the fewest that suffice, and what is missing with all of them gone (`pricing.chosen`)."""
+    empty: Callable[[Place, Shape, list[Candidate]], Price | None]
+    """For a node that must be empty, from all of them."""
+
+
 class Stopping:
     """What a node costs a shape when those who are lower go: those of the first tier, or (by its ladders) of both."""
 
-    def __init__(
-        self, ladders: Ladders, shape: Shape, how: Callable[[Place, Shape, list[Candidate]], Price | None]
-    ) -> None:
-        """`how`: what choosing the victims from a ladder costs."""
+    def __init__(self, ladders: Ladders, shape: Shape, how: How) -> None:
         self._ladders = ladders
         self.shape = shape
         self._how = how
 
     def price(self, place: Place) -> Price | None:
         """The price of a node; None when all of them are not enough."""
-        return self._how(place, self.shape, self._ladders.on(place).candidates)
-
-    def least(self, place: Place) -> tuple[Cost, int] | None:
-        """At most the price, and how many victims at least: the dearest one (of one who holds pieces: one piece)."""
         ladder = self._ladders.on(place)
-        candidates = ladder.candidates
         if self.shape.exclusive:
-            # A node that must be empty: everybody goes, or it cannot be had.
-            number = place.holders if place.holders == len(candidates) else len(candidates) + 1
-        else:
-            number = 0
-            for name, amount in self.shape.wants:
-                needed = bisect_left(ladder[name], amount)
-                if needed > number:
-                    number = needed
-        if number > len(candidates):
+            return self._how.empty(place, self.shape, ladder.candidates)
+        number, short = 0, dict[str, int]()
+        for name, amount in self.shape.wants:
+            if needed := bisect_left(ladder[name], amount):
+                short[name] = amount
+                number = max(number, needed)
+        if number > len(ladder.candidates):
             return None
-        if not number:
-            return (), 0
-        own_class, harm, _, _, runner, _ = candidates[number - 1]
-        return ((own_class, harm // runner.pieces.held if runner.pieces else harm, 1),), 1
+        for name in short:
+            short[name] -= ladder[name][number]
+        return self._how.choose(place, ladder.candidates[:number], short) if number else FREE
+
+    def bounds(self, orders: Collection[int]) -> list[Entry]:
+        """Of some nodes, by their orders, at most the price: that of the dearest victim (of one who holds pieces: of
+        one piece). Nodes that cannot be had are left out."""
+        wants, exclusive = self.shape.wants, self.shape.exclusive
+        result: list[Entry] = []
+        for order, ladder in zip(orders, self._ladders.of(orders), strict=True):
+            candidates = ladder.candidates
+            number = len(candidates) if exclusive else 0
+            if exclusive:
+                # A node that must be empty: everybody goes, or it cannot be had.
+                if ladder.place.holders != number:
+                    continue
+            else:
+                for name, amount in wants:
+                    needed = bisect_left(ladder[name], amount)
+                    if needed > number:
+                        number = needed
+                if number > len(candidates):
+                    continue
+            if number:
+                own_class, harm, _, _, runner, _ = candidates[number - 1]
+                if runner.pieces:
+                    harm //= runner.pieces.held
+                result.append((((own_class, harm, 1),), 1, 0, order, ladder.since, ONLY_A_BOUND))
+            else:
+                result.append(((), 0, 0, order, ladder.since, ONLY_A_BOUND))
+        return result

@@ -1,52 +1,88 @@
 """The nodes that can take a shape, the cheapest first, kept up to date instead of worked out again.
 
-A heap per shape and way of pricing. When it is asked, it looks again only at the nodes that the universe's log names
-since the last time, and of those only at the ones that could give enough (`stock`); entries of the heap that are out of
-date are dropped when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its
-bound comes to the top.
+What single nodes cost is kept in `Quotes`, for all shapes that ask the same of a node; which of its own nodes come
+first, in a heap per shape. When it is asked, it looks again only at the nodes that have changed since the last time,
+and of those only at the ones that could give enough (`stock`); entries of the heap that are out of date are dropped
+when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to the
+top.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from heapq import heapify, heappop, heappush
+from collections.abc import Callable, Collection, Sequence
+from heapq import heapify, heappop, heappush, heapreplace
+from operator import attrgetter
 
+from scheduler.preemption.changes import Changes
 from scheduler.preemption.pricing import Cost, Price
 from scheduler.preemption.stock import Stocks
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Place
+
+Entry = tuple[Cost, int, int, int, int, int]
+"""Cost, number of victims, waste, node, and as of which change of it (`Changes`): of the node, and of what its pieces
+count for, or ONLY_A_BOUND: it costs that at least, and if it costs just that, so many victims at least."""
+
+ONLY_A_BOUND = -1
 
 Pricer = Callable[[Place], Price | None]
-Bound = Callable[[Place], tuple[Cost, int] | None]
-"""What a node costs at least, and if it costs just that, how many victims at least; None when it cannot be had."""
+Bounds = Callable[[Collection[int]], list[Entry]]
+"""The bounds of some nodes, by their orders, without those that cannot be had."""
 
-_Entry = tuple[Cost, int, int, int, int, bool]
-"""Cost, number of victims, waste, node, stamp, and whether that is the price (or only the bound)."""
+_order = attrgetter("order")
+
+
+class Quotes:
+    """What single nodes cost, by one pricer, until something changes there."""
+
+    def __init__(self, changes: Changes, pricer: Pricer, bounds: Bounds | None = None) -> None:
+        """Without bounds, nodes are priced at once, and whatever pieces count for."""
+        self.changes = changes
+        self.dearer = changes.dearer if bounds else [0] * len(changes.dearer)
+        self._places = changes.universe.places
+        self._pricer = pricer
+        self._bounds = bounds
+        self._prices: dict[int, tuple[int, int, Price | None]] = {}
+
+    def entries(self, orders: Collection[int]) -> list[Entry]:
+        """What is known of some nodes without pricing them."""
+        if self._bounds is None:
+            return [entry for entry in map(self.priced, orders) if entry]
+        return self._bounds(orders)
+
+    def priced(self, order: int) -> Entry | None:
+        """A node with its price; None when it cannot be had."""
+        last, dearer = self.changes.last[order], self.dearer[order]
+        known = self._prices.get(order)
+        if known is None or known[0] != last or known[1] != dearer:
+            known = self._prices[order] = last, dearer, self._pricer(self._places[order])
+        found = known[2]
+        return found and (found.cost, len(found.victims), found.waste, order, last, dearer)
+
+    def price(self, order: int) -> Price:
+        """The price of a node that has one."""
+        return self._prices[order][2] or Price()
 
 
 class Offers:
-    """The prices of some nodes, by one pricer."""
+    """The cheapest of some nodes."""
 
     def __init__(
         self,
-        universe: Universe,
         places: Sequence[Place],
-        pricer: Pricer,
+        quotes: Quotes,
         *,
-        bound: Bound | None = None,
         stocks: Stocks | None = None,
         since: int | None = None,
     ) -> None:
         """`stocks`: where there might be enough; other nodes are not looked at. `since`: a point in the log from which
         on nodes have to be looked at; before it none could be had."""
-        self._universe = universe
-        self._pricer = pricer
-        self._bound = bound
+        self._quotes = quotes
         self._stocks = stocks
-        self._seen = len(universe.log)
-        self._seen_dearer = len(universe.dearer)
-        self._own = frozenset(place.order for place in places)
-        self._prices: dict[int, Price | None] = {}
-        self._stamps: dict[int, int] = {}
+        self._universe = universe = quotes.changes.universe
+        self._seen, self._seen_dearer = len(universe.log), len(universe.dearer)
+        self._own = frozenset(map(_order, places))
+        self._priced: set[int] = set()
+        quotes.changes.catch_up()
         orders = self._own if since is None else self._own.intersection(universe.log[since:])
-        self._heap: list[_Entry] = list(self._entries(self._might(orders)))
+        self._heap = quotes.entries(self._might(orders))
         heapify(self._heap)
 
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[Place, Price]]:
@@ -55,61 +91,46 @@ class Offers:
         below this.
         """
         self._catch_up()
-        heap = self._heap
-        taken: list[_Entry] = []
+        heap, quotes = self._heap, self._quotes
+        last, dearer = quotes.changes.last, quotes.dearer
+        taken: list[Entry] = []
         while heap and len(taken) < count:
-            cost, _, _, order, stamp, priced = heap[0]
-            if stamp != self._stamps.get(order, 0):
+            cost, _, _, order, seen, seen_dearer = heap[0]
+            if seen != last[order] or seen_dearer not in (ONLY_A_BOUND, dearer[order]):
                 heappop(heap)
             elif below is not None and cost and cost[0][0] >= below:
                 break
-            elif priced:
+            elif seen_dearer != ONLY_A_BOUND:
                 taken.append(heappop(heap))
             else:
-                heappop(heap)
-                entry = self._priced(order)
-                if entry is not None:
-                    heappush(heap, entry)
+                self._priced.add(order)
+                entry = quotes.priced(order)
+                if entry is None:
+                    heappop(heap)
+                else:
+                    heapreplace(heap, entry)
         for found in taken:
             heappush(heap, found)
-        return [(self._universe.places[found[3]], self._prices[found[3]] or Price()) for found in taken]
+        return [(self._universe.places[found[3]], quotes.price(found[3])) for found in taken]
 
     def _catch_up(self) -> None:
-        log = self._universe.log
-        if self._seen == len(log):
-            return
-        changed = self._own.intersection(log[self._seen :])
-        self._seen = len(log)
-        again = set(self._might(changed))
-        if self._bound is not None:
+        log, dearer = self._universe.log, self._universe.dearer
+        self._quotes.changes.catch_up()
+        again: Collection[int] = ()
+        if self._seen < len(log):
+            changed = self._own.intersection(log[self._seen :])
+            again = self._might(changed)
+            self._priced -= changed
+            self._seen = len(log)
+        if self._seen_dearer < len(dearer):
             # A bound still is one where pieces have become dearer; a price has to be worked out again.
-            dearer = self._prices.keys() & self._universe.dearer[self._seen_dearer :]
-            again |= dearer
-            changed |= dearer
-            self._seen_dearer = len(self._universe.dearer)
-        for order in self._stamps.keys() & changed:
-            self._stamps[order] += 1
-            self._prices.pop(order, None)
-        for entry in self._entries(again):
+            more = self._priced.intersection(dearer[self._seen_dearer :])
+            again = [*again, *more]
+            self._priced -= more
+            self._seen_dearer = len(dearer)
+        for entry in self._quotes.entries(again):
             heappush(self._heap, entry)
 
-    def _might(self, orders: Iterable[int]) -> Iterable[int]:
+    def _might(self, orders: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""
         return self._stocks.enough(orders) if self._stocks else orders
-
-    def _entries(self, orders: Iterable[int]) -> Iterable[_Entry]:
-        for order in orders:
-            if self._bound is None:
-                entry = self._priced(order)
-                if entry is not None:
-                    yield entry
-            else:
-                least = self._bound(self._universe.places[order])
-                if least is not None:
-                    yield *least, 0, order, self._stamps.setdefault(order, 0), False
-
-    def _priced(self, order: int) -> _Entry | None:
-        found = self._prices[order] = self._pricer(self._universe.places[order])
-        if found is None:
-            return None
-        return found.cost, len(found.victims), found.waste, order, self._stamps.setdefault(order, 0), True

@@ -88,7 +88,12 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     if not short:
         return FREE
     taken = take(short, (c for c in candidates if c[4].may_go and c[4] not in gone) if gone else candidates)
-    return None if taken is None else priced(give_back(taken, short))
+    return None if taken is None else chosen(place, taken, short)
+
+
+def chosen(_: Place, taken: list[Candidate], short: dict[str, int]) -> Price:
+    """The price of a node when these are taken in step 1 above, and `short` is missing then."""
+    return priced(taken if len(taken) == 1 else give_back(taken, short))
 
 
 def take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candidate] | None:

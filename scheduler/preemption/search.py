@@ -7,17 +7,19 @@ from functools import partial
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.ladders import Ladders, Stopping, Tiers
-from scheduler.preemption.offers import Offers
+from scheduler.preemption.changes import Changes
+from scheduler.preemption.ladders import How, Ladders, Stopping, Tiers
+from scheduler.preemption.offers import Offers, Quotes
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.pricing import Price, obtainable, present, price, price_without_victims
+from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.several import Room, Spanning, Together, highest_class
-from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.shapes import Shape, ShapeKey, Wants
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.units.pool import UnitPool
+from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
 from scheduler.preemption.universe import Place, Universe, with_type
@@ -40,15 +42,21 @@ class Search:
         self._universe = universe
         self._candidates = Candidates(universe)
         self._spanning = Spanning(universe)
+        self._changes = Changes(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._rooms: dict[ShapeKey, Rooms] = {}
         self._without: dict[tuple[ShapeKey, bool], Offers] = {}
         self._ladders: dict[tuple[str, Tiers], Ladders] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
+        self._quoted: dict[tuple[Wants, bool, str, Tiers], Quotes] = {}
         self._stocks: dict[tuple[object, str], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
-        self._price = partial(price_in_pieces, whole=self._whole) if universe.divided else price
+        self._how = (
+            How(partial(chosen_in_pieces, whole=self._whole), partial(price_in_pieces, whole=self._whole))
+            if universe.divided
+            else How(chosen, price)
+        )
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
         """Room without stopping anybody, counting what is coming or not."""
@@ -128,12 +136,9 @@ class Search:
     def _fits(self, shape: Shape, *, coming: bool) -> Offers:
         offers = self._without.get((shape.each, coming))
         if offers is None:
-            offers = Offers(
-                self._universe,
-                shape.places,
-                lambda place: price_without_victims(place, shape, coming),
-                stocks=self._stocks_for(shape, coming, partial(present, coming)),
-            )
+            quotes = Quotes(self._changes, lambda place: price_without_victims(place, shape, coming))
+            stocks = self._stocks_for(shape, coming, partial(present, coming))
+            offers = Offers(shape.places, quotes, stocks=stocks)
             self._without[shape.each, coming] = offers
         return offers
 
@@ -158,29 +163,32 @@ class Search:
         """Prices in which nobody of the last tier is out of reach: the caller cuts it off."""
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
-            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._price)
             if shape.harm and self._universe.divided:
                 # Who loses a part does less harm from then on: it is noted of all these nodes at the same time.
                 for place in shape.places:
                     self._candidates.on(place, shape.harm)
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
-            offers = Offers(
-                self._universe,
-                shape.places,
-                stopping.price,
-                bound=stopping.least,
-                stocks=stocks,
-                since=since,
-            )
+            quotes = self._quotes(shape, tiers)
+            offers = Offers(shape.places, quotes, stocks=stocks, since=since)
             self._stopping[shape.each, tiers] = offers
         return offers
+
+    def _quotes(self, shape: Shape, tiers: Tiers) -> Quotes:
+        """What single nodes cost: the same for all shapes that ask the same of a node, whatever nodes they allow."""
+        key = shape.wants, shape.exclusive, shape.harm, tiers
+        if key not in self._quoted:
+            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how)
+            self._quoted[key] = Quotes(self._changes, stopping.price, stopping.bounds)
+        return self._quoted[key]
 
     def _on_nodes(self, harm: str, tiers: Tiers) -> Ladders:
         ladders = self._ladders.get((harm, tiers))
         if ladders is None:
             first = self._on_nodes(harm, None) if tiers else None
-            ladders = self._ladders[harm, tiers] = Ladders(self._candidates, harm, first, tiers)
+            ladders = self._ladders[harm, tiers] = Ladders(
+                self._changes, self._candidates, harm, first, tiers
+            )
         return ladders
 
     def _note_failure(self, wanted: Wanted) -> None:

@@ -1,6 +1,6 @@
 """How much each node could give of a resource: so that nobody looks at nodes that could not give enough."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from scheduler.preemption.universe import Place, Universe
 
@@ -31,7 +31,7 @@ class Stocks:
     def __init__(self, wanted: Sequence[tuple[Stock, int]]) -> None:
         self._wanted = wanted
 
-    def enough(self, orders: Iterable[int]) -> Iterable[int]:
+    def enough(self, orders: Collection[int]) -> Collection[int]:
         """Of some nodes those that could give enough of everything."""
         for stock, amount in self._wanted:
             orders = stock.among(orders, amount)

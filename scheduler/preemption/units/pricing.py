@@ -25,10 +25,13 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole:
     if not short:
         return FREE
     taken = pricing.take(short, candidates)
-    if taken is None:
-        return None
+    return None if taken is None else chosen(place, taken, short, whole=whole)
+
+
+def chosen(place: Place, taken: list[Candidate], short: dict[str, int], *, whole: bool) -> Price:
+    """As `pricing.chosen`."""
     if not any(c[4].pieces for c in taken):
-        return pricing.priced(pricing.give_back(taken, short))
+        return pricing.chosen(place, taken, short)
     stopped, losses = _left_over(place, taken, short, whole=whole)
     return _price_here(taken, stopped, losses)
 

@@ -10,10 +10,12 @@ from scheduler.model.jobs import JobState
 from scheduler.model.policy import GiveBack
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidate, Candidates
-from scheduler.preemption.ladders import Ladders, Stopping
-from scheduler.preemption.pricing import Price, price
+from scheduler.preemption.changes import Changes
+from scheduler.preemption.ladders import How, Ladders, Stopping
+from scheduler.preemption.pricing import Price, chosen, price
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
+from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.universe import Place, Universe
 from tests.builders import nodes, running, snapshot
@@ -27,17 +29,27 @@ def universe_of(made: Snapshot) -> Universe:
     return Universe(made, Ranking.of(made.partition))
 
 
+def in_full(made: Universe, stopping: Stopping, place: Place, ladder: list[Candidate]) -> Price | None:
+    """A price worked out without what a ladder knows."""
+    if not made.divided:
+        return price(place, stopping.shape, ladder)
+    whole = made.snapshot.partition.give_back is GiveBack.WHOLE
+    return price_in_pieces(place, stopping.shape, ladder, whole=whole)
+
+
 def each_way(made: Universe) -> Iterator[tuple[Stopping, Ladders]]:
     """For every pending request for nodes: how these are priced, by the first tier alone and by both."""
-    candidates, shapes = Candidates(made), Shapes(made)
+    candidates, changes, shapes = Candidates(made), Changes(made), Shapes(made)
     whole = made.snapshot.partition.give_back is GiveBack.WHOLE
-    how = partial(price_in_pieces, whole=whole) if made.divided else price
+    how = How(chosen, price)
+    if made.divided:
+        how = How(partial(chosen_in_pieces, whole=whole), partial(price_in_pieces, whole=whole))
     for job in made.snapshot.jobs:
         if job.state is JobState.PENDING and job.request and job.request.nodes:
             shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
-            first = Ladders(candidates, shape.harm, None, None)
+            first = Ladders(changes, candidates, shape.harm, None, None)
             yield Stopping(first, shape, how), first
-            both = Ladders(candidates, shape.harm, first, (reach.first, reach.first_floor))
+            both = Ladders(changes, candidates, shape.harm, first, (reach.first, reach.first_floor))
             yield Stopping(both, shape, how), both
 
 
@@ -45,17 +57,17 @@ def each_way(made: Universe) -> Iterator[tuple[Stopping, Ladders]]:
 @given(st.one_of(snapshots(most_pending=4), crowded(spanning=True, most_pending=3), in_pieces()))
 def test_a_price_is_never_below_its_bound_and_none_is_without_the_other(made: Snapshot) -> None:
     known = universe_of(made)
-    for stopping, _ in each_way(known):
+    for stopping, ladders in each_way(known):
         for place in known.places:
             if not all(place.node.total.get(name, 0) >= n for name, n in stopping.shape.wants):
                 continue
-            least, found = stopping.least(place), stopping.price(place)
-            assert (least is None) == (found is None)
-            if least and found:
-                assert least <= (found.cost, len(found.victims))
-                assert [c[0] for c in least[0]] == [c[0] for c in found.cost[:1]], (
-                    "the highest class is known"
-                )
+            bounds, found = stopping.bounds([place.order]), stopping.price(place)
+            assert found == in_full(known, stopping, place, ladders.on(place).candidates)
+            assert bool(bounds) == (found is not None)
+            for cost, number, *_ in bounds:
+                assert found is not None
+                assert (cost, number) <= (found.cost, len(found.victims))
+                assert [c[0] for c in cost] == [c[0] for c in found.cost[:1]], "the highest class is known"
 
 
 @thorough
@@ -82,23 +94,10 @@ def test_who_has_given_up_all_pieces_on_a_node_is_on_its_ladder_no_more() -> Non
     unit = {"cpu": 1}
     held = {"n1": {"cpu": 2}, "n2": {"cpu": 3}}
     made = universe_of(snapshot([running("1", held, unit=unit), running("2", "n1", 1)], nodes(2)))
-    ladders = Ladders(Candidates(made), "", None, None)
+    ladders = Ladders(Changes(made), Candidates(made), "", None, None)
     places = made.places
     assert [len(ladders.on(place).candidates) for place in places] == [2, 1]
     assert ladders.on(places[1])["cpu"] == [5, 8]
     made.lose(made.runners[0], {"n1": 2, "n2": 1})
     assert [c[4].job.id for c in ladders.on(places[0]).candidates] == ["2"]
     assert ladders.on(places[1])["cpu"] == [6, 8]
-
-
-def test_the_price_is_worked_out_by_the_way_that_was_given() -> None:
-    made = universe_of(snapshot([running("1", "n1", 5)], nodes(1)))
-    asked: list[list[Candidate]] = []
-
-    def how(place: Place, shape: object, ladder: list[Candidate]) -> Price | None:
-        asked.append(ladder)
-        return None
-
-    ladders = Ladders(Candidates(made), "", None, None)
-    assert Stopping(ladders, object(), how).price(made.places[0]) is None  # type: ignore[arg-type]
-    assert asked == [ladders.on(made.places[0]).candidates]

@@ -1,21 +1,25 @@
 """Prices of nodes are kept up to date instead of worked out again: the same answers, for far less work."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from typing import Any
 
 import pytest
 
 from scheduler.model.jobs import Job, Request
 from scheduler.model.policy import VictimOrder
 from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import Stopping
-from scheduler.preemption.offers import Offers
+from scheduler.preemption.offers import ONLY_A_BOUND, Entry, Offers, Pricer, Quotes
 from scheduler.preemption.planner import plan
-from scheduler.preemption.pricing import Cost, Price, present, price
+from scheduler.preemption.pricing import Cost, Price, present
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.universe import Place, Universe
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
+
+Bound = Callable[[Place], tuple[Cost, int] | None]
 
 
 def universe(*jobs: Job, count: int = 3) -> Universe:
@@ -29,6 +33,19 @@ def by_free(place: Place) -> Price | None:
     return Price(waste=free) if free > 0 else None
 
 
+def offers_of(
+    made: Universe, pricer: Pricer, bound: Bound | None = None, *, own: int = 99, **more: Any
+) -> Offers:
+    """Offers of the first nodes; `bound` is of a single one."""
+
+    def bounds(orders: Iterable[int]) -> list[Entry]:
+        found = [(order, bound(made.places[order])) for order in orders] if bound else []
+        return [(*least, 0, order, changes.last[order], ONLY_A_BOUND) for order, least in found if least]
+
+    changes = Changes(made)
+    return Offers(made.places[:own], Quotes(changes, pricer, bounds if bound else None), **more)
+
+
 def names(offers: Offers, count: int = 9, below: int | None = None) -> list[str]:
     return [place.node.name for place, _ in offers.cheapest(count, below)]
 
@@ -36,14 +53,14 @@ def names(offers: Offers, count: int = 9, below: int | None = None) -> list[str]
 class TestOffers:
     def test_the_cheapest_come_first_and_only_as_many_as_asked(self) -> None:
         all_of_them = universe(running("1", "n2", 5), running("2", "n3", 8))
-        offers = Offers(all_of_them, all_of_them.places, by_free)
+        offers = offers_of(all_of_them, by_free)
         assert names(offers) == ["n2", "n1"]
         assert names(offers, 1) == ["n2"]
         assert names(offers) == ["n2", "n1"], "asking takes nothing away"
 
     def test_a_change_is_seen_at_the_next_question(self) -> None:
         made = universe(running("1", "n2", 5, user=3), running("2", "n3", 8, user=3))
-        offers = Offers(made, made.places, by_free)
+        offers = offers_of(made, by_free)
         made.stop(made.runners[0])
         assert names(offers) == ["n1", "n2"]
         made.take({"n1": {"cpu": 7}}, coming_first=False)
@@ -60,7 +77,7 @@ class TestOffers:
             priced.append(place.node.name)
             return by_free(place)
 
-        offers = Offers(made, made.places, counting)
+        offers = offers_of(made, counting)
         assert len(priced) == 50
         priced.clear()
         names(offers)
@@ -70,9 +87,15 @@ class TestOffers:
         names(offers)
         assert priced == ["n2"]
 
+    def test_what_is_free_does_not_depend_on_what_pieces_count_for(self) -> None:
+        made = universe(running("1", "n2", 5))
+        offers = offers_of(made, by_free)
+        made.dearer.extend((0, 1))
+        assert names(offers) == ["n2", "n1", "n3"]
+
     def test_nodes_that_are_not_its_own_do_not_matter(self) -> None:
         made = universe(running("1", "n3", 5, user=3))
-        offers = Offers(made, made.places[:2], by_free)
+        offers = offers_of(made, by_free, own=2)
         made.stop(made.runners[0])
         assert names(offers) == ["n1", "n2"]
 
@@ -84,7 +107,7 @@ class TestOffers:
             own_class = classes[place.node.name]
             return Price() if own_class is None else Price(((own_class, 10, 1),))
 
-        offers = Offers(made, made.places, classed)
+        offers = offers_of(made, classed)
         assert names(offers) == ["n3", "n1", "n2"]
         assert names(offers, below=-1) == ["n3", "n1"]
         assert names(offers, below=-3) == ["n3"]
@@ -97,7 +120,7 @@ class TestOffers:
             priced.append(place.node.name)
             return by_free(place)
 
-        offers = Offers(made, made.places, counting, stocks=Stocks([(stock_of(made, coming=False), 4)]))
+        offers = offers_of(made, counting, stocks=Stocks([(stock_of(made, coming=False), 4)]))
         assert names(offers) == ["n2", "n3"]
         made.take({"n2": {"cpu": 2}, "n3": {"cpu": 1}}, coming_first=False)
         assert names(offers) == ["n3"], "what has too little now is not offered any more"
@@ -110,7 +133,7 @@ class TestOffers:
         made.stop(made.runners[1])
         since = len(made.log)
         made.stop(made.runners[0])
-        offers = Offers(made, made.places, by_free, since=since)
+        offers = offers_of(made, by_free, since=since)
         assert names(offers) == ["n1"]
         made.take({"n3": {"cpu": 1}}, coming_first=False)
         assert names(offers) == ["n3", "n1"]
@@ -156,18 +179,18 @@ class TestStock:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Every look at a node while planning with victims: for its bound, or for its price."""
     seen: list[str] = []
-    least = Stopping.least
+    price, bounds = Stopping.price, Stopping.bounds
 
-    def pricing(place: Place, *more: object) -> Price | None:
+    def pricing(stopping: Stopping, place: Place) -> Price | None:
         seen.append(place.node.name)
-        return price(place, *more)  # type: ignore[arg-type]
+        return price(stopping, place)
 
-    def bounding(stopping: Stopping, place: Place) -> tuple[Cost, int] | None:
-        seen.append(place.node.name)
-        return least(stopping, place)
+    def bounding(stopping: Stopping, orders: Collection[int]) -> list[Entry]:
+        seen.extend(f"n{order + 1}" for order in orders)
+        return bounds(stopping, orders)
 
-    monkeypatch.setattr("scheduler.preemption.search.price", pricing)
-    monkeypatch.setattr(Stopping, "least", bounding)
+    monkeypatch.setattr(Stopping, "price", pricing)
+    monkeypatch.setattr(Stopping, "bounds", bounding)
     return seen
 
 
@@ -223,7 +246,7 @@ class TestOffersWithALowerBound:
         def bound(place: Place) -> tuple[Cost, int] | None:
             return None if place.node.name == "n4" else (((-1, place.order * 3, 0),), 0)
 
-        offers = Offers(made, made.places, pricer, bound=bound)
+        offers = offers_of(made, pricer, bound=bound)
         assert priced == []
         assert names(offers, 1) == ["n1"]
         assert priced == ["n1", "n2"], "n2 might have been cheaper than n1; n3 might not"
@@ -239,29 +262,76 @@ class TestOffersWithALowerBound:
             priced.append(place.node.name)
             return Price(cost, (made.runners[0],))
 
-        offers = Offers(made, made.places, pricer, bound=lambda place: (cost, 1))
+        offers = offers_of(made, pricer, bound=lambda place: (cost, 1))
         assert names(offers, 1) == ["n1"]
         assert priced == ["n1"]
 
     def test_a_bound_above_the_limit_is_not_priced_at_all(self) -> None:
         made = universe()
-        offers = Offers(
-            made, made.places, lambda place: Price(), bound=lambda place: (((-place.order, 0, 0),), 0)
-        )
+        offers = offers_of(made, lambda place: Price(), bound=lambda place: (((-place.order, 0, 0),), 0))
         assert names(offers, below=-1) == ["n3"]
 
     def test_a_price_that_turns_out_impossible_is_dropped(self) -> None:
         made = universe()
-        offers = Offers(made, made.places, lambda place: None, bound=lambda place: ((), 0))
+        offers = offers_of(made, lambda place: None, bound=lambda place: ((), 0))
         assert names(offers) == []
 
     def test_a_change_brings_the_bound_back(self) -> None:
         made = universe(running("1", "n1", 8, user=3))
-        offers = Offers(made, made.places, by_free, bound=lambda place: ((), 0))
+        offers = offers_of(made, by_free, bound=lambda place: ((), 0))
         assert names(offers) == ["n2", "n3"]
         made.stop(made.runners[0])
         made.take({"n1": {"cpu": 7}}, coming_first=False)
         assert names(offers) == ["n1", "n2", "n3"]
+
+
+class TestQuotesThatAreShared:
+    """As by the offers of the same nodes of equal power, and of all."""
+
+    def test_what_was_priced_for_one_is_not_priced_for_the_other(self) -> None:
+        made = universe(running("1", "n1", 5, user=3))
+        priced: list[str] = []
+
+        def pricer(place: Place) -> Price | None:
+            priced.append(place.node.name)
+            return Price(((-1, place.order, 1),))
+
+        everywhere, here = self.pair(made, pricer)
+        assert [names(everywhere), names(here), priced] == [
+            ["n1", "n2", "n3"],
+            ["n1", "n2"],
+            ["n1", "n2", "n3"],
+        ]
+        made.stop(made.runners[0])
+        assert [names(here), names(everywhere), priced[3:]] == [["n1", "n2"], ["n1", "n2", "n3"], ["n1"]]
+
+    def test_dearer_pieces_are_priced_again_and_no_node_comes_twice(self) -> None:
+        made = universe()
+        dear = {"n1": 5, "n2": 9, "n3": 1}
+        everywhere, here = self.pair(made, lambda place: Price(((-1, dear[place.node.name], 1),)))
+        assert names(here, 1) == ["n1"]
+        dear["n1"] = 99
+        made.dearer.append(0)
+        assert names(everywhere) == ["n3", "n2", "n1"]
+        assert names(here) == ["n2", "n1"]
+        dear["n1"] = 3
+        made.dearer.append(0)
+        assert names(here) == ["n1", "n2"]
+        assert names(everywhere) == ["n3", "n1", "n2"]
+        for changed in (made.dearer, made.log):
+            for change in (changed, made.dearer):
+                change.append(0)
+                assert names(here, 0) == [], "it is not priced again before the next change"
+            assert names(here) == ["n1", "n2"]
+
+    def pair(self, made: Universe, pricer: Pricer) -> tuple[Offers, Offers]:
+        changes = Changes(made)
+
+        def bounds(orders: Iterable[int]) -> list[Entry]:
+            return [((), 0, 0, order, changes.last[order], ONLY_A_BOUND) for order in orders]
+
+        quotes = Quotes(changes, pricer, bounds)
+        return Offers(made.places, quotes), Offers(made.places[:2], quotes)
 
 
 class TestUniverse:
