@@ -1,13 +1,23 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from scheduler.model import words
+
+
+def kept(sentence: str) -> str:
+    """`gettext` for what a page says hundreds of times: imported as `_`, it looks each sentence up once a language."""
+    return _kept(sentence, get_language())
+
+
+@lru_cache(maxsize=1024)
+def _kept(sentence: str, _language: str | None) -> str:
+    return _(sentence)
 
 
 def units() -> Mapping[str, str]:

@@ -2,17 +2,18 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import groupby, starmap
 from typing import NamedTuple
 
 from django.db.models import F, QuerySet
-from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
 from console.core import saying
+from console.core.saying import kept as _
 from console.steering.models import Plan, PlanState
 from scheduler.model.jobs import Level
 
@@ -45,8 +46,9 @@ def held_jobs(jobs: QuerySet[Job], axis: str, nodes: Collection[str]) -> list[He
     return list(starmap(HeldJob, rows.values_list("job_id", "name", "user", axis, "alloc")))
 
 
+@lru_cache(maxsize=4096)
 def share(part: float, whole: float) -> str:
-    """A share as SVG takes it, the same in every language: `12.5%`."""
+    """A share as SVG takes it, the same in every language: `12.5%`. Kept: a thousand blocks begin in few places."""
     return f"{100 * part / whole:.5g}%" if whole else "0%"
 
 

@@ -7,11 +7,11 @@ from django import template
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 
 from console.cluster.models import Job, JobPhase
 from console.core.markup import job_address, text
 from console.core.resaying import resay
+from console.core.saying import kept as _
 from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, said, since, state
 from console.overview.columns import ALWAYS, COLUMNS
 from console.overview.joblists import JobList
