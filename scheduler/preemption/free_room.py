@@ -8,6 +8,8 @@ from scheduler.preemption.search import Placement
 
 def free_room(cycle: Cycle, ask: Ask) -> Decision | None:
     """There is room now: the job starts."""
+    if ask.shape.count and cycle.outlook and cycle.outlook.nodes:
+        return None  # The step before has looked at the same nodes (`best_free_nodes`).
     placement = cycle.search.room(ask.shape, coming=False)
     return None if placement is None else start(cycle, ask, placement)
 

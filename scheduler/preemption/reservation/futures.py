@@ -1,13 +1,18 @@
 """What each node has as time goes on. Running jobs only release, so of each resource that is a row of amounts that
-rises: when a request fits is found by bisection, and a row that does not end high enough rules the node out at once.
+rises: when a request fits is found by bisection.
 
-Rows are worked out once for all requests, until the universe's log names the node and it is not as before.
+- What is there now changes often, what is released seldom: they are kept apart, and added up when asked.
+- All of it is worked out once for all requests, until the universe's log names the node.
+- A row of what is released that is out of date says too much, never too little, since running jobs only go. So it is
+  worked out again only for a request that seems to fit; a sum that is not enough rules the node out at once.
 """
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import accumulate
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.shapes import Wants
 from scheduler.preemption.universe import Place, Universe
 
 Entry = tuple[int, int, int]
@@ -18,77 +23,90 @@ Releases = Sequence[tuple[int, Amounts]]
 
 
 class Future:
-    """One node: what is there now, and after each of its releases."""
+    """What is released on one node, added up: nothing now, and so much after each of its releases."""
 
-    __slots__ = ("_claimed", "_place", "_releases", "moments", "rows")
+    __slots__ = ("_releases", "_rows", "moments")
 
-    def __init__(self, place: Place, claimed: Amounts, now: int, releases: Releases) -> None:
-        """`claimed`: of what is free, not to be had."""
+    def __init__(self, now: int, releases: Releases) -> None:
         self.moments = [now, *[end for end, _ in releases]]
-        self.rows: dict[str, list[int]] = {}
-        self._place = place
-        self._claimed = claimed
         self._releases = releases
+        self._rows: dict[str, list[int]] = {}
 
-    def add(self, name: str) -> None:
-        """Work out the row of a resource. It begins below zero where it was promised away, or is overcommitted."""
-        place = self._place
-        there = place.free.get(name, 0) + place.coming.get(name, 0) - self._claimed.get(name, 0)
-        row = self.rows[name] = [there]
-        for _, gives in self._releases:
-            there += gives.get(name, 0)
-            row.append(there)
+    def row(self, name: str) -> list[int]:
+        """So much of a resource, by moment."""
+        row = self._rows.get(name)
+        if row is None:
+            amounts = [gives.get(name, 0) for _, gives in self._releases]
+            row = self._rows[name] = [*accumulate(amounts, initial=0)]
+        return row
 
     def most(self, name: str, by: int | None) -> int:
-        """What is there in the end, or by a moment."""
-        return self.rows[name][-1 if by is None else bisect_right(self.moments, by) - 1]
-
-    def when(self, wants: Sequence[tuple[str, int]]) -> int | None:
-        """When so much is there; None when that is not known."""
-        at = 0
-        for name, amount in wants:
-            row = self.rows[name]
-            if row[0] < amount:
-                # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
-                if amount - row[0] > self._place.node.total[name]:
-                    return None
-                at = bisect_left(row, amount, at)
-                if at == len(row):
-                    return None
-        return self.moments[at]
+        """What is released of a resource in the end, or by a moment."""
+        return self.row(name)[-1 if by is None else bisect_right(self.moments, by) - 1]
 
 
 class Futures:
-    """The futures of all nodes of a universe. `changed`: the orders of those that became other ones."""
+    """The futures of all nodes of a universe. `changed`: the orders of those that may have become other ones."""
 
-    def __init__(self, universe: Universe, make: Callable[[Place], Future]) -> None:
+    def __init__(
+        self,
+        universe: Universe,
+        claimed: Callable[[Place], Amounts],
+        make: Callable[[Place], Future],
+        ending: Callable[[int | None], set[int]],
+        forgotten: Set[int],
+    ) -> None:
+        """`claimed`: of what is there, not to be had. `ending`: the nodes on which somebody ends, or does by a moment.
+        `forgotten`: nodes that give nothing, and never will."""
         self.changed: list[int] = []
         self._universe = universe
+        self._claimed = claimed
         self._make = make
+        self._ending = ending
+        self._forgotten = forgotten
+        self._gone: set[int] = set()
+        self._start = universe.snapshot.now
         self._seen = len(universe.log)
-        self._all = [make(place) for place in universe.places]
-        self._names: list[str] = []
-        self._most: dict[tuple[str, int | None], list[int]] = {}
+        self._on = [place.runners.copy() for place in universe.places]
+        self._made: dict[int, Future] = {}
+        self._outdated: set[int] = set()
+        self._there: dict[str, list[int]] = {}
+        self._most: dict[str, dict[int | None, list[int]]] = {}
+        self._gaining: dict[int | None, set[int]] = {}
 
-    def fitting(
-        self, wants: Sequence[tuple[str, int]], by: int | None, orders: Iterable[int]
-    ) -> list[tuple[int, int]]:
+    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> list[tuple[int, int]]:
         """Of some nodes those onto which so much fits, with the moment and the order of each; `by`: until then."""
         for name, amount in wants:
             most = self.most(name, by)
             orders = [order for order in orders if most[order] >= amount]
-        found = [(self._all[order].when(wants), order) for order in orders]
-        return [(moment, order) for moment, order in found if moment is not None]
+        found = [(self._when(wants, order), order) for order in orders]
+        return [
+            (moment, order) for moment, order in found if moment is not None and (by is None or moment <= by)
+        ]
 
     def most(self, name: str, by: int | None) -> Sequence[int]:
-        """What there is most of a resource in the end, or by a moment, by node."""
-        amounts = self._most.get((name, by))
+        """What there is at most of a resource in the end, or by a moment, by node. It may be less, never more."""
+        known = self._most.setdefault(name, {})
+        amounts = known.get(by)
         if amounts is None:
-            if name not in self._names:
-                self._names.append(name)
-                for future in self._all:
-                    future.add(name)
-            amounts = self._most[name, by] = [future.most(name, by) for future in self._all]
+            amounts = self.there(name).copy()
+            for order in self.gaining(by):
+                amounts[order] += self._of(order).most(name, by)
+            known[by] = amounts
+        return amounts
+
+    def gaining(self, by: int | None) -> Set[int]:
+        """The nodes on which something is released, or may be by a moment: elsewhere there is what there is now."""
+        orders = self._gaining.get(by)
+        if orders is None:
+            orders = self._gaining[by] = self._ending(by) - self._gone
+        return orders
+
+    def there(self, name: str) -> list[int]:
+        """What there is of a resource now, by node: below zero where it was promised away, or is overcommitted."""
+        amounts = self._there.get(name)
+        if amounts is None:
+            amounts = self._there[name] = [self._now(place, name) for place in self._universe.places]
         return amounts
 
     def catch_up(self) -> None:
@@ -96,16 +114,70 @@ class Futures:
         log = self._universe.log
         if self._seen == len(log):
             return
-        for order in set(log[self._seen :]):
-            future = self._make(self._universe.places[order])
-            for name in self._names:
-                future.add(name)
-            before, self._all[order] = self._all[order], future
-            if future.rows != before.rows or future.moments != before.moments:
-                self.changed.append(order)
-                for (name, by), most in self._most.items():
-                    most[order] = future.most(name, by)
+        named = set(log[self._seen :]) - self._gone
         self._seen = len(log)
+        for order in named:
+            self._look_at(order, self._universe.places[order])
+        self._gone |= named & self._forgotten
+
+    def _look_at(self, order: int, place: Place) -> None:
+        changed = order in self._made
+        if changed:
+            self._outdated.add(order)
+        for name, there in self._there.items():
+            more = self._now(place, name) - there[order]
+            if more:
+                changed = True
+                there[order] += more
+                for most in self._most[name].values():
+                    most[order] += more
+        if place.runners != self._on[order]:
+            if not set(place.runners) <= set(self._on[order]):
+                # Somebody has moved there.
+                for gaining in self._gaining.values():
+                    gaining.add(order)
+                self._renew(order)
+                changed = True
+            self._on[order] = place.runners.copy()
+        if changed:
+            self.changed.append(order)
+
+    def _now(self, place: Place, name: str) -> int:
+        there = place.free.get(name, 0) + place.coming.get(name, 0)
+        return there - self._claimed(place).get(name, 0)
+
+    def _when(self, wants: Wants, order: int) -> int | None:
+        """When so much is there; None when that is not known."""
+        at, future = 0, None
+        for name, amount in wants:
+            lacks = amount - self._there[name][order]
+            if lacks > 0:
+                # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
+                if lacks > self._universe.places[order].node.total[name]:
+                    return None
+                future = future or self._of(order)
+                row = future.row(name)
+                at = bisect_left(row, lacks, at)
+                if at == len(row):
+                    return None
+        return future.moments[at] if future else self._start
+
+    def _of(self, order: int) -> Future:
+        """What is released on a node, as it is now."""
+        if order in self._outdated:
+            return self._renew(order)
+        future = self._made.get(order)
+        if future is None:
+            future = self._made[order] = self._make(self._universe.places[order])
+        return future
+
+    def _renew(self, order: int) -> Future:
+        future = self._made[order] = self._make(self._universe.places[order])
+        self._outdated.discard(order)
+        for name, known in self._most.items():
+            for by, most in known.items():
+                most[order] = self._there[name][order] + future.most(name, by)
+        return future
 
 
 class Line:

@@ -21,7 +21,9 @@ from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Runner, Universe
 
 _NONE: Final[Amounts] = {}
-_NOBODY: list[tuple[int, Runner]] = []
+
+End = tuple[int, int, Runner]
+"""When a running job is expected to end, its order, and who it is."""
 
 
 class Claims:
@@ -54,10 +56,10 @@ class Moments:
         self._lines: dict[tuple[ShapeKey, int | None], Line] = {}
         self._futures: Futures | None = None
         self._sickness = [sickness(place) for place in universe.places]
-        self._by_end: list[tuple[int, Runner]] | None = None
         self._forgotten: set[int] = set()
-        self._line_of_places = len(universe.places)
-        self._on: dict[int, tuple[list[tuple[int, Runner]], int]] = {}
+        self._cleared = len(universe.places)
+        self._lines_of_jobs: dict[int | None, list[End]] = {}
+        self._on: dict[int, tuple[list[Runner], list[End]]] = {}
 
     def earliest(self, shape: Shape, by: int | None = None) -> Sequence[Entry]:
         """The nodes that a shape fits onto some time, the earliest first; of equal ones the healthiest.
@@ -75,7 +77,9 @@ class Moments:
     def futures(self) -> Futures:
         """What all nodes have as time goes on."""
         if self._futures is None:
-            self._futures = Futures(self._universe, self._future)
+            self._futures = Futures(
+                self._universe, self._claims.of, self._future, self._ending, self._forgotten
+            )
         self._futures.catch_up()
         return self._futures
 
@@ -84,19 +88,18 @@ class Moments:
         self._futures = None
         self._lines.clear()
 
-    def ends(self, place: Place) -> list[tuple[int, Runner]]:
+    def ends(self, place: Place) -> list[End]:
         """Who on a node is expected to end and when, the first to end first; those of unknown end are left out, those
         who are stopped or have moved meanwhile may be among them."""
-        known, runners = self._on.get(place.order, (_NOBODY, -1))
-        if runners != len(place.runners):
-            known = self._in_order(place.runners)
-            self._on[place.order] = known, len(place.runners)
-        return known
+        known = self._on.get(place.order)
+        if known is None or known[0] != place.runners:
+            known = self._on[place.order] = place.runners.copy(), self._in_order(place.runners)
+        return known[1]
 
-    def timeline(self, own: Set[int]) -> Iterator[tuple[int, Place, Amounts]]:
-        """What running jobs release on some nodes (by their orders), the first to end first."""
-        many = 4 * len(own) > len(self._universe.places) - len(self._forgotten)
-        for end, runner in self._line() if many else self._line_of(own):
+    def timeline(self, own: Set[int], by: int | None) -> Iterator[tuple[int, Place, Amounts]]:
+        """What running jobs release on some nodes (by their orders), the first to end first; `by`: no later ones."""
+        many = by is not None or 4 * len(own) > len(self._universe.places) - len(self._forgotten)
+        for end, _, runner in self._line(by) if many else self._line_of(own):
             if runner.alive:
                 for place in runner.places:
                     if place.order in own:
@@ -127,30 +130,33 @@ class Moments:
         ends = [self._ends[runner.order] for runner in staying]
         return None if None in ends else max([self._now, *(end for end in ends if end is not None)])
 
-    def _line(self) -> list[tuple[int, Runner]]:
-        """All running jobs by their ends; those whose nodes are all forgotten drop out from time to time."""
-        if self._by_end is None:
-            self._by_end = self._in_order(self._universe.runners)
-        left = len(self._universe.places) - len(self._forgotten)
-        if 2 * left < self._line_of_places:
-            self._line_of_places = left
-            self._by_end = [
-                entry
-                for entry in self._by_end
-                if not all(place.order in self._forgotten for place in entry[1].places)
-            ]
-        return self._by_end
+    def _line(self, by: int | None) -> list[End]:
+        """All running jobs by their ends, or those that end by a moment; those whose nodes are all forgotten drop out
+        from time to time."""
+        if self._cleared > 2 * (left := len(self._universe.places) - len(self._forgotten)):
+            self._cleared = left
+            for each, known in self._lines_of_jobs.items():
+                self._lines_of_jobs[each] = [end for end in known if not self._all_forgotten(end[2])]
+        line = self._lines_of_jobs.get(by)
+        if line is None:
+            line = self._lines_of_jobs[by] = self._in_order(self._universe.runners, by)
+        return line
 
-    def _line_of(self, own: Set[int]) -> list[tuple[int, Runner]]:
+    def _all_forgotten(self, runner: Runner) -> bool:
+        return all(place.order in self._forgotten for place in runner.places)
+
+    def _line_of(self, own: Set[int]) -> list[End]:
         """The same for a few nodes."""
         places = self._universe.places
-        return self._in_order({runner for order in own for _, runner in self.ends(places[order])})
+        return self._in_order({end[2] for order in own for end in self.ends(places[order])})
 
-    def _in_order(self, runners: Iterable[Runner]) -> list[tuple[int, Runner]]:
+    def _in_order(self, runners: Iterable[Runner], by: int | None = None) -> list[End]:
         ends = self._ends
         known = [(end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None]
+        if by is not None:
+            known = [end for end in known if end[0] <= by]
         known.sort()
-        return [(end, runner) for end, _, runner in known]
+        return known
 
     def _entries(
         self, futures: Futures, shape: Shape, by: int | None, orders: Iterable[int]
@@ -172,10 +178,15 @@ class Moments:
         fits = all(place.node.total.get(name, 0) >= amount for name, amount in shape.wants)
         return self.empty(place) if fits else None
 
+    def _ending(self, by: int | None) -> set[int]:
+        """The nodes on which somebody is expected to end, or is by a moment."""
+        return {place.order for _, _, runner in self._line(by) for place in runner.places}
+
     def _future(self, place: Place) -> Future:
-        name, claimed = place.node.name, self._claims.of(place)
-        if place.order in self._forgotten:
-            return Future(place, claimed, self._now, ())
-        allocs = [(end, runner.alloc) for end, runner in self.ends(place) if runner.alive]
-        releases = [(end, alloc[name]) for end, alloc in allocs if name in alloc]
-        return Future(place, claimed, self._now, releases)
+        name = place.node.name
+        left = [
+            (end, runner.alloc[name])
+            for end, _, runner in self.ends(place)
+            if runner.alive and name in runner.alloc
+        ]
+        return Future(self._now, left)

@@ -86,7 +86,7 @@ class Outlook:
         self._moments.take_apart()
 
     def _leave_alone(self, place: Place, at: int) -> None:
-        for end, runner in self._moments.ends(place):
+        for end, _, runner in self._moments.ends(place):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
                 runner.lasting = True
@@ -99,7 +99,7 @@ class Outlook:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
         places = [self._universe.by_name[name] for name in later.placement]
         found = {
-            runner: end for place in places for end, runner in self._moments.ends(place) if end <= later.at
+            runner: end for place in places for end, _, runner in self._moments.ends(place) if end <= later.at
         }
         return sorted(found, key=lambda runner: (found[runner], runner.order))
 

@@ -5,7 +5,7 @@ coming and released on all nodes together suffices. At that moment the job takes
 possible: those that give most first.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
@@ -37,7 +37,7 @@ class Summed:
         have = dict(present.total())
         rooms: dict[Place, dict[str, int]] = {}
         at = self._universe.snapshot.now
-        for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape):
+        for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape, by):
             if by is not None and end > by:
                 return None
             room = rooms.get(place)
@@ -54,10 +54,12 @@ class Summed:
         changed: dict[Place, Amounts] = {place: _counted(room, shape) for place, room in rooms.items()}
         return at, _taken(present, changed, shape, wants, have)
 
-    def _releases(self, present: "Present", shape: Shape) -> Iterable[tuple[int, Place, Amounts]]:
+    def _releases(
+        self, present: "Present", shape: Shape, by: int | None
+    ) -> Iterable[tuple[int, Place, Amounts]]:
         """What comes free and when, the earliest first: as a whole when a node must be empty."""
         if not shape.exclusive:
-            return self._moments.timeline(present.own)
+            return self._moments.timeline(present.own, by)
         emptied = [
             (end, place.order, place)
             for place in shape.places
@@ -101,16 +103,23 @@ class Present:
         if self._shape.exclusive:
             return True
         futures = self._moments.futures()
-        most = [[*map(futures.most(name, by).__getitem__, self.own)] for name in self._names]
-        if _UNITS in wants:
-            parts = [
-                [there // amount for there in amounts]
-                for amounts, (_, amount) in zip(most, self._shape.wants, strict=True)
-            ]
-            units: Iterable[int] = map(min, zip(*parts, strict=True))
-            return sum([count for count in units if count > 0]) >= wants[_UNITS]
-        sums = [sum([there for there in amounts if there > 0]) for amounts in most]
-        return all(there >= wants[name] for name, there in zip(self._names, sums, strict=True))
+        have = dict(self.total())
+        gaining = self.own & futures.gaining(by)
+        subtract(have, self._counts([futures.there(name) for name in self._names], gaining))
+        add(have, self._counts([futures.most(name, by) for name in self._names], gaining))
+        return _covered(have, wants)
+
+    def _counts(self, amounts: list[Sequence[int]], orders: Set[int]) -> Amounts:
+        """What some nodes count for together, with so much on each."""
+        each = [[*map(there.__getitem__, orders)] for there in amounts]
+        if not self._shape.units:
+            sums = [sum([there for there in own if there > 0]) for own in each]
+            return dict(zip(self._names, sums, strict=True))
+        parts = [
+            [there // amount for there in own]
+            for own, (_, amount) in zip(each, self._shape.wants, strict=True)
+        ]
+        return {_UNITS: sum([count for count in map(min, zip(*parts, strict=True)) if count > 0])}
 
     def of(self, place: Place) -> Amounts:
         """What a node counts for."""
