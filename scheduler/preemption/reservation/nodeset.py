@@ -24,6 +24,7 @@ class NodeSet:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
+        self._roomy = Roomy(universe)
         self._scored: dict[ShapeKey, Scored] = {}
         self._started: set[int] = set()
         self._room: list[tuple[int, Amounts]] = []
@@ -45,7 +46,7 @@ class NodeSet:
         """The best nodes that can run a job of so many nodes now (`score`)."""
         scored = self._scored.get(shape.each)
         if scored is None:
-            scored = self._scored[shape.each] = Scored(self._universe, shape)
+            scored = self._scored[shape.each] = Scored(self._universe, self._roomy, shape)
         candidates = scored.candidates()
         if len(candidates) < shape.count:
             return None
@@ -76,30 +77,74 @@ class LeftOver:
     def orders(self) -> Sequence[int]:
         """Those nodes as they are now."""
         for order, free in self._started[self._seen :]:
-            if order in self._own and all(free.get(name, 0) >= amount for name, amount in self._wants):
-                insort(self._orders, order)
+            for name, amount in self._wants:
+                if free.get(name, 0) < amount:
+                    break
+            else:
+                if order in self._own:
+                    insort(self._orders, order)
         self._seen = len(self._started)
         return self._orders
 
 
-class Scored:
-    """The nodes that can run a shape now, with their badness, kept up to date by the universe's log."""
+class Roomy:
+    """The nodes that have room for any shape that was asked about, as far as the first resource that it wants tells.
 
-    def __init__(self, universe: Universe, shape: Shape) -> None:
+    Most nodes that the universe's log names were full before and still are: `changed` names the others, once for all.
+    """
+
+    def __init__(self, universe: Universe) -> None:
+        self.changed: list[int] = []
         self._universe = universe
+        self._seen = len(universe.log)
+        self._least: dict[str, int] = {}
+        self._roomy: set[int] = set()
+
+    def watch(self, shape: Shape, orders: Iterable[int]) -> None:
+        """From now on this shape is asked about too. It knows these nodes already."""
+        for name, amount in shape.wants[:1]:
+            self._least[name] = min(amount, self._least.get(name, amount))
+        self._roomy.update(orders)
+
+    def catch_up(self) -> None:
+        """Look again at the nodes that the log has named."""
+        log, places, roomy = self._universe.log, self._universe.places, self._roomy
+        if self._seen == len(log):
+            return
+        for order in set(log[self._seen :]):
+            free = places[order].free
+            if any(free.get(name, 0) >= least for name, least in self._least.items()):
+                roomy.add(order)
+            elif order in roomy:
+                roomy.remove(order)
+            else:
+                continue
+            self.changed.append(order)
+        self._seen = len(log)
+
+
+class Scored:
+    """The nodes that can run a shape now, with their badness, kept up to date."""
+
+    def __init__(self, universe: Universe, roomy: Roomy, shape: Shape) -> None:
+        self._universe = universe
+        self._roomy = roomy
         self._shape = shape
         self._own = frozenset(place.order for place in shape.places)
         self._known: dict[int, tuple[int, Place]] = {}
-        self._seen = len(universe.log)
         self._look_at(shape.places)
+        roomy.catch_up()
+        roomy.watch(shape, self._known)
+        self._seen = len(roomy.changed)
 
     def candidates(self) -> Sequence[tuple[int, Place]]:
         """Those nodes as they are now."""
-        log = self._universe.log
-        if self._seen < len(log):
+        self._roomy.catch_up()
+        changed = self._roomy.changed
+        if self._seen < len(changed):
             places = self._universe.places
-            self._look_at([places[order] for order in self._own.intersection(log[self._seen :])])
-            self._seen = len(log)
+            self._look_at([places[order] for order in self._own.intersection(changed[self._seen :])])
+            self._seen = len(changed)
         return list(self._known.values())
 
     def _look_at(self, places: Sequence[Place]) -> None:
