@@ -133,17 +133,22 @@ class Moments:
     def _line(self, by: int | None) -> list[End]:
         """All running jobs by their ends, or those that end by a moment; those whose nodes are all forgotten drop out
         from time to time."""
-        if self._cleared > 2 * (left := len(self._universe.places) - len(self._forgotten)):
-            self._cleared = left
-            for each, known in self._lines_of_jobs.items():
-                self._lines_of_jobs[each] = [end for end in known if not self._all_forgotten(end[2])]
         line = self._lines_of_jobs.get(by)
         if line is None:
-            line = self._lines_of_jobs[by] = self._in_order(self._universe.runners, by)
+            line = self._in_order([runner for runner in self._universe.runners if self._concerns(runner)], by)
+            self._lines_of_jobs[by] = line
+        left = len(self._universe.places) - len(self._forgotten)
+        if by is None and 2 * left < self._cleared:
+            self._cleared = left
+            line = self._lines_of_jobs[by] = [end for end in line if self._concerns(end[2])]
         return line
 
-    def _all_forgotten(self, runner: Runner) -> bool:
-        return all(place.order in self._forgotten for place in runner.places)
+    def _concerns(self, runner: Runner) -> bool:
+        """Whether anybody may still get anything of what a running job holds."""
+        for place in runner.places:
+            if place.order not in self._forgotten:
+                return runner.alive
+        return False
 
     def _line_of(self, own: Set[int]) -> list[End]:
         """The same for a few nodes."""
