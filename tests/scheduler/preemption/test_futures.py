@@ -80,6 +80,31 @@ def test_a_line_names_the_nodes_with_their_moments_in_order(made: Snapshot, data
                 assert [(at, order) for at, _, order in moments.earliest(shape, by)] == due
 
 
+def test_who_moves_onto_a_node_releases_it_there() -> None:
+    """By an exchange, after the node was looked at: its future was worked out without that job."""
+    places = [
+        node("n1", total={"cpu": 8}, power={"cpu": 1.0}),
+        node("n2", total={"cpu": 8}, power={"cpu": 1.0}),
+    ]
+    made = snapshot([until("1", "n1", 8, 100), until("2", "n2", 4, 200)], nodes=places)
+    universe = Universe(made, Ranking.of(made.partition))
+    moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
+    mover, other = universe.runners
+    n1, n2 = universe.places
+    for by in (None, NOW + 150):
+        assert [entry[2] for entry in moments.earliest(shapes.of(one_node(8)), by)] == (
+            [0, 1] if by is None else [0]
+        )
+    universe.stop(other)
+    n1.free["cpu"], n2.free["cpu"] = 8, 0
+    n1.runners.remove(mover)
+    n2.runners.append(mover)
+    mover.places, mover.alloc = (n2,), {"n2": mover.alloc["n1"]}
+    universe.log.extend((0, 1))
+    for by in (None, NOW + 150):
+        assert moments.earliest(shapes.of(one_node(8)), by) == [(NOW, 0, 0), (NOW + 100, 0, 1)]
+
+
 def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
     made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
     universe = Universe(made, Ranking.of(made.partition))
