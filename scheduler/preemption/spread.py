@@ -131,12 +131,8 @@ class Pool:
     def _may_help(self, runner: Runner, wanted: Wants) -> bool:
         """Whether it holds anything of some resources on a node that counts and that could ever give enough of them to
         make a difference. Most do not where nodes are kept for jobs that wait."""
-        if self.exclusive or _below_least(runner):
-            return any(
-                place.order in self.places
-                and (self.exclusive or any(gives.get(name) for name in self._names))
-                for place, gives in runner.parts
-            )
+        if self.exclusive:
+            return any(place.order in self.places for place in runner.places)
         for place in runner.places:
             if self._could_give(place, wanted) and place.order in self.places:
                 gives = runner.alloc[place.node.name]
@@ -150,11 +146,6 @@ class Pool:
             if obtainable(name, place) >= amount:
                 return True
         return False
-
-
-def _below_least(runner: Runner) -> bool:
-    """Whether it holds less than its minimum already; then `give_back` stops it even if nothing of it is needed."""
-    return runner.pieces is not None and runner.pieces.held < runner.pieces.least
 
 
 class _Short(Trial):

@@ -3,7 +3,8 @@
 Whoever was walked is gone from a room on trial; the highest of them come first:
 1. Who runs as a whole or not at all gets all of it back, if it fits.
 2. Who holds units, or is elastic, gets back as many pieces as fit: first those that nobody could use, then on
-   the nodes where most fit. Who would fall below its minimum gets nothing back: it is stopped.
+   the nodes where most fit. Who would fall below its minimum gets nothing back: it is stopped. Who is below it already
+   goes on if it loses nothing.
 3. `whole` (a partition's choice): first everybody, in the same order, who can keep all; then 1 and 2.
 """
 
@@ -27,7 +28,8 @@ def give_back(trial: Trial, walked: Sequence[Runner], *, whole: bool) -> tuple[l
             stopped.extend(needed(trial, [runner]))
             continue
         lost = _pieces(trial, runner)
-        if runner.pieces.held - sum(lost.values()) < runner.pieces.least:
+        number = sum(lost.values())
+        if number and runner.pieces.held - number < runner.pieces.least:
             for place in runner.places:
                 trial.pieces(runner, place, runner.pieces.counts[place.node.name] - lost[place.node.name])
             stopped.append(runner)

@@ -79,10 +79,12 @@ def _left_over(
             continue
         each, count = pieces.each[name], pieces.counts[name]
         back = _back(each, count, short)
+        if back == count:
+            continue
         if pieces.held - count + back < pieces.least:
             _add(each, -back, short)
             stopped.append(runner)
-        elif back < count:
+        else:
             losses.append((runner, name, count - back))
     return stopped, losses
 

@@ -63,6 +63,15 @@ def test_the_documents_example_and_what_remains() -> None:
     )
 
 
+@pytest.mark.parametrize("request_", [one_node(4), anywhere(4), want(4)])
+def test_who_holds_less_than_its_minimum_already_is_stopped_only_if_it_is_needed(request_: Request) -> None:
+    """`few` is walked first, and is not enough; `big` makes enough room without it."""
+    few = units("few", 1, {"cpu": 1}, elastic=Elastic(min_units=2))
+    big = running("big", "n1", 4, user=2)
+    decision = decide(few, big, pending(request=request_, user=0), nodes=nodes(1, 5), units=True)
+    assert lost(decision) == {"big": How.REQUEUE}
+
+
 def test_whole_requests_are_spared_first_where_the_partition_says_so() -> None:
     """Without C's 20/10 there is enough: C keeps all of it, and B gives all that is missing (the document's way 2)."""
     assert lost(decide(A, B, C, E, nodes=PAGE, give_back=GiveBack.WHOLE)) == {"B": 10}
