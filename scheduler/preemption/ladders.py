@@ -14,7 +14,7 @@ from scheduler.preemption.candidates import Candidate, Candidates, in_second_tie
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.offers import ONLY_A_BOUND, Entry
 from scheduler.preemption.pricing import FREE, Price
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.shapes import Shape, Wants
 from scheduler.preemption.universe import Place
 
 Tiers = tuple[int, int] | None
@@ -78,6 +78,22 @@ class Ladders:
             result.append(ladder)
         return result
 
+    def worth_a_look(self, orders: Collection[int], wants: Wants) -> Collection[int]:
+        """Of some nodes those where it might be enough if everybody went who is not above the second tier: that needs
+        no ladder of both tiers."""
+        if self._first is None or self._tiers is None:
+            return orders
+        above = (self._tiers[0] + 1,)
+        result = []
+        for order, ladder in zip(orders, self._first.of(orders), strict=True):
+            number = bisect_left(ladder.candidates, above)
+            for name, amount in wants:
+                if ladder[name][number] < amount:
+                    break
+            else:
+                result.append(order)
+        return result
+
     def _candidates_on(self, place: Place) -> list[Candidate]:
         if self._first is None or self._tiers is None:
             name = place.node.name
@@ -130,6 +146,8 @@ class Stopping:
         one piece). Nodes that cannot be had are left out."""
         wants, exclusive = self.shape.wants, self.shape.exclusive
         result: list[Entry] = []
+        if not exclusive:
+            orders = self._ladders.worth_a_look(orders, wants)
         for order, ladder in zip(orders, self._ladders.of(orders), strict=True):
             candidates = ladder.candidates
             number = len(candidates) if exclusive else 0

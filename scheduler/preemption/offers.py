@@ -39,13 +39,20 @@ class Quotes:
         self._places = changes.universe.places
         self._pricer = pricer
         self._bounds = bounds
+        self._known: dict[int, tuple[int, Entry | None]] = {}
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
     def entries(self, orders: Collection[int]) -> list[Entry]:
         """What is known of some nodes without pricing them."""
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
-        return self._bounds(orders)
+        known, last = self._known, self.changes.last
+        new = [order for order in orders if order not in known or known[order][0] != last[order]]
+        for order in new:
+            known[order] = last[order], None
+        for entry in self._bounds(new):
+            known[entry[3]] = entry[4], entry
+        return [entry for order in orders if (entry := known[order][1])]
 
     def priced(self, order: int) -> Entry | None:
         """A node with its price; None when it cannot be had."""
