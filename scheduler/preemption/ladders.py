@@ -59,7 +59,7 @@ class Ladders:
         self._harm = harm
         self._first = first
         self._tiers = tiers
-        self._known: dict[int, Ladder] = {}
+        self._known: list[Ladder | None] = [None] * len(changes.last)
 
     def on(self, place: Place) -> Ladder:
         """The ladder of a node."""
@@ -71,7 +71,7 @@ class Ladders:
         known, last = self._known, self.changes.last
         result = []
         for order in orders:
-            ladder = known.get(order)
+            ladder = known[order]
             if ladder is None or ladder.since != last[order]:
                 place = self.changes.universe.places[order]
                 ladder = known[order] = Ladder(place, self._candidates_on(place), last[order])

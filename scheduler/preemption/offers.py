@@ -9,7 +9,6 @@ top.
 
 from collections.abc import Callable, Collection, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
-from operator import attrgetter
 
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.pricing import Cost, Price
@@ -26,8 +25,6 @@ Pricer = Callable[[Place], Price | None]
 Bounds = Callable[[Collection[int]], list[Entry]]
 """The bounds of some nodes, by their orders, without those that cannot be had."""
 
-_order = attrgetter("order")
-
 
 class Quotes:
     """What single nodes cost, by one pricer, until something changes there."""
@@ -39,7 +36,7 @@ class Quotes:
         self._places = changes.universe.places
         self._pricer = pricer
         self._bounds = bounds
-        self._known: dict[int, tuple[int, Entry | None]] = {}
+        self._known: list[tuple[int, Entry | None]] = [(-1, None)] * len(changes.last)
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
     def entries(self, orders: Collection[int]) -> list[Entry]:
@@ -47,7 +44,7 @@ class Quotes:
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
         known, last = self._known, self.changes.last
-        new = [order for order in orders if order not in known or known[order][0] != last[order]]
+        new = [order for order in orders if known[order][0] != last[order]]
         for order in new:
             known[order] = last[order], None
         for entry in self._bounds(new):
@@ -73,7 +70,7 @@ class Offers:
 
     def __init__(
         self,
-        places: Sequence[Place],
+        orders: frozenset[int],
         quotes: Quotes,
         *,
         stocks: Stocks | None = None,
@@ -85,11 +82,11 @@ class Offers:
         self._stocks = stocks
         self._universe = universe = quotes.changes.universe
         self._seen, self._seen_dearer = len(universe.log), len(universe.dearer)
-        self._own = frozenset(map(_order, places))
+        self._own = orders
         self._priced: set[int] = set()
         quotes.changes.catch_up()
-        orders = self._own if since is None else self._own.intersection(universe.log[since:])
-        self._heap = quotes.entries(self._might(orders))
+        at_first = orders if since is None else orders.intersection(universe.log[since:])
+        self._heap = quotes.entries(self._might(at_first))
         heapify(self._heap)
 
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[Place, Price]]:

@@ -138,7 +138,7 @@ class Search:
         if offers is None:
             quotes = Quotes(self._changes, lambda place: price_without_victims(place, shape, coming))
             stocks = self._stocks_for(shape, coming, partial(present, coming))
-            offers = Offers(shape.places, quotes, stocks=stocks)
+            offers = Offers(shape.orders, quotes, stocks=stocks)
             self._without[shape.each, coming] = offers
         return offers
 
@@ -170,7 +170,7 @@ class Search:
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
             quotes = self._quotes(shape, tiers)
-            offers = Offers(shape.places, quotes, stocks=stocks, since=since)
+            offers = Offers(shape.orders, quotes, stocks=stocks, since=since)
             self._stopping[shape.each, tiers] = offers
         return offers
 

@@ -22,7 +22,8 @@ SUBMITTED = " submitted"
 class Shape:
     """A request against one universe.
 
-    `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now.
+    `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now,
+    `orders` of these.
     `units`: for a request in units, how many; `count` is 0 then, and `wants` is the unit. `partial`: fewer will do.
     `each`: equal for shapes that ask the same of a node, however many of them. `pool`: equal for spread
     shapes that ask for the same resources of the same nodes, however much. `harm`: the resource that lost
@@ -36,6 +37,7 @@ class Shape:
     wants: Wants
     exclusive: bool
     places: tuple[Place, ...]
+    orders: frozenset[int]
     harm: str
     ever: bool
     units: int = 0
@@ -47,10 +49,16 @@ class Shape:
         return ((name, amount * self.units) for name, amount in self.wants) if self.units else self.wants
 
 
+def orders_of(places: Iterable[Place]) -> frozenset[int]:
+    """Some nodes by their orders."""
+    return frozenset([place.order for place in places])
+
+
 class _Allowed(NamedTuple):
     """The nodes that a request allows: those that are up; how many there are, up or not, in all and of each kind."""
 
     up: tuple[Place, ...]
+    orders: frozenset[int]
     number: int
     kinds: Mapping[int, int]
 
@@ -91,6 +99,7 @@ class Shapes:
             wants=wants,
             exclusive=request.exclusive,
             places=allowed.up,
+            orders=allowed.orders,
             harm=SUBMITTED if request.count else harm,
             ever=self._ever(request, wants, allowed),
             units=request.count,
@@ -125,7 +134,7 @@ class Shapes:
                 places = [place for place in places if holds[self._kinds[place.order]]]
             up = tuple([place for place in places if place.node.up])
             kinds = Counter([self._kinds[place.order] for place in places])
-            known = self._suitable[key] = _Allowed(up, len(places), kinds)
+            known = self._suitable[key] = _Allowed(up, orders_of(up), len(places), kinds)
         return known
 
 

@@ -18,7 +18,7 @@ from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import Member
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Placement, Wanted, placed
-from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe, suits
 
 MOST_RUNNERS = 32
@@ -54,7 +54,6 @@ class Exchange:
             and runner.pieces is None
             and all(place.order in self._powers.of for place in runner.places)
         ]
-        self._allowed: dict[ShapeKey, frozenset[int]] = {}
         self._young.sort(key=lambda runner: (runner.first, runner.second, runner.ran, runner.order))
 
     def find(self, wanted: Wanted) -> Swap | None:
@@ -63,12 +62,9 @@ class Exchange:
         if not self._young or not shape.count:
             return None
         members = self._balancing.members(shape, coming=False)
-        allowed = self._allowed.get(shape.each)
-        if allowed is None:
-            allowed = self._allowed[shape.each] = frozenset(place.order for place in shape.places)
         for runner in self._interruptible(reach):
             for up in sorted(runner.places, key=lambda place: place.order):
-                member = self._once_left(shape, runner, up) if up.order in allowed else None
+                member = self._once_left(shape, runner, up) if up.order in shape.orders else None
                 near = self._near(members, member.power) if member else []
                 if member is None or len(near) < shape.count - 1:
                     continue

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scheduler.preemption.balance.evenset import Member, scaled
 from scheduler.preemption.pricing import present, price_without_victims
-from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.shapes import Shape, ShapeKey, orders_of
 from scheduler.preemption.universe import Place, Universe
 
 
@@ -58,8 +58,8 @@ class Powers:
         if known is None:
             known = self._of_same_places.get(shape.places)
             if known is None:
-                own = {place.order for place in shape.places}
-                known = [self._universe.places[order] for _, order in self._sorted if order in own]
+                places, own = self._universe.places, shape.orders
+                known = [places[order] for _, order in self._sorted if order in own]
                 self._of_same_places[shape.places] = known
             self._sorted_places[shape.each] = known
         return known
@@ -83,8 +83,13 @@ class Powers:
         full = (shape, key)
         known = self._shapes.get(full)
         if known is None:
+            own = tuple(places())
             known = self._shapes[full] = replace(
-                shape, each=(*shape.each, key), pool=(*shape.pool, key), places=tuple(places())
+                shape,
+                each=(*shape.each, key),
+                pool=(*shape.pool, key),
+                places=own,
+                orders=orders_of(own),
             )
         return known
 
@@ -140,7 +145,7 @@ class Fitting:
         self._shape = shape
         self._powers = powers
         self._coming = coming
-        self._own = frozenset([place.order for place in shape.places])
+        self._own = shape.orders
         self._known: dict[int, Member] = {}
         self._sorted: list[Member] = []
         self._look_at([order for order in self._own if alerts.has[order] >= amount])

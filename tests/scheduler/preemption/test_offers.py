@@ -43,7 +43,11 @@ def offers_of(
         return [(*least, 0, order, changes.last[order], ONLY_A_BOUND) for order, least in found if least]
 
     changes = Changes(made)
-    return Offers(made.places[:own], Quotes(changes, pricer, bounds if bound else None), **more)
+    return Offers(
+        frozenset(range(min(own, len(made.places)))),
+        Quotes(changes, pricer, bounds if bound else None),
+        **more,
+    )
 
 
 def names(offers: Offers, count: int = 9, below: int | None = None) -> list[str]:
@@ -331,7 +335,7 @@ class TestQuotesThatAreShared:
             return [((), 0, 0, order, changes.last[order], ONLY_A_BOUND) for order in orders]
 
         quotes = Quotes(changes, pricer, bounds)
-        return Offers(made.places, quotes), Offers(made.places[:2], quotes)
+        return Offers(frozenset(range(len(made.places))), quotes), Offers(frozenset({0, 1}), quotes)
 
 
 class TestUniverse:
