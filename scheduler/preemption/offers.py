@@ -47,8 +47,8 @@ class Quotes:
         new = [order for order in orders if known[order][0] != last[order]]
         for order in new:
             known[order] = last[order], None
-        for entry in self._bounds(new):
-            known[entry[3]] = entry[4], entry
+        for bound in self._bounds(new):
+            known[bound[3]] = bound[4], bound
         return [entry for order in orders if (entry := known[order][1])]
 
     def priced(self, order: int) -> Entry | None:
