@@ -13,7 +13,7 @@ from typing import NamedTuple
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.offers import ONLY_A_BOUND, Entry
-from scheduler.preemption.pricing import FREE, Price
+from scheduler.preemption.pricing import FREE, Cost, Price
 from scheduler.preemption.shapes import Shape, Wants
 from scheduler.preemption.universe import Place
 
@@ -29,10 +29,12 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("candidates", "place", "since")
+    __slots__ = ("bounds", "candidates", "place", "since")
 
     def __init__(self, place: Place, candidates: list[Candidate], since: int) -> None:
         """`since`: the last change of the node (`Changes`)."""
+        self.bounds: dict[int, Entry] = {}
+        """By number of victims, those that were asked for."""
         self.candidates = candidates
         self.since = since
         self.place = place
@@ -41,6 +43,16 @@ class Ladder(dict[str, Sequence[int]]):
         there = self.place.free.get(name, 0) + self.place.coming.get(name, 0)
         known = self[name] = list(accumulate([c[5].get(name, 0) for c in self.candidates], initial=there))
         return known
+
+    def bound(self, number: int) -> Entry:
+        """At most what it costs that the first so many go: the price of the dearest of them (of one who holds pieces:
+        of one piece)."""
+        cost: Cost = ()
+        if number:
+            own_class, harm, _, _, runner, _ = self.candidates[number - 1]
+            cost = ((own_class, harm // runner.pieces.held if runner.pieces else harm, 1),)
+        found = self.bounds[number] = cost, len(cost), 0, self.place.order, self.since, ONLY_A_BOUND
+        return found
 
 
 class Ladders:
@@ -142,31 +154,26 @@ class Stopping:
         return self._how.choose(place, ladder.candidates[:number], short) if number else FREE
 
     def bounds(self, orders: Collection[int]) -> list[Entry]:
-        """Of some nodes, by their orders, at most the price: that of the dearest victim (of one who holds pieces: of
-        one piece). Nodes that cannot be had are left out."""
-        wants, exclusive = self.shape.wants, self.shape.exclusive
+        """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out."""
+        if self.shape.exclusive:
+            return self._bounds_of_all(orders)
+        wants = self.shape.wants
         result: list[Entry] = []
-        if not exclusive:
-            orders = self._ladders.worth_a_look(orders, wants)
-        for order, ladder in zip(orders, self._ladders.of(orders), strict=True):
-            candidates = ladder.candidates
-            number = len(candidates) if exclusive else 0
-            if exclusive:
-                # A node that must be empty: everybody goes, or it cannot be had.
-                if ladder.place.holders != number:
-                    continue
+        for ladder in self._ladders.of(self._ladders.worth_a_look(orders, wants)):
+            number, most = 0, len(ladder.candidates)
+            for name, amount in wants:
+                row = ladder[name]
+                if row[number] < amount:
+                    number = bisect_left(row, amount, number)
+                    if number > most:
+                        break
             else:
-                for name, amount in wants:
-                    needed = bisect_left(ladder[name], amount)
-                    if needed > number:
-                        number = needed
-                if number > len(candidates):
-                    continue
-            if number:
-                own_class, harm, _, _, runner, _ = candidates[number - 1]
-                if runner.pieces:
-                    harm //= runner.pieces.held
-                result.append((((own_class, harm, 1),), 1, 0, order, ladder.since, ONLY_A_BOUND))
-            else:
-                result.append(((), 0, 0, order, ladder.since, ONLY_A_BOUND))
+                result.append(ladder.bounds.get(number) or ladder.bound(number))
         return result
+
+    def _bounds_of_all(self, orders: Iterable[int]) -> list[Entry]:
+        """The same for nodes that must be empty: everybody goes, or they cannot be had."""
+        ladders = self._ladders.of(orders)
+        return [
+            each.bound(len(each.candidates)) for each in ladders if each.place.holders == len(each.candidates)
+        ]
