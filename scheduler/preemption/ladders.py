@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from scheduler.model.resources import total
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.offers import ONLY_A_BOUND, Entry
@@ -29,7 +30,7 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("bounds", "candidates", "place", "since")
+    __slots__ = ("bounds", "candidates", "place", "since", "there")
 
     def __init__(self, place: Place, candidates: list[Candidate], since: int) -> None:
         """`since`: the last change of the node (`Changes`)."""
@@ -38,10 +39,12 @@ class Ladder(dict[str, Sequence[int]]):
         self.candidates = candidates
         self.since = since
         self.place = place
+        self.there = total((place.free, place.coming)) if place.coming else place.free
+        """What is free or coming when nobody goes: most often that is enough of some resource, which needs no row."""
 
     def __missing__(self, name: str) -> Sequence[int]:
-        there = self.place.free.get(name, 0) + self.place.coming.get(name, 0)
-        known = self[name] = list(accumulate([c[5].get(name, 0) for c in self.candidates], initial=there))
+        gives = [c[5].get(name, 0) for c in self.candidates]
+        known = self[name] = list(accumulate(gives, initial=self.there.get(name, 0)))
         return known
 
     def bound(self, number: int) -> Entry:
@@ -100,7 +103,7 @@ class Ladders:
         for order, ladder in zip(orders, self._first.of(orders), strict=True):
             number = bisect_left(ladder.candidates, above)
             for name, amount in wants:
-                if ladder[name][number] < amount:
+                if ladder.there.get(name, 0) < amount and ladder[name][number] < amount:
                     break
             else:
                 result.append(order)
@@ -144,9 +147,9 @@ class Stopping:
             return self._how.empty(place, self.shape, ladder.candidates)
         number, short = 0, dict[str, int]()
         for name, amount in self.shape.wants:
-            if needed := bisect_left(ladder[name], amount):
+            if ladder.there.get(name, 0) < amount:
                 short[name] = amount
-                number = max(number, needed)
+                number = max(number, bisect_left(ladder[name], amount))
         if number > len(ladder.candidates):
             return None
         for name in short:
@@ -160,13 +163,14 @@ class Stopping:
         wants = self.shape.wants
         result: list[Entry] = []
         for ladder in self._ladders.of(self._ladders.worth_a_look(orders, wants)):
-            number, most = 0, len(ladder.candidates)
+            number, there = 0, ladder.there
             for name, amount in wants:
-                row = ladder[name]
-                if row[number] < amount:
-                    number = bisect_left(row, amount, number)
-                    if number > most:
-                        break
+                if there.get(name, 0) < amount:
+                    row = ladder[name]
+                    if row[number] < amount:
+                        number = bisect_left(row, amount, number)
+                        if number == len(row):
+                            break
             else:
                 result.append(ladder.bounds.get(number) or ladder.bound(number))
         return result
