@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import Job, JobState, Level, Request
 from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract, total
@@ -104,57 +104,57 @@ class Universe:
         self.divided = False
         self.candidates = 0
         held = [job for job in snapshot.jobs if job.state is not _PENDING]
-        for job in sorted(held, key=lambda job: natural(job.id)):
-            if job.state is _RUNNING:
-                self._settle(job, demoted)
-            else:
+        held.sort(key=lambda job: natural(job.id))
+        self._settle((job for job in held if job.state is _RUNNING), demoted)
+        for job in held:
+            if job.state is not _RUNNING:
                 self._end(job)
         by_work = snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         self._scarcity = self._used_shares() if by_work else {}
 
-    def _settle(self, job: Job, demoted: frozenset[str]) -> None:
-        """Put a running job onto its nodes."""
-        weights = (_NOTHING, _NOTHING) if job.id in demoted else self.ranking.weights(job)
-        ran = max(0, self.snapshot.now - (job.start or 0))
-        spared = "" if job.preemptable else "protected"
-        spared = spared or ("exempt" if ran < self.snapshot.partition.exempt_s else "")
-        places = tuple([self.by_name[name] for name in job.alloc])
-        if len(places) == 1:
-            places = places[0].alone
-        runner = Runner(job, len(self.runners), *weights, ran, spared, places, job.alloc, bool(spared))
-        self.runners.append(runner)
-        tally = self.tallies.get(weights)
-        if tally is None:
-            tally = self.tallies[weights] = Tally()
-        if spared:
-            runner.may_go = False
-            tally.spared += 1
-        else:
-            tally.stoppable += 1
-            self.candidates += 1
-            if job.elastic or job.unit:
-                self._divide(runner)
-            if len(places) > 1 and (runner.pieces is None or runner.pieces.least):
-                self.spanning.setdefault(weights, []).append(runner)
-        self._hold(runner, None if spared else tally.held)
+    def _settle(self, jobs: Iterable[Job], demoted: frozenset[str]) -> None:
+        """Put the running jobs onto their nodes, in one loop: most of what it takes to set up a plan goes here."""
+        now, exempt_s, by_name = self.snapshot.now, self.snapshot.partition.exempt_s, self.by_name
+        known: dict[tuple[Level, Level], tuple[int, int]] = {}
+        for order, job in enumerate(jobs):
+            levels = job.user_level, job.task_level
+            weights = (_NOTHING, _NOTHING) if job.id in demoted else known.get(levels)
+            if weights is None:
+                weights = known[levels] = self.ranking.weights(job)
+            ran = max(0, now - (job.start or 0))
+            spared = "protected" if not job.preemptable else "exempt" if ran < exempt_s else ""
+            places, may_go = [by_name[name] for name in job.alloc], not spared
+            on = places[0].alone if len(places) == 1 else tuple(places)
+            runner = Runner(job, order, *weights, ran, spared, on, job.alloc, not may_go, may_go=may_go)
+            self.runners.append(runner)
+            tally = self.tallies.get(weights)
+            if tally is None:
+                tally = self.tallies[weights] = Tally()
+            if may_go:
+                self._may_be_stopped(runner, tally)
+            else:
+                tally.spared += 1
+            for place, amounts in zip(places, job.alloc.values(), strict=True):
+                place.holders += 1
+                place.runners.append(runner)
+                if spared:
+                    subtract(place.free, amounts)
+                    continue
+                here, held = place.stoppable, tally.held
+                for name, amount in amounts.items():
+                    here[name] = here.get(name, 0) + amount
+                    held[name] = held.get(name, 0) + amount
+        for place in self.places:
+            subtract(place.free, place.stoppable)
 
-    def _hold(self, runner: Runner, stoppable: dict[str, int] | None) -> None:
-        """A runner holds what it holds. `stoppable`: what it is counted in when it may be stopped.
-
-        In one pass over all that runs: half of the time it takes to set up a plan goes here.
-        """
-        for place, amounts in runner.parts:
-            place.holders += 1
-            place.runners.append(runner)
-            free = place.free
-            if stoppable is None:
-                subtract(free, amounts)
-                continue
-            here = place.stoppable
-            for name, amount in amounts.items():
-                free[name] = free.get(name, 0) - amount
-                here[name] = here.get(name, 0) + amount
-                stoppable[name] = stoppable.get(name, 0) + amount
+    def _may_be_stopped(self, runner: Runner, tally: Tally) -> None:
+        """Count a runner that may go among those that may, in whole or in part."""
+        tally.stoppable += 1
+        self.candidates += 1
+        if runner.job.elastic or runner.job.unit:
+            self._divide(runner)
+        if len(runner.places) > 1 and (runner.pieces is None or runner.pieces.least):
+            self.spanning.setdefault((runner.first, runner.second), []).append(runner)
 
     def _end(self, job: Job) -> None:
         """Put an ending job onto its nodes."""
