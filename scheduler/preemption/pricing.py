@@ -175,10 +175,15 @@ def priced(victims: list[Candidate]) -> Price:
 
 def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Price:
     """The price of a set of runners, whatever nodes they are on."""
+    return priced(candidates_of(runners, shape, reach))
+
+
+def candidates_of(runners: Iterable[Runner], shape: Shape, reach: Reach) -> list[Candidate]:
+    """Some runners as victims, the most valuable first, without those who are out of reach."""
     victims: list[Candidate] = [
         (own_class, harm_of(runner, shape.harm), runner.ran, runner.order, runner, _NONE)
         for runner in runners
         if (own_class := reach.class_of(runner.first, runner.second)) is not None
     ]
     victims.sort(reverse=True)
-    return priced(victims)
+    return victims

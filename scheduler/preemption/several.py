@@ -15,12 +15,13 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import inf
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidate, harm_of
 from scheduler.preemption.ladders import Ladders
 from scheduler.preemption.offers import Offers
-from scheduler.preemption.pricing import FREE, Cost, Price, cost_of_runners, price
+from scheduler.preemption.pricing import FREE, Cost, Price, candidates_of, price, priced
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place, Runner, Universe
@@ -103,19 +104,26 @@ class Together:
         """The best of the attempts; `offers` are the prices of the nodes one by one."""
         alone = offers.cheapest(2 * self.shape.count + 8, self._dearest + 1)
         free = [place for place, known in alone if not known.victims]
-        attempts = [_one_by_one(self, alone, begin) for begin in ([], *([wide] for wide in self._wide()))]
-        return min((self._trimmed(*attempt, free) for attempt in attempts), key=_harm)
+        heap = [_entry(place, known, 0) for place, known in alone]
+        heapify(heap)
+        rooms: list[Room] = []
+        for begin in ((), *[(wide,) for wide in self._wide()]):
+            best = min([room.price.cost for room in rooms], default=())
+            room = self._trimmed(*_one_by_one(self, heap.copy(), begin), free, best)
+            if room:
+                rooms.append(room)
+        return min(rooms, key=_harm)
 
     def price(self, place: Place, gone: set[Runner]) -> Price | None:
         """What a node costs once some are gone."""
         candidates = self._on(place)
         return None if candidates is None else price(place, self.shape, candidates, gone)
 
-    def touched(self, leaving: Iterable[Runner]) -> set[Place]:
+    def touched(self, leaving: Iterable[Runner]) -> list[Place]:
         """The nodes on which some runners are and which can be had with victims up to the class `dearest`: most of
         their nodes cannot, whoever is gone, and need not be looked at."""
         places = {place for runner in leaving for place in runner.places}
-        return {place for place in places & self._allowed if self._on(place) is not None}
+        return [place for place in places & self._allowed if self._on(place) is not None]
 
     def _on(self, place: Place) -> list[Candidate] | None:
         """The victims up to the class `dearest` on a node; None when all of them would not be enough."""
@@ -134,8 +142,8 @@ class Together:
         best: list[tuple[int, int, int, Runner]] = []
         for own_class, runners in self._spanning.classes(self._reach, self._dearest, self.shape.harm):
             for least, runner in runners:
-                if len(best) == MOST_BEGINNINGS and (own_class, least) > best[-1][:2]:
-                    break
+                if len(best) == MOST_BEGINNINGS and least > best[-1][1]:
+                    break  # the last of the best is of this class: it was not full of those before
                 freed = len(self._allowed.intersection(runner.places)) if runner.may_go else 0
                 if freed > 1:
                     harm = harm_of(runner, self.shape.harm) // freed
@@ -145,23 +153,33 @@ class Together:
                 break  # whoever is of a higher class comes behind them
         return [entry[3] for entry in best]
 
-    def _trimmed(self, victims: set[Runner], fitting: set[Place], free: list[Place]) -> Room:
-        """Step 4, and the nodes: those that `victims` make fit, then free ones."""
+    def _trimmed(
+        self, victims: set[Runner], fitting: set[Place], free: list[Place], best: Cost
+    ) -> Room | None:
+        """Step 4, and the nodes: those that `victims` make fit, then free ones. None as soon as it is certain to cost
+        more than the best attempt so far (empty: there is none), by the highest class, which every attempt needs."""
         count = self.shape.count
+        most = best[0][1] if best else inf
         others = [place for place in free if place not in fitting]
         left = {place: self._left(place, victims) for place in fitting}
-        gone = set(victims)
-        for runner in cost_of_runners(victims, self.shape, self._reach).victims:
+        kept: list[Candidate] = []
+        for candidate in candidates_of(victims, self.shape, self._reach):
+            runner = candidate[4]
             mine, held = fitting.intersection(runner.places), runner.alloc
             after = {place: self._minus(left[place], held[place.node.name]) for place in mine}
             lost = {place for place, rest in after.items() if min(rest) < 0}
             if len(fitting) - len(lost) + len(others) >= count:
-                gone.discard(runner)
                 fitting -= lost
                 left.update(after)
+                continue
+            kept.append(candidate)
+            if candidate[0] == self._dearest:
+                most -= candidate[1]
+                if most < 0:
+                    return None
         places = sorted(fitting, key=_order) + others
         chosen = sorted(places[:count], key=_order)
-        return Room(tuple(chosen), cost_of_runners(gone, self.shape, self._reach))
+        return Room(tuple(chosen), priced(kept))
 
     def _left(self, place: Place, gone: set[Runner]) -> list[int]:
         """What would be left over on a node, by resource, with some runners gone; below zero what would be missing.
@@ -189,20 +207,20 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
 
 
 def _one_by_one(
-    search: Together, alone: Sequence[tuple[Place, Price]], begin: Iterable[Runner]
+    search: Together, heap: list[_Entry], begin: tuple[Runner, ...]
 ) -> tuple[set[Runner], set[Place]]:
     """Step 2: the victims, and those of their nodes that fit without them; with those in `begin` gone from the
-    beginning, step 3."""
-    heap: list[_Entry] = [_entry(place, known, 0) for place, known in alone]
-    heapify(heap)
+    beginning, step 3. `heap`: the nodes as they are one by one; used up."""
     stamps: dict[Place, int] = {}
     chosen: set[Place] = set()
     gone: set[Runner] = set()
     fitting: set[Place] = set()
-    leaving = tuple(begin)
+    leaving = begin
     while True:
         gone.update(leaving)
-        for place in search.touched(leaving) - fitting:
+        for place in search.touched(leaving):
+            if place in fitting:
+                continue
             known = FREE if place in chosen else search.price(place, gone)
             if known is not None and not known.victims:
                 fitting.add(place)
