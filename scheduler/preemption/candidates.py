@@ -5,7 +5,7 @@ whoever goes through a list skips the runners that may not go.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
@@ -63,8 +63,10 @@ class Candidates:
         """
         known = self._everywhere.get(harm)
         if known is None:
-            every = (runner for runner in self.universe.runners if not runner.lasting)
-            known = sorted((r.first, harm_of(r, harm), r.ran, r.order, r, _NOTHING) for r in every)
+            every = [runner for runner in self.universe.runners if not runner.lasting]
+            harms = harms_of(every, harm)
+            pairs = zip(every, harms, strict=True)
+            known = sorted([(r.first, lost, r.ran, r.order, r, _NOTHING) for r, lost in pairs])
             self._everywhere[harm] = known
         elif len(known) > 1.05 * self.universe.candidates:
             known = self._everywhere[harm] = [candidate for candidate in known if candidate[4].alive]
@@ -106,4 +108,13 @@ def harm_of(runner: Runner, resource: str) -> int:
         return runner.ran
     if resource == SUBMITTED:
         return -runner.job.submit
-    return runner.ran * sum(amounts.get(resource, 0) for _, amounts in runner.parts)
+    return runner.ran * sum([amounts.get(resource, 0) for amounts in runner.alloc.values()])
+
+
+def harms_of(runners: Iterable[Runner], resource: str) -> list[int]:
+    """`harm_of` each of many runners, most often without asking it of each."""
+    if not resource:
+        return [runner.ran for runner in runners]
+    if resource == SUBMITTED:
+        return [-runner.job.submit for runner in runners]
+    return [harm_of(runner, resource) for runner in runners]

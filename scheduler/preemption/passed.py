@@ -1,6 +1,6 @@
 """Why running jobs that might have been stopped were left alone: for explanations and the record."""
 
-from itertools import chain
+from itertools import chain, islice
 
 from scheduler.model.plan import Decision, PassedOver
 from scheduler.model.reasons import Reason
@@ -24,19 +24,18 @@ def passed_over(
     names = decision.nodes or ([place.node.name for place in found.room.places] if found else ())
     chosen = set(names)
     nearest = [universe.by_name[name] for name in names]
-    result: dict[str, PassedOver] = {}
+    result: dict[str, Reason] = {}
     for place in chain(nearest, shape.places):
+        here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
+        otherwise = here if enough else Reason.NOT_ENOUGH
         for job in place.ending:
-            result.setdefault(job.id, PassedOver(job.id, Reason.ENDING))
+            result.setdefault(job.id, Reason.ENDING)
         for runner in place.runners:
-            if runner.alive:
-                here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
-                otherwise = here if enough else Reason.NOT_ENOUGH
-                reason = alone.get(runner) or why(runner, reach, otherwise)
-                result.setdefault(runner.job.id, PassedOver(runner.job.id, reason))
+            if runner.alive and runner.job.id not in result:
+                result[runner.job.id] = alone.get(runner) or why(runner, reach, otherwise)
         if len(result) >= _MOST:
             break
-    return tuple(result.values())[:_MOST]
+    return tuple([PassedOver(job_id, reason) for job_id, reason in islice(result.items(), _MOST)])
 
 
 def why(runner: Runner, reach: Reach, otherwise: Reason) -> Reason:

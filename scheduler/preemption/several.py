@@ -18,7 +18,7 @@ from heapq import heapify, heappop, heappush
 from math import inf
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.candidates import Candidate, harm_of
+from scheduler.preemption.candidates import Candidate, harm_of, harms_of
 from scheduler.preemption.ladders import Ladders
 from scheduler.preemption.offers import Offers
 from scheduler.preemption.pricing import FREE, Cost, Price, candidates_of, price, priced
@@ -80,8 +80,9 @@ class Spanning:
             self._seen_dearer = dearer
         known = self._ordered.get((pairs, harm))
         if known is None:
-            runners = (runner for weights in pairs for runner in self._universe.spanning[weights])
-            found = [(harm_of(each, harm) // max(1, len(each.places)), each.order, each) for each in runners]
+            every = [r for weights in pairs for r in self._universe.spanning[weights] if r.alive]
+            harms = zip(every, harms_of(every, harm), strict=True)
+            found = [(lost // max(1, len(each.places)), each.order, each) for each, lost in harms]
             known = self._ordered[pairs, harm] = [(least, runner) for least, _, runner in sorted(found)]
         return known
 

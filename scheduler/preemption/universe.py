@@ -193,13 +193,17 @@ class Universe:
         pieces, alloc = runner.pieces, dict(runner.alloc)
         if pieces is None:
             raise ValueError(f"{runner.job.id} cannot lose a part")
-        held = self.tallies[runner.first, runner.second].held
+        may_go, held = runner.may_go, self.tallies[runner.first, runner.second].held
         for name, count in lost.items():
             place, own = self.by_name[name], cast("dict[str, int]", alloc[name])
-            gives = {resource: n * count for resource, n in pieces.each[name].items()}
-            for shrinking in (own, held, place.stoppable) if runner.may_go else (own,):
-                subtract(shrinking, gives)
-            add(place.free, gives)
+            free, stoppable = place.free, place.stoppable
+            for resource, each in pieces.each[name].items():
+                gives = each * count
+                own[resource] -= gives
+                free[resource] = free.get(resource, 0) + gives
+                if may_go:
+                    held[resource] -= gives
+                    stoppable[resource] -= gives
             pieces.counts[name] -= count
             pieces.held -= count
             if not pieces.counts[name]:
@@ -210,7 +214,8 @@ class Universe:
         orders = [place.order for place in runner.places]
         self.log.extend(orders if pieces.elastic else [self.by_name[name].order for name in lost])
         self.dearer.extend(orders)
-        runner.places = tuple(place for place in runner.places if place.node.name in alloc)
+        if len(alloc) < len(runner.places):
+            runner.places = tuple([place for place in runner.places if place.node.name in alloc])
         runner.alloc = alloc
         if not alloc:
             self.stop(runner)
