@@ -8,7 +8,7 @@ rises: when a request fits is found by bisection.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import accumulate
 
 from scheduler.model.resources import Amounts
@@ -18,31 +18,31 @@ from scheduler.preemption.universe import Place, Universe
 Entry = tuple[int, int, int]
 """A node that a shape fits onto: the moment, what the node lacks of full health, its order."""
 
-Releases = Sequence[tuple[int, Amounts]]
-"""When and what, the first to come first."""
+Releases = Sequence[tuple[int, int, Amounts]]
+"""When, by the running job of which order, and what; the first to come first."""
 
 
-class Future:
-    """What is released on one node, added up: nothing now, and so much after each of its releases."""
+_NOTHING = -(1 << 62)
+"""More is lacking than any node releases."""
 
-    __slots__ = ("_releases", "_rows", "moments")
+
+class Future(dict[str, list[int]]):
+    """What is released on one node, added up: of each resource nothing now, and so much after each of its releases."""
+
+    __slots__ = ("_releases", "moments")
 
     def __init__(self, now: int, releases: Releases) -> None:
-        self.moments = [now, *[end for end, _ in releases]]
+        self.moments = [now, *[end for end, _, _ in releases]]
         self._releases = releases
-        self._rows: dict[str, list[int]] = {}
 
-    def row(self, name: str) -> list[int]:
-        """So much of a resource, by moment."""
-        row = self._rows.get(name)
-        if row is None:
-            amounts = [gives.get(name, 0) for _, gives in self._releases]
-            row = self._rows[name] = [*accumulate(amounts, initial=0)]
+    def __missing__(self, name: str) -> list[int]:
+        amounts = [gives.get(name, 0) for _, _, gives in self._releases]
+        row = self[name] = [*accumulate(amounts, initial=0)]
         return row
 
     def most(self, name: str, by: int | None) -> int:
         """What is released of a resource in the end, or by a moment."""
-        return self.row(name)[-1 if by is None else bisect_right(self.moments, by) - 1]
+        return self[name][-1 if by is None else bisect_right(self.moments, by) - 1]
 
 
 class Futures:
@@ -74,15 +74,15 @@ class Futures:
         self._most: dict[str, dict[int | None, list[int]]] = {}
         self._gaining: dict[int | None, set[int]] = {}
 
-    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> list[tuple[int, int]]:
+    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> Iterator[tuple[int, int]]:
         """Of some nodes those onto which so much fits, with the moment and the order of each; `by`: until then."""
         for name, amount in wants:
             most = self.most(name, by)
             orders = [order for order in orders if most[order] >= amount]
-        found = [(self._when(wants, order), order) for order in orders]
-        return [
-            (moment, order) for moment, order in found if moment is not None and (by is None or moment <= by)
-        ]
+        for order in orders:
+            moment = self._when(wants, order)
+            if moment is not None and (by is None or moment <= by):
+                yield moment, order
 
     def most(self, name: str, by: int | None) -> Sequence[int]:
         """What there is at most of a resource in the end, or by a moment, by node. It may be less, never more."""
@@ -116,16 +116,27 @@ class Futures:
             return
         named = set(log[self._seen :]) - self._gone
         self._seen = len(log)
-        for order in named:
+        gone = named & self._forgotten
+        self._gone |= gone
+        self._let_go(gone)
+        for order in named - gone:
             self._look_at(order, self._universe.places[order])
-        self._gone |= named & self._forgotten
+
+    def _let_go(self, gone: Set[int]) -> None:
+        """These nodes give nothing any more."""
+        known = [amounts for by_moment in self._most.values() for amounts in by_moment.values()]
+        for amounts in [*self._there.values(), *known]:
+            for order in gone:
+                amounts[order] = _NOTHING
+        self.changed.extend(gone)
 
     def _look_at(self, order: int, place: Place) -> None:
         changed = order in self._made
         if changed:
             self._outdated.add(order)
+        free, coming, claimed = place.free, place.coming, self._claimed(place)
         for name, there in self._there.items():
-            more = self._now(place, name) - there[order]
+            more = free.get(name, 0) + coming.get(name, 0) - claimed.get(name, 0) - there[order]
             if more:
                 changed = True
                 there[order] += more
@@ -155,12 +166,13 @@ class Futures:
                 # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
                 if lacks > self._universe.places[order].node.total[name]:
                     return None
-                future = future or self._of(order)
-                row = future.row(name)
+                if future is None:
+                    future = self._of(order)
+                row = future[name]
                 at = bisect_left(row, lacks, at)
                 if at == len(row):
                     return None
-        return future.moments[at] if future else self._start
+        return self._start if future is None else future.moments[at]
 
     def _of(self, order: int) -> Future:
         """What is released on a node, as it is now."""
@@ -198,18 +210,13 @@ class Line:
         """As it is now; of equal moments the healthiest first."""
         log = self._log
         if self._seen < len(log):
-            changed = self._own & set(log[self._seen :])
+            changed = self._own.intersection(log[self._seen :])
             self._seen = len(log)
-            now = {entry[2]: entry for entry in self._look(changed)}
-            for order in now.keys() | (changed & self._known.keys()):
-                self._replace(order, now.get(order))
+            before = {entry for order in changed if (entry := self._known.pop(order, None))}
+            now = {*self._look(changed)}
+            self._known.update({entry[2]: entry for entry in now})
+            for entry in before - now:
+                del self._sorted[bisect_left(self._sorted, entry)]
+            for entry in now - before:
+                insort(self._sorted, entry)
         return self._sorted
-
-    def _replace(self, order: int, new: Entry | None) -> None:
-        old = self._known.pop(order, None)
-        if old is not None and old != new:
-            del self._sorted[bisect_left(self._sorted, old)]
-        if new is not None:
-            self._known[order] = new
-            if old != new:
-                insort(self._sorted, new)

@@ -9,6 +9,7 @@
   predictions only.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from typing import Final
@@ -135,7 +136,9 @@ class Moments:
         from time to time."""
         line = self._lines_of_jobs.get(by)
         if line is None:
-            line = self._in_order([runner for runner in self._universe.runners if self._concerns(runner)], by)
+            runners, until = self._universe.runners, math.inf if by is None else by
+            ending = [order for order, end in enumerate(self._ends) if end is not None and end <= until]
+            line = self._in_order([runners[order] for order in ending if self._concerns(runners[order])])
             self._lines_of_jobs[by] = line
         left = len(self._universe.places) - len(self._forgotten)
         if by is None and 2 * left < self._cleared:
@@ -155,13 +158,11 @@ class Moments:
         places = self._universe.places
         return self._in_order({end[2] for order in own for end in self.ends(places[order])})
 
-    def _in_order(self, runners: Iterable[Runner], by: int | None = None) -> list[End]:
+    def _in_order(self, runners: Iterable[Runner]) -> list[End]:
         ends = self._ends
-        known = [(end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None]
-        if by is not None:
-            known = [end for end in known if end[0] <= by]
-        known.sort()
-        return known
+        return sorted([
+            (end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None
+        ])
 
     def _entries(
         self, futures: Futures, shape: Shape, by: int | None, orders: Iterable[int]
@@ -184,14 +185,24 @@ class Moments:
         return self.empty(place) if fits else None
 
     def _ending(self, by: int | None) -> set[int]:
-        """The nodes on which somebody is expected to end, or is by a moment."""
-        return {place.order for _, _, runner in self._line(by) for place in runner.places}
+        """The nodes on which somebody is expected to end, or is by a moment; those that are forgotten may lack."""
+        if by is not None:
+            return {place.order for _, _, runner in self._line(by) for place in runner.places}
+        ends, forgotten = self._ends, self._forgotten
+        left = [place for place in self._universe.places if place.order not in forgotten]
+        return {
+            place.order
+            for place in left
+            for runner in place.runners
+            if runner.alive and ends[runner.order] is not None
+        }
 
     def _future(self, place: Place) -> Future:
-        name = place.node.name
-        left = [
-            (end, runner.alloc[name])
-            for end, _, runner in self.ends(place)
-            if runner.alive and name in runner.alloc
+        ends, name = self._ends, place.node.name
+        releases = [
+            (end, runner.order, runner.alloc[name])
+            for runner in place.runners
+            if (end := ends[runner.order]) is not None and runner.alive
         ]
-        return Future(self._now, left)
+        releases.sort()
+        return Future(self._now, releases)

@@ -6,14 +6,14 @@ What is really left over on those where somebody starts is known here.
 """
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence, Set
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.pricing import fits
-from scheduler.preemption.reservation.score import badness, best_together
+from scheduler.preemption.reservation.score import Candidate, badness, best_together
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 _ALL = 1 << 62
 """More than any node has, and than any job could give."""
@@ -90,7 +90,8 @@ class LeftOver:
 class Roomy:
     """The nodes that have room for any shape that was asked about, as far as the first resource that it wants tells.
 
-    Most nodes that the universe's log names were full before and still are: `changed` names the others, once for all.
+    Most nodes are full: one resource says so, once for all shapes. Most nodes that the universe's log names were full
+    before and still are: `changed` names the others.
     """
 
     def __init__(self, universe: Universe) -> None:
@@ -100,27 +101,33 @@ class Roomy:
         self._least: dict[str, int] = {}
         self._roomy: set[int] = set()
 
-    def watch(self, shape: Shape, orders: Iterable[int]) -> None:
-        """From now on this shape is asked about too. It knows these nodes already."""
+    def watch(self, shape: Shape) -> Set[int]:
+        """From now on this shape is asked about too. The nodes that may have room for it."""
+        self.catch_up()
         for name, amount in shape.wants[:1]:
-            self._least[name] = min(amount, self._least.get(name, amount))
-        self._roomy.update(orders)
+            if name not in self._least or amount < self._least[name]:
+                self._least[name] = amount
+                self._roomy |= self._having(name, amount, range(len(self._universe.places)))
+        return self._roomy
+
+    def _having(self, name: str, amount: int, orders: Iterable[int]) -> set[int]:
+        """Of some nodes those that have so much of a resource."""
+        places = self._universe.places
+        return {order for order in orders if places[order].free.get(name, 0) >= amount}
 
     def catch_up(self) -> None:
         """Look again at the nodes that the log has named."""
-        log, places, roomy = self._universe.log, self._universe.places, self._roomy
+        log = self._universe.log
         if self._seen == len(log):
             return
-        for order in set(log[self._seen :]):
-            free = places[order].free
-            if any(free.get(name, 0) >= least for name, least in self._least.items()):
-                roomy.add(order)
-            elif order in roomy:
-                roomy.remove(order)
-            else:
-                continue
-            self.changed.append(order)
+        named = set(log[self._seen :])
         self._seen = len(log)
+        roomy: set[int] = set()
+        for name, least in self._least.items():
+            roomy |= self._having(name, least, named)
+        self.changed.extend(roomy | (self._roomy & named))
+        self._roomy -= named
+        self._roomy |= roomy
 
 
 class Scored:
@@ -131,29 +138,24 @@ class Scored:
         self._roomy = roomy
         self._shape = shape
         self._own = frozenset(place.order for place in shape.places)
-        self._known: dict[int, tuple[int, Place]] = {}
-        self._look_at(shape.places)
-        roomy.catch_up()
-        roomy.watch(shape, self._known)
+        self._known: dict[int, Candidate] = {}
+        self._look_at(self._own & roomy.watch(shape))
         self._seen = len(roomy.changed)
 
-    def candidates(self) -> Sequence[tuple[int, Place]]:
+    def candidates(self) -> Collection[Candidate]:
         """Those nodes as they are now."""
         self._roomy.catch_up()
         changed = self._roomy.changed
         if self._seen < len(changed):
-            places = self._universe.places
-            self._look_at([places[order] for order in self._own.intersection(changed[self._seen :])])
+            self._look_at(self._own.intersection(changed[self._seen :]))
             self._seen = len(changed)
-        return list(self._known.values())
+        return self._known.values()
 
-    def _look_at(self, places: Sequence[Place]) -> None:
-        shape, known = self._shape, self._known
-        for place in places:
-            known.pop(place.order, None)
-        # Most nodes are full: one resource says so.
-        for name, amount in shape.wants[:1]:
-            places = [place for place in places if place.free.get(name, 0) >= amount]
-        for place in places:
+    def _look_at(self, orders: Iterable[int]) -> None:
+        places, shape, known = self._universe.places, self._shape, self._known
+        for order in orders:
+            place = places[order]
             if fits(place, shape, coming=False):
-                known[place.order] = badness(place, shape), place
+                known[order] = badness(place, shape), order, place
+            else:
+                known.pop(order, None)

@@ -10,11 +10,14 @@ weight. Whole numbers (thousandths) keep them exactly comparable; equal nodes go
 So a healthy node goes before a near one, and a near one before one that it fills.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from heapq import nsmallest
 
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place
+
+Candidate = tuple[int, int, Place]
+"""A node that can run a job now: its badness, its order, the node itself."""
 
 THOUSAND = 1000
 HEALTH, NEARNESS, TIGHTNESS = 4, 2, 1
@@ -30,43 +33,40 @@ def sickness(place: Place) -> int:
     return THOUSAND - round(THOUSAND * place.node.health)
 
 
-def best_together(candidates: Sequence[tuple[int, Place]], count: int) -> list[Place]:
+def best_together(candidates: Iterable[Candidate], count: int) -> list[Place]:
     """The `count` best of some nodes with their badness, nearness counted: whichever unit the most of them are in.
 
     Exact: for every unit, as if it were that one, the best nodes with its bonus; the best of these sets.
     """
-    everywhere = nsmallest(count, candidates, key=_key)
+    everywhere = nsmallest(count, candidates)
     if count == 1:
-        return [place for _, place in everywhere]
+        return [place for _, _, place in everywhere]
     best = _Set(_cost(everywhere), everywhere)
-    groups: dict[str, list[tuple[int, Place]]] = {}
+    groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
-        if candidate[1].node.unit is not None:
-            groups.setdefault(candidate[1].node.unit, []).append(candidate)
+        unit = candidate[2].node.unit
+        if unit is not None:
+            groups.setdefault(unit, []).append(candidate)
     for unit in sorted(groups):
-        inside = nsmallest(count, groups[unit], key=_key)
-        near = [(bad - NEARNESS * THOUSAND, place) for bad, place in inside]
-        others = [candidate for candidate in everywhere if candidate[1].node.unit != unit]
-        chosen = nsmallest(count, [*near, *others], key=_key)
+        inside = nsmallest(count, groups[unit])
+        near = [(bad - NEARNESS * THOUSAND, order, place) for bad, order, place in inside]
+        others = [candidate for candidate in everywhere if candidate[2].node.unit != unit]
+        chosen = sorted([*near, *others])[:count]
         if (cost := _cost(chosen)) < best.cost:
             best = _Set(cost, chosen)
-    return [place for _, place in best.chosen]
+    return [place for _, _, place in best.chosen]
 
 
 class _Set:
     """Some nodes and what they cost together."""
 
-    def __init__(self, cost: int, chosen: list[tuple[int, Place]]) -> None:
+    def __init__(self, cost: int, chosen: list[Candidate]) -> None:
         self.cost = cost
         self.chosen = chosen
 
 
-def _key(candidate: tuple[int, Place]) -> tuple[int, int]:
-    return candidate[0], candidate[1].order
-
-
-def _cost(chosen: Sequence[tuple[int, Place]]) -> int:
-    return sum(bad for bad, _ in chosen)
+def _cost(chosen: Iterable[Candidate]) -> int:
+    return sum([bad for bad, _, _ in chosen])
 
 
 def _left_over(place: Place, shape: Shape) -> int:
