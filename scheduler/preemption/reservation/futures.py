@@ -21,9 +21,8 @@ Entry = tuple[int, int, int]
 Releases = Sequence[tuple[int, int, Amounts]]
 """When, by the running job of which order, and what; the first to come first."""
 
-
 _NOTHING = -(1 << 62)
-"""More is lacking than any node releases."""
+"""What there is on a node that gives nothing any more: more is lacking than any node releases."""
 
 
 class Future(dict[str, list[int]]):
@@ -161,10 +160,11 @@ class Futures:
         """When so much is there; None when that is not known."""
         at, future = 0, None
         for name, amount in wants:
-            lacks = amount - self._there[name][order]
+            there = self._there[name][order]
+            lacks = amount - there
             if lacks > 0:
                 # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
-                if lacks > self._universe.places[order].node.total[name]:
+                if there < 0 and lacks > self._universe.places[order].node.total[name]:
                     return None
                 if future is None:
                     future = self._of(order)
@@ -196,7 +196,7 @@ class Line:
     """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log."""
 
     def __init__(
-        self, own: Set[int], log: Sequence[int], look: Callable[[Iterable[int]], Iterable[Entry]]
+        self, own: frozenset[int], log: Sequence[int], look: Callable[[Iterable[int]], Iterable[Entry]]
     ) -> None:
         """`look` gives the entries of those nodes, of some, that the shape fits onto."""
         self._own = own
@@ -212,7 +212,7 @@ class Line:
         if self._seen < len(log):
             changed = self._own.intersection(log[self._seen :])
             self._seen = len(log)
-            before = {entry for order in changed if (entry := self._known.pop(order, None))}
+            before = {self._known.pop(order) for order in changed & self._known.keys()}
             now = {*self._look(changed)}
             self._known.update({entry[2]: entry for entry in now})
             for entry in before - now:

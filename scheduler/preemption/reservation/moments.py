@@ -60,7 +60,6 @@ class Moments:
         self._forgotten: set[int] = set()
         self._cleared = len(universe.places)
         self._lines_of_jobs: dict[int | None, list[End]] = {}
-        self._on: dict[int, tuple[list[Runner], list[End]]] = {}
 
     def earliest(self, shape: Shape, by: int | None = None) -> Sequence[Entry]:
         """The nodes that a shape fits onto some time, the earliest first; of equal ones the healthiest.
@@ -70,9 +69,10 @@ class Moments:
         futures = self.futures()
         line = self._lines.get((shape.each, by))
         if line is None:
-            own = frozenset([place.order for place in shape.places])
             log = self._universe.log if shape.exclusive else futures.changed
-            line = self._lines[shape.each, by] = Line(own, log, partial(self._entries, futures, shape, by))
+            line = self._lines[shape.each, by] = Line(
+                shape.orders, log, partial(self._entries, futures, shape, by)
+            )
         return line.entries()
 
     def futures(self) -> Futures:
@@ -90,12 +90,9 @@ class Moments:
         self._lines.clear()
 
     def ends(self, place: Place) -> list[End]:
-        """Who on a node is expected to end and when, the first to end first; those of unknown end are left out, those
-        who are stopped or have moved meanwhile may be among them."""
-        known = self._on.get(place.order)
-        if known is None or known[0] != place.runners:
-            known = self._on[place.order] = place.runners.copy(), self._in_order(place.runners)
-        return known[1]
+        """Who on a node is expected to end and when; those of unknown end are left out, those who are stopped may be
+        among them."""
+        return self._known(place.runners)
 
     def timeline(self, own: Set[int], by: int | None) -> Iterator[tuple[int, Place, Amounts]]:
         """What running jobs release on some nodes (by their orders), the first to end first; `by`: no later ones."""
@@ -109,6 +106,10 @@ class Moments:
     def forget(self, orders: Iterable[int]) -> None:
         """Nodes of which nobody gets anything any more in this plan."""
         self._forgotten.update(orders)
+
+    def left(self, orders: Set[int]) -> set[int]:
+        """Of some nodes those of which somebody may still get something."""
+        return {*orders} - self._forgotten
 
     def forgotten(self, place: Place) -> bool:
         """Whether nobody gets anything of a node any more."""
@@ -138,7 +139,8 @@ class Moments:
         if line is None:
             runners, until = self._universe.runners, math.inf if by is None else by
             ending = [order for order, end in enumerate(self._ends) if end is not None and end <= until]
-            line = self._in_order([runners[order] for order in ending if self._concerns(runners[order])])
+            line = self._known([runners[order] for order in ending if self._concerns(runners[order])])
+            line.sort()
             self._lines_of_jobs[by] = line
         left = len(self._universe.places) - len(self._forgotten)
         if by is None and 2 * left < self._cleared:
@@ -156,13 +158,11 @@ class Moments:
     def _line_of(self, own: Set[int]) -> list[End]:
         """The same for a few nodes."""
         places = self._universe.places
-        return self._in_order({end[2] for order in own for end in self.ends(places[order])})
+        return sorted({end for order in own for end in self.ends(places[order])})
 
-    def _in_order(self, runners: Iterable[Runner]) -> list[End]:
+    def _known(self, runners: Iterable[Runner]) -> list[End]:
         ends = self._ends
-        return sorted([
-            (end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None
-        ])
+        return [(end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None]
 
     def _entries(
         self, futures: Futures, shape: Shape, by: int | None, orders: Iterable[int]

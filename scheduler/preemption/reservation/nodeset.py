@@ -70,7 +70,7 @@ class LeftOver:
         """`started`: the nodes with what is left over there; they only become more."""
         self._started = started
         self._wants = shape.wants
-        self._own = frozenset(place.order for place in shape.places)
+        self._own = shape.orders
         self._seen = 0
         self._orders: list[int] = []
 
@@ -88,18 +88,19 @@ class LeftOver:
 
 
 class Roomy:
-    """The nodes that have room for any shape that was asked about, as far as the first resource that it wants tells.
+    """The nodes (`orders`) that have room for any shape that was asked about, as far as the first resource that it
+    wants tells.
 
     Most nodes are full: one resource says so, once for all shapes. Most nodes that the universe's log names were full
     before and still are: `changed` names the others.
     """
 
     def __init__(self, universe: Universe) -> None:
+        self.orders: set[int] = set()
         self.changed: list[int] = []
         self._universe = universe
         self._seen = len(universe.log)
         self._least: dict[str, int] = {}
-        self._roomy: set[int] = set()
 
     def watch(self, shape: Shape) -> Set[int]:
         """From now on this shape is asked about too. The nodes that may have room for it."""
@@ -107,8 +108,8 @@ class Roomy:
         for name, amount in shape.wants[:1]:
             if name not in self._least or amount < self._least[name]:
                 self._least[name] = amount
-                self._roomy |= self._having(name, amount, range(len(self._universe.places)))
-        return self._roomy
+                self.orders |= self._having(name, amount, range(len(self._universe.places)))
+        return self.orders
 
     def _having(self, name: str, amount: int, orders: Iterable[int]) -> set[int]:
         """Of some nodes those that have so much of a resource."""
@@ -125,9 +126,9 @@ class Roomy:
         roomy: set[int] = set()
         for name, least in self._least.items():
             roomy |= self._having(name, least, named)
-        self.changed.extend(roomy | (self._roomy & named))
-        self._roomy -= named
-        self._roomy |= roomy
+        self.changed.extend(roomy | (self.orders & named))
+        self.orders -= named
+        self.orders |= roomy
 
 
 class Scored:
@@ -137,9 +138,8 @@ class Scored:
         self._universe = universe
         self._roomy = roomy
         self._shape = shape
-        self._own = frozenset(place.order for place in shape.places)
         self._known: dict[int, Candidate] = {}
-        self._look_at(self._own & roomy.watch(shape))
+        self._look_at(shape.orders & roomy.watch(shape))
         self._seen = len(roomy.changed)
 
     def candidates(self) -> Collection[Candidate]:
@@ -147,15 +147,16 @@ class Scored:
         self._roomy.catch_up()
         changed = self._roomy.changed
         if self._seen < len(changed):
-            self._look_at(self._own.intersection(changed[self._seen :]))
+            named = self._shape.orders.intersection(changed[self._seen :])
             self._seen = len(changed)
+            for order in named & self._known.keys():
+                del self._known[order]
+            self._look_at(named & self._roomy.orders)
         return self._known.values()
 
     def _look_at(self, orders: Iterable[int]) -> None:
-        places, shape, known = self._universe.places, self._shape, self._known
+        places, shape = self._universe.places, self._shape
         for order in orders:
             place = places[order]
             if fits(place, shape, coming=False):
-                known[order] = badness(place, shape), order, place
-            else:
-                known.pop(order, None)
+                self._known[order] = badness(place, shape), order, place

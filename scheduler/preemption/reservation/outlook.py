@@ -86,7 +86,7 @@ class Outlook:
         self._moments.take_apart()
 
     def _leave_alone(self, place: Place, at: int) -> None:
-        for end, _, runner in self._moments.ends(place):
+        for end, _, runner in sorted(self._moments.ends(place)):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
                 runner.lasting = True
@@ -98,10 +98,8 @@ class Outlook:
     def awaited(self, later: Later) -> list[Runner]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
         places = [self._universe.by_name[name] for name in later.placement]
-        found = {
-            runner: end for place in places for end, _, runner in self._moments.ends(place) if end <= later.at
-        }
-        return sorted(found, key=lambda runner: (found[runner], runner.order))
+        ending = {end for place in places for end in self._moments.ends(place) if end[0] <= later.at}
+        return [runner for _, _, runner in sorted(ending)]
 
     def _anyhow(self, shape: Shape, by: int | None) -> Later | None:
         if not shape.count:

@@ -74,7 +74,7 @@ class Present:
     """What each node counts for before anybody has ended, kept up to date by the universe's log."""
 
     def __init__(self, universe: Universe, moments: Moments, shape: Shape) -> None:
-        self.own = {place.order for place in shape.places}
+        self.own = moments.left(shape.orders)
         self._universe = universe
         self._moments = moments
         self._shape = shape
@@ -83,8 +83,15 @@ class Present:
         self._counted: dict[Place, dict[str, int]] = {}
         self._total: dict[str, int] = {}
         self._having: dict[str, dict[Place, None]] = {name: {} for name in (_UNITS, *self._names)}
-        for place in shape.places:
-            self._look_at(place)
+        for order in sorted(self._promising()):
+            self._look_at(universe.places[order])
+
+    def _promising(self) -> set[int]:
+        """The nodes that may count for something: most have nothing left of anything."""
+        if self._shape.exclusive:
+            return self.own
+        rows = [self._moments.futures().there(name) for name in self._names]
+        return {order for there in rows for order in self.own if there[order] > 0}
 
     def total(self) -> Amounts:
         """All nodes together."""
