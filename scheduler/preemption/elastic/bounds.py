@@ -45,12 +45,12 @@ class Bounds:
         if not short:
             return NOTHING
         workers = node.within(reach)
-        number = fewest(workers, short)
-        if number == 1:
-            alone = [(n * worker.size, worker.rank[0]) for worker in workers if (n := _pieces(worker, short))]
-            if alone:
-                return 1, *min(alone)
-            number = 2
+        if not workers:
+            return None
+        alone = [(n * worker.size, worker.rank[0]) for worker in workers if (n := pieces(worker, short))]
+        if alone:
+            return 1, *min(alone)
+        number = max(2, fewest(workers, short))
         if number > len(workers):
             return None
         # Fewer pieces than workers there cannot be, and in all they hold what is missing, but for rounding.
@@ -81,12 +81,13 @@ def _all(workers: Sequence[Worker]) -> Least:
     return len(workers), size, max((worker.rank[0] for worker in workers), default=0)
 
 
-def _pieces(worker: Worker, short: Short) -> int:
+def pieces(worker: Worker, short: Short) -> int:
     """How many pieces of one worker cover what is missing; 0 when all that may go do not."""
-    gives, count = worker.lot.gives, worker.count
-    needed = 0
+    gives, count, needed = worker.lot.gives, worker.count, 1
     for at, rest in short:
-        if gives[at] < rest:
+        there = gives[at]
+        if there < rest:
             return 0
-        needed = max(needed, -(-rest * count // gives[at]))
+        if rest * count > there * needed:
+            needed = -(-rest * count // there)
     return needed

@@ -79,7 +79,7 @@ def cover(trial: Trial, choice: Choice, fewest: int = 1) -> list[Loss] | None:
 def _smallest(trial: Trial, choice: Choice, taken: _Taken) -> tuple[Worker, int] | None:
     """Point 2: the smallest single worker, when some are taken already."""
     best: tuple[tuple[int, tuple[int, ...]], tuple[Worker, int]] | None = None
-    for worker in sorted(_candidates(trial, choice, taken), key=_smallest_first):
+    for worker in sorted(_candidates(trial, choice, taken), key=smallest_first):
         if best and worker.size >= best[0][0]:
             break
         count = _needed(trial, worker)
@@ -220,7 +220,8 @@ def _rank(worker: Worker) -> tuple[int, ...]:
     return worker.rank
 
 
-def _smallest_first(worker: Worker) -> tuple[int, tuple[int, ...]]:
+def smallest_first(worker: Worker) -> tuple[int, tuple[int, ...]]:
+    """In which order single workers are looked at."""
     return worker.size, worker.rank
 
 

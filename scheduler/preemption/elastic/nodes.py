@@ -29,8 +29,7 @@ class Nodes:
 
     def __init__(self, workers: Workers, places: Iterable[Place], bounds: Bounds, pricer: Pricer) -> None:
         self._workers = workers
-        nodes = workers.up_to_date()
-        self._nodes = {place.order: nodes[place.order] for place in places if place.order in nodes}
+        self._nodes = workers.among(tuple(places))
         self._bounds = bounds
         self._pricer = pricer
         self._seen = 0
@@ -76,17 +75,17 @@ class Nodes:
     def _catch_up(self, reach: Reach) -> None:
         self._workers.up_to_date()
         nodes, changes = self._nodes, self._workers.changes
-        changed: Iterable[int]
+        changed: Iterable[OnNode]
         if self._reach is None or not reach.within(self._reach):
             self._heap.clear()
-            changed = nodes
+            changed = nodes.values()
         else:
-            changed = nodes.keys() & changes[self._seen :]
+            changed = [nodes[order] for order in nodes.keys() & changes[self._seen :]]
         if reach != self._reach:
             self._asked += 1
             self._reach = reach
         self._seen = len(changes)
-        for node in self._bounds.possible([nodes[order] for order in changed]):
+        for node in self._bounds.possible(changed):
             self._bound(node, reach)
 
 

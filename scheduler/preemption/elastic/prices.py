@@ -1,9 +1,9 @@
 """What a node costs for one shape: who of its workers go so that the shape fits there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler.preemption.elastic.bounds import Bounds, fewest
-from scheduler.preemption.elastic.covering import cover, on_one_node
+from scheduler.preemption.elastic.bounds import Bounds, Short, fewest, pieces
+from scheduler.preemption.elastic.covering import cover, on_one_node, smallest_first
 from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
 from scheduler.preemption.ranking import Reach
@@ -38,7 +38,10 @@ class Prices:
             short = self.bounds.short(node)
             if not short:
                 return FREE
-            number = fewest(workers, short)
+            alone = _alone(workers, short)
+            if alone:
+                return _price_of_one(*alone)
+            number = max(2, fewest(workers, short))
             if number > len(workers):
                 return None
             losses = cover(Places((place,), shape), on_one_node(workers), number)
@@ -49,6 +52,25 @@ class Prices:
         highest = max((known[runner].rank[0] for runner, _, _ in losses), default=0)
         cost: Cost = ((len(losses), size, 0), (highest, 0, 0))
         return Price(cost, tuple(runner for runner, _, _ in losses), 0, tuple(losses))
+
+
+def _alone(workers: Iterable[Worker], short: Short) -> tuple[Worker, int] | None:
+    """The smallest single worker that covers what is missing, and how much of it: as in `covering`, point 2."""
+    best: tuple[int, tuple[int, int]] | None = None
+    found = None
+    for worker in sorted(workers, key=smallest_first):
+        if best and worker.size >= best[0]:
+            break
+        count = pieces(worker, short)
+        key = count * worker.size, worker.rank
+        if count and (best is None or key < best):
+            best, found = key, (worker, count)
+    return found
+
+
+def _price_of_one(worker: Worker, count: int) -> Price:
+    loss = worker.runner, worker.place.node.name, count
+    return Price(((1, worker.size * count, 0), (worker.rank[0], 0, 0)), (worker.runner,), 0, (loss,))
 
 
 def _everybody(place: Place, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:

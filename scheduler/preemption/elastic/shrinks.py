@@ -65,13 +65,12 @@ class Shrinks:
     def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Workers on any nodes; a look at their sum often says at once that all of them are not enough."""
         pool = self._search.pool(shape)
-        supply = self._supply(shape)
-        soon = pool.soon()
-        short = {name: amount - soon.get(name, 0) for name, amount in shape.asked}
-        if not (shape.exclusive or supply.may_be_enough(reach, short)):
-            return None
-        choice = supply.choice(reach)
-        losses = cover(pool.trial(shape), choice) if choice.number else None
+        short: dict[str, int] = {}
+        if not shape.exclusive:
+            soon = pool.soon()
+            short = {name: rest for name, amount in shape.asked if (rest := amount - soon.get(name, 0)) > 0}
+        choice = self._supply(shape).choice(reach, short)
+        losses = cover(pool.trial(shape), choice) if choice else None
         return Shrunk(by_runner(losses)) if losses else None
 
     def _supply(self, shape: Shape) -> Supply:

@@ -6,7 +6,7 @@ out of many. They are brought up to date where something is other than it was (`
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, Choice
@@ -19,6 +19,9 @@ _Kind = tuple[Lot | int, Row]
 
 _Class = dict[_Kind, tuple[list[int], list[Worker]]]
 """The workers of one class, by kind: where they come in it (`Worker.rank`), and in that order themselves."""
+
+_Rows = dict[_Kind, list[list[Worker]]]
+"""Workers by kind, in rows as `covering.Alike` has them."""
 
 
 class Supply:
@@ -39,28 +42,12 @@ class Supply:
         self._known: dict[int, tuple[tuple[Pair, ...], Row]] = {}
         self._seen = -1
 
-    def may_be_enough(self, reach: Reach, short: Amounts) -> bool:
-        """Whether a pending job might get what is missing, were it not for what elastic jobs keep at least.
-
-        What a node is overcommitted by makes no room. Nodes are looked at until it is enough; seldom are that many.
-        """
-        nodes = self._workers.up_to_date()
-        rest = [(self._workers.names.index(name), amount) for name, amount in short.items() if amount > 0]
-        for order in self._nodes(reach):
-            if not rest:
-                return True
-            node = nodes[order]
-            gives = [worker.lot.gives for worker in node.within(reach)]
-            rest = [(at, amount - _gain(node.soon[at], [g[at] for g in gives])) for at, amount in rest]
-            rest = [(at, amount) for at, amount in rest if amount > 0]
-        return not rest
-
-    def choice(self, reach: Reach) -> Choice:
-        """The workers that a pending job may take."""
-        rows: dict[_Kind, list[list[Worker]]] = {}
-        for each in self._within(reach):
-            for kind, (_, row) in each.items():
-                rows.setdefault(kind, []).append(row)
+    def choice(self, reach: Reach, short: Amounts) -> Choice | None:
+        """The workers that a pending job may take; None when there are none, or when what is missing would not be
+        there even if elastic jobs kept nothing at all."""
+        rows = self._within(reach)
+        if not rows or not all(self._may_be_enough(rows, reach, *each) for each in short.items()):
+            return None
         nodes = self._workers.up_to_date()
         return Choice(
             [Alike(row) for row in rows.values()],
@@ -68,26 +55,41 @@ class Supply:
             lambda order: nodes[order].within(reach),
         )
 
-    def _nodes(self, reach: Reach) -> Iterator[int]:
-        """The nodes with workers within reach, by their orders."""
-        seen = set[int]()
-        for each in self._within(reach):
-            for _, row in each.values():
-                for worker in row:
-                    order = worker.place.order
-                    if order not in seen:
-                        seen.add(order)
-                        yield order
+    def _may_be_enough(self, rows: _Rows, reach: Reach, name: str, amount: int) -> bool:
+        """Whether so much of one resource might be had from some workers.
 
-    def _within(self, reach: Reach) -> list[_Class]:
-        """The classes within reach, the lowest first."""
+        What a node is overcommitted by makes no room. Most are not, and what is given up there is simply counted.
+        """
+        at = self._workers.names.index(name)
+        of_room = self._rows.index(at)
+        overcommitted = []
+        for (_, room), kind in rows.items():
+            if room[of_room] < 0:
+                overcommitted += kind
+            else:
+                amount -= kind[0][0].lot.gives[at] * sum(map(len, kind))
+        if amount > 0:
+            nodes = self._workers.up_to_date()
+            for order in {worker.place.order for row in overcommitted for worker in row}:
+                node = nodes[order]
+                if node.could[at] > 0:
+                    gives = sum([worker.lot.gives[at] for worker in node.within(reach)])
+                    amount -= max(0, node.soon[at] + gives)
+        return amount <= 0
+
+    def _within(self, reach: Reach) -> _Rows:
+        """The workers within reach, those of the lowest class first."""
         self._catch_up()
-        result = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]
+        within = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]
         floor = reach.second_floor
         if floor is not None:
             equal = sorted(key for key in self._second if key[0] == reach.first and key[1] < floor)
-            result += [self._second[key] for key in equal]
-        return result
+            within += [self._second[key] for key in equal]
+        rows: _Rows = {}
+        for each in within:
+            for kind, (_, row) in each.items():
+                rows.setdefault(kind, []).append(row)
+        return rows
 
     def _catch_up(self) -> None:
         nodes, changes = self._workers.up_to_date(), self._workers.changes
@@ -147,11 +149,6 @@ class Supply:
         if self._in_units:
             return tuple([soon[at] for at in self._rows])
         return tuple([min(0, soon[at]) for at in self._rows])
-
-
-def _gain(soon: int, gives: Iterable[int]) -> int:
-    """How much more there is on a node that has so much when so much is given up there."""
-    return max(0, soon + sum(gives)) - max(0, soon)
 
 
 def _put(each: _Class, kind: _Kind, worker: Worker) -> None:

@@ -138,6 +138,7 @@ class Workers:
         self._seen = -1
         self._lots: dict[tuple[object, ...], Lot] = {}
         self._nodes: dict[int, OnNode] = {}
+        self._among: dict[tuple[Place, ...], Mapping[int, OnNode]] = {}
         self.pairs: list[Pair | None] = []
         """All workers, those of one class in their order; None for one that may lose nothing."""
         for runner in sorted(universe.elastic, key=_later_first):
@@ -160,6 +161,15 @@ class Workers:
             self._look_at(self.orders & log[self._seen :])
         self._seen = len(log)
         return self._nodes
+
+    def among(self, places: tuple[Place, ...]) -> Mapping[int, OnNode]:
+        """Of some nodes those on which there are any, by their orders; many shapes ask for the same ones."""
+        known = self._among.get(places)
+        if known is None:
+            nodes = self._nodes
+            known = {place.order: nodes[place.order] for place in places if place.order in nodes}
+            self._among[places] = known
+        return known
 
     def on(self, place: Place) -> OnNode:
         """The workers on one of the nodes on which there are any."""
@@ -208,7 +218,9 @@ class Workers:
         for runner, pieces, at in node.elastic:
             # One whose end is awaited may not shrink any more.
             going_on = runner.alive and not runner.lasting
-            count = min(pieces.counts.get(name, 0), pieces.surplus) if going_on else 0
+            count = 0
+            if going_on:
+                count = min(pieces.counts.get(name, 0), pieces.held - pieces.least)
             pair = self.pairs[at]
             if count <= 0:
                 pair = None
