@@ -42,10 +42,16 @@ def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
     elastic = job.elastic if rules.elastic else None
     if job.unit and job.alloc and (rules.units or (elastic and elastic.min_units is not None)):
         least = (job.elastic.min_units or 0) if job.elastic else 0
-        counts = {node: units_in(held, job.unit) for node, held in job.alloc.items()}
-        if not all(counts.values()):
-            return None
-        each = {node: _one_of(held, counts[node]) for node, held in job.alloc.items()}
+        counts, each = dict[str, int](), dict[str, Amounts]()
+        last: Amounts = {}
+        count, one = 0, last
+        for node, held in job.alloc.items():
+            if held != last:  # Most jobs hold the same on each of their nodes.
+                count, last = units_in(held, job.unit), held
+                one = _one_of(held, count)
+            if not count:
+                return None
+            counts[node], each[node] = count, one
         is_elastic = elastic is not None and elastic.min_units is not None
         return Pieces(_UNITS, each, counts, sum(counts.values()), least, is_elastic)
     if elastic and elastic.min_nodes is not None and len(job.alloc) > elastic.min_nodes:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from scheduler.model import words
-from scheduler.model.jobs import Job, Request
+from scheduler.model.jobs import Job, Level, Request
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
@@ -23,9 +23,17 @@ class Speaker:
     def __init__(self, snapshot: Snapshot) -> None:
         self._now = snapshot.now
         self._rules = snapshot.partition
+        self._levels: dict[tuple[Level, Level], str] = {}
 
     def level(self, job: Job) -> str:
-        """The levels that the partition's mode looks at."""
+        """The levels that the partition's mode looks at; many jobs have the same."""
+        levels = job.user_level, job.task_level
+        known = self._levels.get(levels)
+        if known is None:
+            known = self._levels[levels] = self._level(job)
+        return known
+
+    def _level(self, job: Job) -> str:
         names = self._rules.level_names
         user = level_word(job.user_level, names)
         task = f"task {level_word(job.task_level, names, 'L')}"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.pricing import Price, obtainable
+from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.rooms import Room, Rooms, Sums
 from scheduler.preemption.shapes import Shape, Wants
@@ -79,8 +79,9 @@ class UnitPool(Pool):
 
     def _could_give(self, place: Place, wanted: Wants) -> bool:
         """Whether a unit would fit on a node, once everybody has gone who may go."""
-        for name, amount in wanted:  # noqa: SIM110 - asked for every runner; a loop is twice as fast
-            if obtainable(name, place) < amount:
+        free, coming, stoppable = place.free, place.coming, place.stoppable
+        for name, amount in wanted:  # `obtainable`, asked of every runner: without calling it, twice as fast
+            if free.get(name, 0) + coming.get(name, 0) + stoppable.get(name, 0) < amount:
                 return False
         return True
 

@@ -50,10 +50,11 @@ def rest(ask: Ask, units: int) -> str:
 
 def victim_of(runner: Runner, lost: Mapping[str, int]) -> Victim:
     """A running job that loses pieces and goes on, as the plan says it."""
+    names = tuple(sorted(lost, key=natural) if len(lost) > 1 else lost)
     if runner.pieces and runner.pieces.kind is How.UNITS:
-        on = tuple(sorted(lost.items(), key=lambda each: natural(each[0])))
+        on = tuple([(name, lost[name]) for name in names])
         return Victim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on)
-    return Victim(runner.job.id, How.NODES, nodes=tuple(sorted(lost, key=natural)))
+    return Victim(runner.job.id, How.NODES, nodes=names)
 
 
 def losses_of(price: Price) -> dict[Runner, dict[str, int]]:
