@@ -33,13 +33,16 @@ class Sums:
         self.rooms[order] = room
         self.changes.append(order)
         for name, before, after in zip(self._names, old or self._nothing, room, strict=True):
-            if before != after and (before > 0 or after > 0):
-                gain = max(0, after) - max(0, before)
-                self.amounts[name] = self.amounts.get(name, 0) + gain
-                if before <= 0:
-                    self.where[name].add(order)
-                elif after <= 0:
-                    self.where[name].discard(order)
+            if before == after or (before <= 0 and after <= 0):
+                continue
+            gain = after - before
+            if before <= 0:
+                gain = after
+                self.where[name].add(order)
+            elif after <= 0:
+                gain = -before
+                self.where[name].discard(order)
+            self.amounts[name] = self.amounts.get(name, 0) + gain
 
 
 class Rooms:

@@ -84,17 +84,13 @@ class Universe:
         self.log: list[int] = []
         self.dearer: list[int] = []
         self.places = [
-            Place(
-                node,
-                order,
-                _without(node.total, node.held_elsewhere),
-                holders=int(any(node.held_elsewhere.values())),
-            )
+            Place(node, order, dict(node.total), holders=int(any(node.held_elsewhere.values())))
             for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
         ]
         self.by_name = {place.node.name: place for place in self.places}
         for place in self.places:
             place.alone = (place,)
+            subtract(place.free, place.node.held_elsewhere)
         self.runners: list[Runner] = []
         self.tallies: dict[tuple[int, int], Tally] = {}
         self._lower: dict[Reach, list[Tally]] = {}
@@ -181,10 +177,14 @@ class Universe:
         """Stop a running job: its room is free for whoever is decided next."""
         runner.alive = runner.may_go = False
         self.candidates -= 1
-        self.tallies[runner.first, runner.second].change(runner.alloc.values(), -1)
+        tally = self.tallies[runner.first, runner.second]
+        tally.stoppable -= 1
         for place, amounts in runner.parts:
-            add(place.free, amounts)
-            subtract(place.stoppable, amounts)
+            free, stoppable, held = place.free, place.stoppable, tally.held
+            for name, amount in amounts.items():
+                free[name] = free.get(name, 0) + amount
+                stoppable[name] = stoppable.get(name, 0) - amount
+                held[name] = held.get(name, 0) - amount
             place.holders -= 1
             self.log.append(place.order)
 
@@ -297,9 +297,3 @@ def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
             if owned == total[name] and other.startswith(f"{name}:"):
                 result[other] = amount
     return result
-
-
-def _without(total: Amounts, held: Amounts) -> dict[str, int]:
-    free = dict(total)
-    subtract(free, held)
-    return free
