@@ -105,7 +105,11 @@ class Futures:
         """What there is of a resource now, by node: below zero where it was promised away, or is overcommitted."""
         amounts = self._there.get(name)
         if amounts is None:
-            amounts = self._there[name] = [self._now(place, name) for place in self._universe.places]
+            claimed = self._claimed
+            amounts = self._there[name] = [
+                place.free.get(name, 0) + place.coming.get(name, 0) - claimed(place).get(name, 0)
+                for place in self._universe.places
+            ]
         return amounts
 
     def catch_up(self) -> None:
@@ -151,10 +155,6 @@ class Futures:
             self._on[order] = place.runners.copy()
         if changed:
             self.changed.append(order)
-
-    def _now(self, place: Place, name: str) -> int:
-        there = place.free.get(name, 0) + place.coming.get(name, 0)
-        return there - self._claimed(place).get(name, 0)
 
     def _when(self, wants: Wants, order: int) -> int | None:
         """When so much is there; None when that is not known."""

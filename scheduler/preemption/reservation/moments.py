@@ -150,9 +150,10 @@ class Moments:
 
     def _concerns(self, runner: Runner) -> bool:
         """Whether anybody may still get anything of what a running job holds."""
-        for place in runner.places:
-            if place.order not in self._forgotten:
-                return runner.alive
+        if runner.alive:
+            for place in runner.places:
+                if place.order not in self._forgotten:
+                    return True
         return False
 
     def _line_of(self, own: Set[int]) -> list[End]:

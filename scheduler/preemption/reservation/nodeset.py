@@ -76,14 +76,13 @@ class LeftOver:
 
     def orders(self) -> Sequence[int]:
         """Those nodes as they are now."""
-        for order, free in self._started[self._seen :]:
-            for name, amount in self._wants:
-                if free.get(name, 0) < amount:
-                    break
-            else:
-                if order in self._own:
-                    insort(self._orders, order)
+        fresh = self._started[self._seen :]
         self._seen = len(self._started)
+        for name, amount in self._wants:
+            fresh = [(order, free) for order, free in fresh if free.get(name, 0) >= amount]
+        for order, _ in fresh:
+            if order in self._own:
+                insort(self._orders, order)
         return self._orders
 
 

@@ -10,9 +10,11 @@ from scheduler.model.jobs import JobState
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.pricing import fits
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.reservation.ends import expected_end
 from scheduler.preemption.reservation.moments import Claims, Moments
+from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.shapes import Shape, Shapes
 from scheduler.preemption.universe import Place, Universe
@@ -129,6 +131,21 @@ def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: 
             assert late == fresh
             for by in BYS[1:]:
                 assert summed.earliest(shape, by) == (late if late and late[0] <= by else None)
+
+
+@quick
+@given(futures(), st.data())
+def test_the_best_nodes_are_those_that_a_new_look_finds(made: Snapshot, data: st.DataObject) -> None:
+    """Whatever shape was asked about first: one that asks for less sees the nodes too that are full for the others."""
+    universe = Universe(made, Ranking.of(made.partition))
+    nodes = NodeSet(universe)
+    shapes = [shape for shape in shapes_of(made, universe) if shape.count]
+    for _ in after_each_change(universe, Claims(universe), data):
+        for shape in shapes:
+            found = nodes.best(shape)
+            assert found == NodeSet(universe).best(shape)
+            fitting = [place for place in shape.places if fits(place, shape, coming=False)]
+            assert (found is not None) == (len(fitting) >= shape.count)
 
 
 def test_the_nearest_set_is_not_waited_for_where_an_even_one_comes_too_late() -> None:
