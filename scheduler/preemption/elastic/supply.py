@@ -1,7 +1,8 @@
 """The workers on the nodes of one pool, those alike together, for requests that name no number of nodes.
 
-They are kept by their class in the first tier and in the second, so that those within a job's reach are a few lists
-out of many. They are brought up to date where something is other than it was (`Workers.changes`).
+They are kept by their class in the first tier, so that those within a job's reach are a few lists out of many; those
+who are equal on the first axis to whoever asked last also by their class in the second tier. They are brought up to
+date where something is other than it was (`Workers.changes`).
 """
 
 from bisect import bisect_left
@@ -38,7 +39,9 @@ class Supply:
         self._orders = frozenset(workers.orders & {place.order for place in shape.places})
         self.key = self._in_units, self._exclusive, tuple(self._rows), self._orders
         self._first: dict[int, _Class] = defaultdict(dict)
-        self._second: dict[tuple[int, int], _Class] = defaultdict(dict)
+        self._second: dict[int, _Class] = defaultdict(dict)
+        self._equal: int | None = None
+        """The first weight of those who are in `_second`, by their second."""
         self._known: dict[int, tuple[tuple[Pair, ...], Row]] = {}
         self._seen = -1
 
@@ -83,13 +86,29 @@ class Supply:
         within = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]
         floor = reach.second_floor
         if floor is not None:
-            equal = sorted(key for key in self._second if key[0] == reach.first and key[1] < floor)
-            within += [self._second[key] for key in equal]
+            self._divide(reach.first)
+            within += [self._second[second] for second in sorted(self._second) if second < floor]
         rows: _Rows = {}
         for each in within:
             for kind, (_, row) in each.items():
                 rows.setdefault(kind, []).append(row)
         return rows
+
+    def _divide(self, first: int) -> None:
+        """Keep the workers of one class also by their class in the second tier: jobs of that rank ask one after the
+        other."""
+        if first == self._equal:
+            return
+        self._equal = first
+        self._second.clear()
+        pairs = self._workers.pairs
+        for kind, (orders, _) in self._first.get(first, {}).items():
+            for order in orders:
+                pair = pairs[order]
+                if pair:
+                    own_orders, own = _row(self._second[pair[0].runner.second], kind)
+                    own_orders.append(order)
+                    own.append(pair[1])
 
     def _catch_up(self) -> None:
         nodes, changes = self._workers.up_to_date(), self._workers.changes
@@ -108,11 +127,9 @@ class Supply:
             if pair and known:
                 kind = self._kind(pair[0], known[1])
                 for each, worker in self._classes(pair):
-                    row = each.get(kind)
-                    if row is None:
-                        row = each[kind] = [], []
-                    row[0].append(worker.rank[1])
-                    row[1].append(worker)
+                    orders, workers = _row(each, kind)
+                    orders.append(worker.rank[1])
+                    workers.append(worker)
 
     def _look_at(self, order: int, node: OnNode) -> None:
         """Bring the workers of one node up to date."""
@@ -136,9 +153,9 @@ class Supply:
     def _classes(self, pair: Pair) -> Iterable[tuple[_Class, Worker]]:
         first, second = pair
         runner = first.runner
-        if first is second:
+        if runner.first != self._equal:
             return ((self._first[runner.first], first),)
-        return (self._first[runner.first], first), (self._second[runner.first, runner.second], second)
+        return (self._first[runner.first], first), (self._second[runner.second], second)
 
     def _kind(self, worker: Worker, room: Row) -> _Kind:
         # What a node gives that must be empty depends on who else is on it: no worker is like another.
@@ -151,14 +168,19 @@ class Supply:
         return tuple([min(0, soon[at]) for at in self._rows])
 
 
-def _put(each: _Class, kind: _Kind, worker: Worker) -> None:
+def _row(each: _Class, kind: _Kind) -> tuple[list[int], list[Worker]]:
     row = each.get(kind)
     if row is None:
         row = each[kind] = [], []
+    return row
+
+
+def _put(each: _Class, kind: _Kind, worker: Worker) -> None:
+    orders, workers = _row(each, kind)
     order = worker.rank[1]
-    at = bisect_left(row[0], order)
-    row[0].insert(at, order)
-    row[1].insert(at, worker)
+    at = bisect_left(orders, order)
+    orders.insert(at, order)
+    workers.insert(at, worker)
 
 
 def _drop(each: _Class, kind: _Kind, worker: Worker) -> None:
