@@ -2,12 +2,14 @@
 
 Prints three Markdown tables: one urgent job over ever more running jobs, one cycle of 10,000 running and
 1,000 pending jobs, and such a cycle with each planning method on (`bench.plan_methods`). Times are medians (of
-processor time) of several plans of the same snapshot in one process; what counts is how they grow, so in the
-first table each is also given as a ratio to the row above. Memory is what Python allocates at most while planning.
+processor time) of several plans of the same snapshot in one process, another one for each figure; what counts is how
+they grow, so in the first table each is also given as a ratio to the row above. Memory is what Python allocates at
+most while planning.
 """
 
 import argparse
 import gc
+import multiprocessing
 import random
 import statistics
 import time
@@ -117,6 +119,18 @@ def _snapshot(nodes: list[Node], jobs: list[Job]) -> Snapshot:
 
 
 def measure(snapshot: Snapshot, rounds: int) -> Figures:
+    """What planning takes, in a process of its own: after memory has been traced, the next plans would be slower."""
+    context = multiprocessing.get_context("fork")
+    figures, answer = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: answer.send(_measured(snapshot, rounds)))
+    child.start()
+    answer.close()
+    found: Figures = figures.recv()
+    child.join()
+    return found
+
+
+def _measured(snapshot: Snapshot, rounds: int) -> Figures:
     """Plan several times for the time, once more for the memory."""
     times = []
     made = plan(snapshot)
