@@ -198,10 +198,10 @@ class Balancing:
 
 def gradually(fetch: Callable[[int], Sequence[T]], count: int) -> Iterator[T]:
     """What comes first one by one, asked for in growing portions."""
-    asked, given = 4 * count, 0
+    asked, given = 2 * count, 0
     while True:
         found = fetch(asked)
         yield from found[given:]
         if len(found) < asked:
             return
-        asked, given = 2 * asked, len(found)
+        asked, given = asked + max(count, asked // 2), len(found)

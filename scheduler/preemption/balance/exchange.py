@@ -62,6 +62,8 @@ class Exchange:
         if not self._young or not shape.count:
             return None
         members = self._balancing.members(shape, coming=False)
+        if len(members) < shape.count - 1:
+            return None  # One node given up would not be enough: most often nearly nothing is free.
         for runner in self._interruptible(reach):
             for up in sorted(runner.places, key=lambda place: place.order):
                 member = self._once_left(shape, runner, up) if up.order in shape.orders else None
