@@ -6,6 +6,7 @@ the least.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scheduler.model.jobs import Job, Level
 from scheduler.model.policy import Mode
@@ -19,9 +20,8 @@ SECOND_TIER = 1 << 63
 """Added to the class of a second-tier victim: every one of them is dearer than every first-tier victim."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What a pending job may stop.
+class Reach(NamedTuple):
+    """What a pending job may stop. A tuple, because so much that is kept is found by it.
 
     First tier: jobs whose weight on the first axis is below `first_floor`. Second tier, in modes that
     have one (`second_floor` is set): jobs whose first weight equals `first` and whose second weight is

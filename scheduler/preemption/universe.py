@@ -6,6 +6,7 @@ of the log instead of looking at every node again. `dearer` names nodes on which
 for more since its job lost others elsewhere.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
@@ -92,7 +93,7 @@ class Universe:
             place.alone = (place,)
             subtract(place.free, place.node.held_elsewhere)
         self.runners: list[Runner] = []
-        self.tallies: dict[tuple[int, int], Tally] = {}
+        self.tallies: dict[tuple[int, int], Tally] = defaultdict(Tally)
         self._lower: dict[Reach, list[Tally]] = {}
         self.coming = False
         self.spanning: dict[tuple[int, int], list[Runner]] = {}
@@ -119,27 +120,28 @@ class Universe:
                 weights = known[levels] = self.ranking.weights(job)
             ran = max(0, now - (job.start or 0))
             spared = "protected" if not job.preemptable else "exempt" if ran < exempt_s else ""
-            places, may_go = [by_name[name] for name in job.alloc], not spared
-            on = places[0].alone if len(places) == 1 else tuple(places)
-            runner = Runner(job, order, *weights, ran, spared, on, job.alloc, not may_go, may_go=may_go)
+            may_go, alloc = not spared, job.alloc
+            runner = Runner(job, order, *weights, ran, spared, (), alloc, not may_go, may_go=may_go)
             self.runners.append(runner)
-            tally = self.tallies.get(weights)
-            if tally is None:
-                tally = self.tallies[weights] = Tally()
-            if may_go:
-                self._may_be_stopped(runner, tally)
-            else:
-                tally.spared += 1
-            for place, amounts in zip(places, job.alloc.values(), strict=True):
+            tally = self.tallies[weights]
+            places, held = [], tally.held
+            for name, amounts in alloc.items():
+                place = by_name[name]
+                places.append(place)
                 place.holders += 1
                 place.runners.append(runner)
                 if spared:
                     subtract(place.free, amounts)
                     continue
-                here, held = place.stoppable, tally.held
-                for name, amount in amounts.items():
-                    here[name] = here.get(name, 0) + amount
-                    held[name] = held.get(name, 0) + amount
+                here = place.stoppable
+                for resource, amount in amounts.items():
+                    here[resource] = here.get(resource, 0) + amount
+                    held[resource] = held.get(resource, 0) + amount
+            runner.places = places[0].alone if len(places) == 1 else tuple(places)
+            if may_go:
+                self._may_be_stopped(runner, tally)
+            else:
+                tally.spared += 1
         for place in self.places:
             subtract(place.free, place.stoppable)
 

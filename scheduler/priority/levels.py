@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from scheduler.model.jobs import Level
 from scheduler.model.policy import LevelRule
 
-_LOWEST = -(1 << 62)
+_LOWEST = -(1 << 60)
+"""Not -(1 << 62): Python hashes that like -1 and -2, and much is kept by weights."""
 
 
 def level_of(score: float, levels: Sequence[LevelRule]) -> Level:
