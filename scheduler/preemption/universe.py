@@ -3,7 +3,7 @@
 Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
 `spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at the end
 of the log instead of looking at every node again. `dearer` names nodes on which nothing changed, but a piece counts
-for more since its job lost others elsewhere.
+for more since its job lost others elsewhere; `reduced`, jobs in pieces that from then on may lose fewer of them.
 """
 
 from collections import defaultdict
@@ -84,6 +84,7 @@ class Universe:
         self.ranking = ranking
         self.log: list[int] = []
         self.dearer: list[int] = []
+        self.reduced: list[Runner] = []
         self.places = [
             Place(node, order, dict(node.total), holders=int(any(node.held_elsewhere.values())))
             for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
@@ -181,6 +182,8 @@ class Universe:
         self.candidates -= 1
         tally = self.tallies[runner.first, runner.second]
         tally.stoppable -= 1
+        if runner.pieces:
+            self.reduced.append(runner)
         for place, amounts in runner.parts:
             free, stoppable, held = place.free, place.stoppable, tally.held
             for name, amount in amounts.items():
@@ -212,15 +215,24 @@ class Universe:
                 del alloc[name], pieces.counts[name]
                 place.holders -= 1
                 place.runners.remove(runner)
-        # What an elastic job may still lose on a node depends on what it has lost elsewhere.
-        orders = [place.order for place in runner.places]
-        self.log.extend(orders if pieces.elastic else [self.by_name[name].order for name in lost])
-        self.dearer.extend(orders)
+        self.log.extend([self.by_name[name].order for name in lost])
+        self.dearer.extend([place.order for place in runner.places])
+        self.reduced.append(runner)
         if len(alloc) < len(runner.places):
             runner.places = tuple([place for place in runner.places if place.node.name in alloc])
         runner.alloc = alloc
         if not alloc:
             self.stop(runner)
+
+    def leave_alone(self, runner: Runner, why: str) -> None:
+        """From now on nobody may stop a runner, nor shrink it, in this plan."""
+        runner.lasting = True
+        if runner.pieces:
+            self.reduced.append(runner)
+        if runner.may_go:
+            self.spare(runner, why)
+        else:
+            self.log.extend(place.order for place in runner.places)
 
     def spare(self, runner: Runner, why: str) -> None:
         """From now on nobody may stop a runner that may go, until `allow`."""

@@ -9,6 +9,7 @@ from scheduler.model.jobs import Job
 from scheduler.model.nodes import Node
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Mode
+from scheduler.model.reasons import Reason
 from scheduler.preemption.planner import plan
 from scheduler.preemption.universe import Universe
 from tests.builders import snapshot
@@ -34,14 +35,16 @@ def stopped(decision: Decision) -> list[str]:
 
 
 def change(universe: Universe, data: st.DataObject) -> None:
-    """Somebody is stopped, or loses a piece, or a room is taken."""
+    """Somebody is stopped, or loses a piece, or is left alone from now on, or a room is taken."""
     runners = [runner for runner in universe.runners if runner.alive]
     place = data.draw(st.sampled_from(universe.places))
     runner = data.draw(st.sampled_from(runners)) if runners else None
-    match data.draw(st.sampled_from(["take", "stop", "lose", "lose"])), runner:
+    match data.draw(st.sampled_from(["take", "stop", "lose", "lose", "leave"])), runner:
         case "stop", runner if runner:
             universe.stop(runner)
         case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
             universe.lose(runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
+        case "leave", runner if runner:
+            universe.leave_alone(runner, Reason.AWAITED.value)
         case _:
             universe.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)

@@ -24,12 +24,24 @@ class Bounds:
         self._total = workers.total
         self._wants = [(workers.names.index(name), amount) for name, amount in shape.wants]
 
-    def possible(self, nodes: Iterable[OnNode]) -> Iterable[OnNode]:
-        """Of some nodes those on which there would be enough if all workers there were within reach."""
-        if not self._exclusive:
-            for at, amount in self._wants:
-                nodes = [node for node in nodes if node.could[at] >= amount]
-        return nodes
+    def rough(self, nodes: Iterable[OnNode]) -> list[tuple[Least, OnNode]]:
+        """Of some nodes those on which there would be enough if all workers there went, with what they cost at least,
+        whoever asks: not as close as `least`, but found out in no time."""
+        if self._exclusive:
+            return [(NOTHING, node) for node in nodes]
+        for at, amount in self._wants:
+            nodes = [node for node in nodes if node.could[at] >= amount]
+        return [(self._rough(node), node) for node in nodes]
+
+    def _rough(self, node: OnNode) -> Least:
+        soon, top, result = node.soon, node.top, NOTHING
+        for at, amount in self._wants:
+            rest = amount - soon[at]
+            if rest > top[at]:
+                return 2, 2 * node.smallest, node.lowest
+            if rest > 0:
+                result = 1, node.smallest, node.lowest
+        return result
 
     def short(self, node: OnNode) -> Short:
         """What is missing on a node."""

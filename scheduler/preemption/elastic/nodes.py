@@ -1,10 +1,11 @@
 """The nodes on which workers of elastic jobs make room for one shape, the cheapest first, for whoever asks.
 
 One heap serves all pending jobs that ask the same of a node, whatever they reach:
-1. A node on which all workers together would be enough enters it with a bound. One that comes to the top gets its
-   price; so few nodes are ever priced.
-2. A node that cannot be had is dropped until something is other on it (`OnNode.version`).
-3. Jobs are decided from the highest rank down. For one that reaches no more than the one before it (`within`) all
+1. A node on which all workers together would be enough enters it with a rough bound. One that comes to the top gets a
+   closer one for whoever asks, then its price; so few nodes are ever looked at closely, and fewer priced.
+2. Where room has only become dearer since (`OnNode.version`), a bound still is one, until it comes to the top.
+3. A node that cannot be had is dropped until something on it has become cheaper (`Workers.eased`).
+4. Jobs are decided from the highest rank down. For one that reaches no more than the one before it (`within`) all
    costs hold still as bounds, and what was dropped stays so. For any other one everything is looked at anew.
 """
 
@@ -32,61 +33,76 @@ class Nodes:
         self._nodes = workers.among(tuple(places))
         self._bounds = bounds
         self._pricer = pricer
-        self._seen = 0
+        self._seen = self._seen_eased = 0
         self._reach: Reach | None = None
         self._asked = 0
         self._heap: list[_Entry] = []
+        self._versions: dict[int, int] = {}
+        """Of the nodes that may be had, the version that their entry in the heap is of: others there are of no use."""
         self._prices: dict[int, Price] = {}
 
     def cheapest(self, count: int, reach: Reach) -> Sequence[tuple[Place, Price]]:
         """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
         self._catch_up(reach)
-        heap, taken = self._heap, list[_Entry]()
+        heap, taken, versions = self._heap, list[_Entry](), self._versions
         bound = 2 * self._asked
         while heap and len(taken) < count:
             entry = heappop(heap)
             _, _, _, order, version, known = entry
-            node = self._nodes[order]
-            if version != node.version:
+            if versions.get(order) != version:
                 continue
-            if known > bound:
-                taken.append(entry)
+            node = self._nodes[order]
+            if known < bound or version != node.version:
+                self._bound(node, reach)
             elif known == bound:
                 self._price(node, reach)
             else:
-                self._bound(node, reach)
+                taken.append(entry)
         for entry in taken:
             heappush(heap, entry)
         return [(self._nodes[order].place, self._prices[order]) for _, _, _, order, _, _ in taken]
 
     def _bound(self, node: OnNode, reach: Reach) -> None:
+        order = node.place.order
         least = self._bounds.least(node, reach)
-        if least is not None:
-            heappush(self._heap, (*least, node.place.order, node.version, 2 * self._asked))
+        if least is None:
+            self._versions.pop(order, None)
+        else:
+            self._versions[order] = node.version
+            heappush(self._heap, (*least, order, node.version, 2 * self._asked))
 
     def _price(self, node: OnNode, reach: Reach) -> None:
+        order = node.place.order
         price = self._pricer(node, reach)
-        if price is not None:
-            order = node.place.order
+        if price is None:
+            del self._versions[order]
+        else:
             self._prices[order] = price
             (number, size, _), (highest, _, _) = price.cost or (_NOTHING, _NOTHING)
             heappush(self._heap, (number, size, highest, order, node.version, 2 * self._asked + 1))
 
     def _catch_up(self, reach: Reach) -> None:
         self._workers.up_to_date()
-        nodes, changes = self._nodes, self._workers.changes
-        changed: Iterable[OnNode]
+        nodes, changes, eased = self._nodes, self._workers.changes, self._workers.eased
         if self._reach is None or not reach.within(self._reach):
             self._heap.clear()
-            changed = nodes.values()
+            self._versions.clear()
+            changed = set(nodes)
         else:
-            changed = [nodes[order] for order in nodes.keys() & changes[self._seen :]]
+            changed = nodes.keys() & eased[self._seen_eased :]
+            # What covering makes of many workers is no bound for when there are fewer.
+            changed |= self._prices.keys() & changes[self._seen :]
         if reach != self._reach:
             self._asked += 1
             self._reach = reach
-        self._seen = len(changes)
-        for node in self._bounds.possible(changed):
-            self._bound(node, reach)
+        self._seen, self._seen_eased = len(changes), len(eased)
+        for order in changed:
+            self._versions.pop(order, None)
+            self._prices.pop(order, None)
+        for least, node in self._bounds.rough([nodes[order] for order in changed]):
+            order = node.place.order
+            self._versions[order] = node.version
+            heappush(self._heap, (*least, order, node.version, 0))
 
 
 _NOTHING = 0, 0, 0

@@ -7,7 +7,7 @@ date where something is other than it was (`Workers.changes`).
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, Choice
@@ -42,7 +42,7 @@ class Supply:
         self._second: dict[int, _Class] = defaultdict(dict)
         self._equal: int | None = None
         """The first weight of those who are in `_second`, by their second."""
-        self._known: dict[int, tuple[tuple[Pair, ...], Row]] = {}
+        self._known: dict[int, tuple[Sequence[Pair], Row]] = {}
         self._seen = -1
 
     def choice(self, reach: Reach, short: Amounts) -> Choice | None:

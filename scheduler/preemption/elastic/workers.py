@@ -6,13 +6,12 @@ What a node has is worked out once for all requests, and again when the universe
 Amounts that are compared again and again are rows of numbers, in the order of `Workers.names`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import add as sum_of
-from operator import attrgetter
+from operator import attrgetter, gt
 
 from scheduler.model.resources import Amounts, add
-from scheduler.preemption.pieces import Pieces
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.universe import Place, Runner, Universe
 
@@ -57,66 +56,85 @@ class Worker:
 Pair = tuple[Worker, Worker]
 """A worker as it counts in the first tier, and as it counts in the second."""
 
-_Mine = tuple[Runner, Pieces, int]
-"""An elastic job, its pieces, and where its worker on some node comes among those of one class (`Worker.rank`)."""
-
 
 class OnNode:
     """The workers on one node, and its room.
 
     `soon`: what is free or coming; `could`: the same, with all that they may lose. `version`: another one whenever any
-    of this is other than before, or somebody came or went.
+    of this is other than before, or somebody came or went. `own`: where the workers here come in `Workers.pairs`.
+    `smallest`: the size of the smallest piece; `lowest` and `highest`: of the classes in the first tier.
     """
 
     __slots__ = (
         "_known",
         "_most",
         "could",
-        "elastic",
-        "held",
+        "highest",
         "holders",
+        "lowest",
+        "own",
         "pairs",
         "place",
+        "smallest",
         "soon",
+        "top",
         "version",
     )
 
     def __init__(self, place: Place, width: int) -> None:
         self.place = place
-        self.elastic: list[_Mine] = []
-        self.held = self.version = 0
-        self.holders = -1
-        self.soon = self.could = self._most = (0,) * width
-        self.pairs: tuple[Pair, ...] = ()
-        self._known: tuple[Reach | None, list[Worker]] = None, []
+        self.own: list[int] = []
+        self.version = self.holders = 0
+        self.soon = self.could = self._most = self.top = (0,) * width
+        self.pairs: Sequence[Pair] = ()
+        self.smallest = self.lowest = self.highest = 0
+        self._known: tuple[Reach | None, Sequence[Worker]] = None, ()
 
-    def put(self, pairs: tuple[Pair, ...]) -> None:
+    def put(self, pairs: Sequence[Pair]) -> None:
         """Other workers are there than before."""
         self.pairs = pairs
-        most = (0,) * len(self._most)
-        for first, _ in pairs:
-            most = tuple(map(sum_of, most, first.lot.gives))
-        self._most = most
-        self._known = None, []
+        self._known = None, ()
+        if pairs:
+            firsts = [first for first, _ in pairs]
+            classes = [first.rank[0] for first in firsts]
+            self.lowest, self.highest = min(classes), max(classes)
+            self.smallest = min([first.size for first in firsts])
+            gives = [first.lot.gives for first in firsts]
+            self.top = self._most = gives[0]
+            for row in gives[1:]:
+                self._most = tuple(map(sum_of, self._most, row))
+                self.top = tuple(map(max, self.top, row))
+        else:
+            self.smallest = self.lowest = self.highest = 0
+            self._most = self.top = (0,) * len(self._most)
 
     def room(self, soon: Row) -> None:
         """So much is free or coming, or other workers are there."""
         self.soon = soon
         self.could = tuple(map(sum_of, soon, self._most))
 
-    def within(self, reach: Reach) -> list[Worker]:
+    def within(self, reach: Reach) -> Sequence[Worker]:
         """Those of jobs that a pending one outranks. Limits on stops do not hold them back.
 
         Kept for those who ask with the same object next: many requests do, one after the other.
         """
         known, result = self._known
         if known is not reach:
-            result = []
-            for first, second in self.pairs:
-                own_class = reach.class_of(first.runner.first, first.runner.second)
-                if own_class is not None:
-                    result.append(first if own_class == first.rank[0] else second)
+            if self.highest < reach.first_floor:
+                result = [first for first, _ in self.pairs]
+            elif reach.second_floor is None and self.lowest >= reach.first_floor:
+                result = ()
+            else:
+                result = self._one_by_one(reach)
             self._known = reach, result
+        return result
+
+    def _one_by_one(self, reach: Reach) -> Sequence[Worker]:
+        result = []
+        for first, second in self.pairs:
+            own_class = reach.class_of(first.runner.first, first.runner.second)
+            if own_class is not None:
+                result.append(first if own_class == first.rank[0] else second)
         return result
 
 
@@ -133,33 +151,41 @@ class Workers:
         self.changes: list[int] = []
         """As the universe's log, only the nodes where something is other than it was: most of those that the log names
         got as much as they gave since the last look. For `up_to_date` to continue."""
+        self.eased: list[int] = []
+        """Of these the nodes that have more of something, or fewer on them: elsewhere no room has become cheaper, for
+        workers never become more, nor may lose more."""
         self._universe = universe
+        self._zeros = (0,) * len(self.names)
         self._two_axes = universe.ranking.two_axes
-        self._seen = -1
+        self._seen = self._seen_reduced = -1
         self._lots: dict[tuple[object, ...], Lot] = {}
         self._nodes: dict[int, OnNode] = {}
         self._among: dict[tuple[Place, ...], Mapping[int, OnNode]] = {}
+        self._own: dict[Runner, list[tuple[int, Place]]] = {}
+        """Of each elastic job where its workers come in `pairs`, and where they are."""
         self.pairs: list[Pair | None] = []
         """All workers, those of one class in their order; None for one that may lose nothing."""
         for runner in sorted(universe.elastic, key=_later_first):
+            own = self._own[runner] = []
             for place in sorted(runner.places, key=_by_order) if len(runner.places) > 1 else runner.places:
                 node = self._nodes.get(place.order)
                 if node is None:
                     node = self._nodes[place.order] = OnNode(place, len(self.names))
-                if runner.pieces:
-                    node.elastic.append((runner, runner.pieces, len(self.pairs)))
-                    self.pairs.append(None)
+                own.append((len(self.pairs), place))
+                node.own.append(len(self.pairs))
+                self.pairs.append(None)
         self.orders = self._nodes.keys()
         """The nodes on which there are any, by their orders."""
 
     def up_to_date(self) -> Mapping[int, OnNode]:
         """The workers of each node, by its order. A node is always the same object, brought up to date."""
-        log = self._universe.log
+        log, reduced = self._universe.log, self._universe.reduced
         if self._seen < 0:
-            self._look_at(self.orders)
+            self._look_at_first()
         elif self._seen < len(log):
-            self._look_at(self.orders & log[self._seen :])
-        self._seen = len(log)
+            others = self._count(reduced[self._seen_reduced :])
+            self._look_at(self.orders & log[self._seen :] | others, others)
+        self._seen, self._seen_reduced = len(log), len(reduced)
         return self._nodes
 
     def among(self, places: tuple[Place, ...]) -> Mapping[int, OnNode]:
@@ -186,50 +212,56 @@ class Workers:
         lot = self._lot(worker.lot.each, count)
         return Worker(worker.runner, worker.place, lot, worker.rank, count, lot.size)
 
-    def _look_at(self, orders: Iterable[int]) -> None:
-        names, zeros, first_look = self.names, (0,) * len(self.names), self._seen < 0
+    def _look_at_first(self) -> None:
+        self._count(self._own)
+        for node in self._nodes.values():
+            node.holders = node.place.holders
+            self._put(node)
+            node.room(self._soon(node.place))
+
+    def _count(self, runners: Iterable[Runner]) -> set[int]:
+        """Count what jobs may lose where; returns the nodes where that is other than it was."""
+        pairs, others = self.pairs, set[int]()
+        for runner in runners:
+            pieces = runner.pieces
+            if pieces is None or runner not in self._own:
+                continue
+            # One whose end is awaited may not shrink any more.
+            surplus = pieces.held - pieces.least if runner.alive and not runner.lasting else 0
+            for at, place in self._own[runner]:
+                name, pair = place.node.name, pairs[at]
+                count = max(0, min(pieces.counts.get(name, 0), surplus))
+                if count != (pair[0].count if pair else 0):
+                    lot = self._lot(pieces.each[name], count) if count else None
+                    pairs[at] = self._pair(runner, place, lot, at) if lot else None
+                    others.add(place.order)
+        return others
+
+    def _put(self, node: OnNode) -> None:
+        pairs = self.pairs
+        node.put([pair for at in node.own if (pair := pairs[at])])
+
+    def _look_at(self, orders: Iterable[int], others: Container[int]) -> None:
+        """Look at nodes again, of which some have other workers than before."""
         for order in orders:
             node = self._nodes[order]
-            place = node.place
-            free, coming = place.free, place.coming
-            soon = tuple(map(free.get, names, zeros))
-            if coming:
-                soon = tuple(map(sum_of, soon, map(coming.get, names, zeros)))
-            # Elastic jobs only ever lose pieces, end, or are left alone for good: together they hold as much only if
-            # nothing became of any of them.
-            held = 0
-            for runner, pieces, _ in node.elastic:
-                if runner.alive and not runner.lasting:
-                    held += pieces.held
-            pairs = node.pairs
-            if held != node.held:
-                node.held = held
-                pairs = self._pairs_on(node)
-            if soon != node.soon or place.holders != node.holders or pairs != node.pairs or first_look:
-                if pairs != node.pairs:
-                    node.put(pairs)
-                node.room(soon)
-                node.holders = place.holders
+            soon, holders = self._soon(node.place), node.place.holders
+            other = order in others
+            if other or soon != node.soon or holders != node.holders:
                 self.changes.append(order)
                 node.version = len(self.changes)
+                if holders < node.holders or True in map(gt, soon, node.soon):
+                    self.eased.append(order)
+                if other:
+                    self._put(node)
+                node.room(soon)
+                node.holders = holders
 
-    def _pairs_on(self, node: OnNode) -> tuple[Pair, ...]:
-        name, result = node.place.node.name, []
-        for runner, pieces, at in node.elastic:
-            # One whose end is awaited may not shrink any more.
-            going_on = runner.alive and not runner.lasting
-            count = 0
-            if going_on:
-                count = min(pieces.counts.get(name, 0), pieces.held - pieces.least)
-            pair = self.pairs[at]
-            if count <= 0:
-                pair = None
-            elif pair is None or pair[0].count != count:
-                pair = self._pair(runner, node.place, self._lot(pieces.each[name], count), at)
-            self.pairs[at] = pair
-            if pair:
-                result.append(pair)
-        return tuple(result)
+    def _soon(self, place: Place) -> Row:
+        """What is free or coming on a node."""
+        free, coming = place.free, place.coming
+        soon = tuple(map(free.get, self.names, self._zeros))
+        return tuple(map(sum_of, soon, map(coming.get, self.names, self._zeros))) if coming else soon
 
     def _pair(self, runner: Runner, place: Place, lot: Lot, at: int) -> Pair:
         count, size = lot.count, lot.size

@@ -89,11 +89,7 @@ class Outlook:
         for end, _, runner in sorted(self._moments.ends(place)):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
-                runner.lasting = True
-                if runner.may_go:
-                    self._universe.spare(runner, Reason.AWAITED.value)
-                else:
-                    self._universe.log.extend(place.order for place in runner.places)
+                self._universe.leave_alone(runner, Reason.AWAITED.value)
 
     def awaited(self, later: Later) -> list[Runner]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
