@@ -1,9 +1,10 @@
 """What a node costs for one shape: who of its workers go so that the shape fits there."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 
 from scheduler.preemption.elastic.bounds import Bounds, Short, fewest, pieces
-from scheduler.preemption.elastic.covering import cover, on_one_node, smallest_first
+from scheduler.preemption.elastic.covering import MOST_COMBINED, cover, on_one_node, smallest_first
 from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
 from scheduler.preemption.ranking import Reach
@@ -44,7 +45,10 @@ class Prices:
             number = max(2, fewest(workers, short))
             if number > len(workers):
                 return None
-            losses = cover(Places((place,), shape), on_one_node(workers), number)
+            if len(workers) <= MOST_COMBINED and all(worker.count == 1 for worker in workers):
+                losses = _whole(workers, short, number)
+            else:
+                losses = cover(Places((place,), shape), on_one_node(workers), number)
         if losses is None:
             return None
         known = {worker.runner: worker for worker in workers}
@@ -66,6 +70,25 @@ def _alone(workers: Iterable[Worker], short: Short) -> tuple[Worker, int] | None
         if count and (best is None or key < best):
             best, found = key, (worker, count)
     return found
+
+
+def _whole(workers: Sequence[Worker], short: Short, number: int) -> list[Loss]:
+    """Which workers of one piece each cover what is missing, all of them being enough: as in `covering`, point 3. Of
+    the fewest that do, none can have its piece back, so sums of them are all that it takes."""
+    while True:
+        found = [
+            chosen
+            for chosen in combinations(workers, number)
+            if all(sum([worker.lot.gives[at] for worker in chosen]) >= rest for at, rest in short)
+        ]
+        if found:
+            best = min(found, key=_size_and_ranks) if len(found) > 1 else found[0]
+            return [(worker.runner, worker.place.node.name, 1) for worker in best]
+        number += 1
+
+
+def _size_and_ranks(workers: Iterable[Worker]) -> tuple[int, list[tuple[int, int]]]:
+    return sum([worker.size for worker in workers]), sorted([worker.rank for worker in workers])
 
 
 def _price_of_one(worker: Worker, count: int) -> Price:

@@ -91,19 +91,23 @@ class Shrinks:
 
     def _several(self, shape: Shape, reach: Reach) -> Shrunk | None:
         """Nodes that are free first, then the cheapest, one after the other."""
-        free = self._search.free_places(shape, shape.count, coming=True)
+        prices, nodes = self._priced(shape)
+        look_at = shape.count
+        offers = nodes.cheapest(look_at, reach)
+        if not offers:
+            return None
+        free = self._search.free_places(shape, shape.count, coming=self._universe.coming)
         if len(free) >= shape.count:
             return None
-        prices, nodes = self._priced(shape)
-        look_at = 2 * shape.count + 8
         while True:
-            offers = nodes.cheapest(look_at, reach)
             found = self._one_by_one(shape.count, reach, prices, free, offers)
             if len(offers) < look_at:
                 return found and found[0]
-            if found and found[1] <= offers[-1][1].cost:
+            last, price = offers[-1]
+            if found and found[1] <= (price.cost, last.order):
                 return found[0]
             look_at *= 4
+            offers = nodes.cheapest(look_at, reach)
 
     def _one_by_one(
         self,
@@ -112,15 +116,16 @@ class Shrinks:
         prices: Prices,
         free: Sequence[Place],
         offers: Iterable[tuple[Place, Price]],
-    ) -> tuple[Shrunk, Cost] | None:
-        """Of some nodes the cheapest, each priced again with what jobs lose on those before it; and the last's cost."""
+    ) -> tuple[Shrunk, tuple[Cost, int]] | None:
+        """Of some nodes the cheapest, each priced again with what jobs lose on those before it; and the last one with
+        its cost."""
         chosen, losses, used = list(free), Counter[tuple[Runner, str]](), dict[Runner, int]()
         known = {place.order for place in free}
         heap = [(price.cost, place.order) for place, price in offers if place.order not in known]
         heapify(heap)
-        cost: Cost = ()
+        last: tuple[Cost, int] = (), -1
         while heap and len(chosen) < count:
-            cost, order = heappop(heap)
+            last = cost, order = heappop(heap)
             place = self._universe.places[order]
             price = prices.beside(self._workers.on(place), reach, used)
             if price is None:
@@ -135,7 +140,7 @@ class Shrinks:
         if len(chosen) < count:
             return None
         by = by_runner((runner, node, lost) for (runner, node), lost in losses.items())
-        return Shrunk(by, tuple(sorted(chosen, key=lambda place: place.order))), cost
+        return Shrunk(by, tuple(sorted(chosen, key=lambda place: place.order))), last
 
 
 def by_runner(losses: Iterable[Loss]) -> Losses:
