@@ -7,7 +7,7 @@ victim is. So a node has a lower bound of its price, most often the price itself
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from scheduler.model.resources import total
@@ -30,13 +30,14 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("bounds", "candidates", "place", "since", "there")
+    __slots__ = ("bounds", "candidates", "divided", "place", "since", "there")
 
-    def __init__(self, place: Place, candidates: list[Candidate], since: int) -> None:
-        """`since`: the last change of the node (`Changes`)."""
+    def __init__(self, place: Place, candidates: list[Candidate], since: int, *, divided: bool) -> None:
+        """`since`: the last change of the node (`Changes`). `divided`: whether anybody holds pieces, on any node."""
         self.bounds: dict[int, Entry] = {}
         """By number of victims, those that were asked for."""
         self.candidates = candidates
+        self.divided = divided
         self.since = since
         self.place = place
         self.there = total((place.free, place.coming)) if place.coming else place.free
@@ -48,12 +49,18 @@ class Ladder(dict[str, Sequence[int]]):
         return known
 
     def bound(self, number: int) -> Entry:
-        """At most what it costs that the first so many go: the price of the dearest of them (of one who holds pieces:
-        of one piece)."""
+        """At most what it costs that the first so many go, now or when more of them have to: the price of the dearest
+        (of one who holds pieces: of one piece), or of whoever comes behind it in its class and costs less."""
         cost: Cost = ()
         if number:
-            own_class, harm, _, _, runner, _ = self.candidates[number - 1]
-            cost = ((own_class, harm // runner.pieces.held if runner.pieces else harm, 1),)
+            own_class, least, _, _, _, _ = self.candidates[number - 1]
+            if self.divided:
+                for other, harm, _, _, runner, _ in islice(self.candidates, number - 1, None):
+                    if other != own_class:
+                        break
+                    if runner.pieces and runner.pieces.held:
+                        least = min(least, harm // runner.pieces.held)
+            cost = ((own_class, least, 1),)
         found = self.bounds[number] = cost, len(cost), 0, self.place.order, self.since, ONLY_A_BOUND
         return found
 
@@ -79,17 +86,18 @@ class Ladders:
     def on(self, place: Place) -> Ladder:
         """The ladder of a node."""
         self.changes.catch_up()
-        return self.of((place.order,))[0]
+        return self.of((place.order,), now=True)[0]
 
-    def of(self, orders: Iterable[int]) -> list[Ladder]:
-        """The ladders of some nodes, by their orders, as of the changes that are seen."""
-        known, last = self._known, self.changes.last
+    def of(self, orders: Iterable[int], *, now: bool) -> list[Ladder]:
+        """The ladders of some nodes, by their orders, as they are now; or as they were at some time since when nothing
+        there can have become cheaper, and fewer have to be made."""
+        known, valid = self._known, self.changes.last if now else self.changes.cheaper
         result = []
         for order in orders:
             ladder = known[order]
-            if ladder is None or ladder.since != last[order]:
+            if ladder is None or ladder.since < valid[order]:
                 place = self.changes.universe.places[order]
-                ladder = known[order] = Ladder(place, self._candidates_on(place), last[order])
+                ladder = known[order] = self._made(place)
             result.append(ladder)
         return result
 
@@ -100,7 +108,7 @@ class Ladders:
             return orders
         above = (self._tiers[0] + 1,)
         result = []
-        for order, ladder in zip(orders, self._first.of(orders), strict=True):
+        for order, ladder in zip(orders, self._first.of(orders, now=False), strict=True):
             number = bisect_left(ladder.candidates, above)
             for name, amount in wants:
                 if ladder.there.get(name, 0) < amount and ladder[name][number] < amount:
@@ -108,6 +116,10 @@ class Ladders:
             else:
                 result.append(order)
         return result
+
+    def _made(self, place: Place) -> Ladder:
+        changes, candidates = self.changes, self._candidates_on(place)
+        return Ladder(place, candidates, changes.last[place.order], divided=changes.universe.divided)
 
     def _candidates_on(self, place: Place) -> list[Candidate]:
         if self._first is None or self._tiers is None:
@@ -156,13 +168,16 @@ class Stopping:
             short[name] -= ladder[name][number]
         return self._how.choose(place, ladder.candidates[:number], short) if number else FREE
 
-    def bounds(self, orders: Collection[int]) -> list[Entry]:
-        """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out."""
+    def bounds(self, orders: Collection[int], *, now: bool) -> list[Entry]:
+        """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out.
+
+        Unless it is to be the price `now`, some of that is as of an earlier change: it may cost more meanwhile.
+        """
         if self.shape.exclusive:
-            return self._bounds_of_all(orders)
+            return self._bounds_of_all(orders, now=now)
         wants = self.shape.wants
         result: list[Entry] = []
-        for ladder in self._ladders.of(self._ladders.worth_a_look(orders, wants)):
+        for ladder in self._ladders.of(self._ladders.worth_a_look(orders, wants), now=now):
             number, there = 0, ladder.there
             for name, amount in wants:
                 if there.get(name, 0) < amount:
@@ -175,9 +190,9 @@ class Stopping:
                 result.append(ladder.bounds.get(number) or ladder.bound(number))
         return result
 
-    def _bounds_of_all(self, orders: Iterable[int]) -> list[Entry]:
+    def _bounds_of_all(self, orders: Iterable[int], *, now: bool) -> list[Entry]:
         """The same for nodes that must be empty: everybody goes, or they cannot be had."""
-        ladders = self._ladders.of(orders)
+        ladders = self._ladders.of(orders, now=now)
         return [
             each.bound(len(each.candidates)) for each in ladders if each.place.holders == len(each.candidates)
         ]

@@ -4,11 +4,12 @@ What single nodes cost is kept in `Quotes`, for all shapes that ask the same of 
 first, in a heap per shape. When it is asked, it looks again only at the nodes that have changed since the last time,
 and of those only at the ones that could give enough (`stock`); entries of the heap that are out of date are dropped
 when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to the
-top.
+top; and it still is a lower bound after most changes (`Changes.cheaper`), so that a new one is needed only then.
 """
 
 from collections.abc import Callable, Collection, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
+from typing import Protocol
 
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.pricing import Cost, Price
@@ -22,8 +23,13 @@ count for, or ONLY_A_BOUND: it costs that at least, and if it costs just that, s
 ONLY_A_BOUND = -1
 
 Pricer = Callable[[Place], Price | None]
-Bounds = Callable[[Collection[int]], list[Entry]]
-"""The bounds of some nodes, by their orders, without those that cannot be had."""
+
+
+class Bounds(Protocol):
+    """The bounds of some nodes, by their orders, without those that cannot be had: as they are now, or as they were at
+    some time since when none of them can have become lower (`Changes.cheaper`)."""
+
+    def __call__(self, orders: Collection[int], *, now: bool) -> list[Entry]: ...
 
 
 class Quotes:
@@ -32,6 +38,7 @@ class Quotes:
     def __init__(self, changes: Changes, pricer: Pricer, bounds: Bounds | None = None) -> None:
         """Without bounds, nodes are priced at once, and whatever pieces count for."""
         self.changes = changes
+        self.cheaper = changes.cheaper if bounds else changes.last
         self.dearer = changes.dearer if bounds else [0] * len(changes.dearer)
         self._places = changes.universe.places
         self._pricer = pricer
@@ -43,13 +50,23 @@ class Quotes:
         """What is known of some nodes without pricing them."""
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
-        known, last = self._known, self.changes.last
-        new = [order for order in orders if known[order][0] != last[order]]
-        for order in new:
-            known[order] = last[order], None
-        for bound in self._bounds(new):
-            known[bound[3]] = bound[4], bound
+        known, cheaper = self._known, self.cheaper
+        self._look_at([order for order in orders if known[order][0] < cheaper[order]], now=False)
         return [entry for order in orders if (entry := known[order][1])]
+
+    def bound(self, order: int) -> Entry | None:
+        """The bound of a node as it is now; None when it cannot be had."""
+        known = self._known[order][1]
+        if known and known[4] != self.changes.last[order]:
+            self._look_at((order,), now=True)
+        return self._known[order][1]
+
+    def _look_at(self, orders: Collection[int], *, now: bool) -> None:
+        known, last = self._known, self.changes.last
+        for order in orders:
+            known[order] = last[order], None
+        for bound in self._bounds(orders, now=now) if self._bounds else ():
+            known[bound[3]] = last[bound[3]], bound
 
     def priced(self, order: int) -> Entry | None:
         """A node with its price; None when it cannot be had."""
@@ -85,7 +102,7 @@ class Offers:
         self._own = orders
         self._priced: set[int] = set()
         quotes.changes.catch_up()
-        at_first = orders if since is None else orders.intersection(universe.log[since:])
+        at_first = orders if since is None else self._changed(since)
         self._heap = quotes.entries(self._might(at_first))
         heapify(self._heap)
 
@@ -96,19 +113,19 @@ class Offers:
         """
         self._catch_up()
         heap, quotes = self._heap, self._quotes
-        last, dearer = quotes.changes.last, quotes.dearer
+        last, cheaper, dearer = quotes.changes.last, quotes.cheaper, quotes.dearer
         taken: list[Entry] = []
         while heap and len(taken) < count:
             cost, _, _, order, seen, seen_dearer = heap[0]
-            if seen != last[order] or seen_dearer not in (ONLY_A_BOUND, dearer[order]):
+            only_a_bound = seen_dearer == ONLY_A_BOUND
+            if seen < cheaper[order] if only_a_bound else seen != last[order] or seen_dearer != dearer[order]:
                 heappop(heap)
             elif below is not None and cost and cost[0][0] >= below:
                 break
-            elif seen_dearer != ONLY_A_BOUND:
+            elif not only_a_bound:
                 taken.append(heappop(heap))
             else:
-                self._priced.add(order)
-                entry = quotes.priced(order)
+                entry = self._price(order) if seen == last[order] else quotes.bound(order)
                 if entry is None:
                     heappop(heap)
                 else:
@@ -122,9 +139,7 @@ class Offers:
         self._quotes.changes.catch_up()
         again: Collection[int] = ()
         if self._seen < len(log):
-            changed = self._own.intersection(log[self._seen :])
-            again = self._might(changed)
-            self._priced -= changed
+            again = self._might(self._changed(self._seen))
             self._seen = len(log)
         if self._seen_dearer < len(dearer):
             # A bound still is one where pieces have become dearer; a price has to be worked out again.
@@ -134,6 +149,18 @@ class Offers:
             self._seen_dearer = len(dearer)
         for entry in self._quotes.entries(again):
             heappush(self._heap, entry)
+
+    def _changed(self, since: int) -> Collection[int]:
+        """The nodes that have to be looked at again: of those that have changed since a point in the log, the ones that
+        may have become cheaper, and the ones that were priced. The bounds of others still are bounds."""
+        changed = self._own.intersection(self._universe.log[since:])
+        cheaper, priced = self._quotes.cheaper, self._priced & changed
+        self._priced -= priced
+        return [order for order in changed if cheaper[order] > since or order in priced]
+
+    def _price(self, order: int) -> Entry | None:
+        self._priced.add(order)
+        return self._quotes.priced(order)
 
     def _might(self, orders: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""

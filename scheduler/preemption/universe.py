@@ -2,8 +2,9 @@
 
 Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
 `spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at the end
-of the log instead of looking at every node again. `dearer` names nodes on which nothing changed, but a piece counts
-for more since its job lost others elsewhere; `reduced`, jobs in pieces that from then on may lose fewer of them.
+of the log instead of looking at every node again. `again` names those of them on which somebody may be stopped who was
+spared before; `dearer` nodes on which nothing changed, but a piece counts for more since its job lost others elsewhere;
+`reduced`, jobs in pieces that from then on may lose fewer of them.
 """
 
 from collections import defaultdict
@@ -83,6 +84,7 @@ class Universe:
         self.snapshot = snapshot
         self.ranking = ranking
         self.log: list[int] = []
+        self.again: list[int] = []
         self.dearer: list[int] = []
         self.reduced: list[Runner] = []
         self.places = [
@@ -241,6 +243,7 @@ class Universe:
     def allow(self, runner: Runner) -> None:
         """A runner that was spared may be stopped again."""
         self._may_go(runner, "")
+        self.again.extend([place.order for place in runner.places])
 
     def _may_go(self, runner: Runner, why: str) -> None:
         runner.spared, runner.may_go = why, not why

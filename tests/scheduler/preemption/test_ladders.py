@@ -17,8 +17,8 @@ from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
-from scheduler.preemption.universe import Place, Universe
-from tests.builders import nodes, running, snapshot
+from scheduler.preemption.universe import Place, Runner, Universe
+from tests.builders import nodes, one_node, pending, running, snapshot
 from tests.scheduler.pieces import in_pieces
 from tests.scheduler.strategies import crowded, snapshots
 
@@ -61,13 +61,71 @@ def test_a_price_is_never_below_its_bound_and_none_is_without_the_other(made: Sn
         for place in known.places:
             if not all(place.node.total.get(name, 0) >= n for name, n in stopping.shape.wants):
                 continue
-            bounds, found = stopping.bounds([place.order]), stopping.price(place)
+            bounds, found = stopping.bounds([place.order], now=True), stopping.price(place)
             assert found == in_full(known, stopping, place, ladders.on(place).candidates)
             assert bool(bounds) == (found is not None)
             for cost, number, *_ in bounds:
                 assert found is not None
                 assert (cost, number) <= (found.cost, len(found.victims))
                 assert [c[0] for c in cost] == [c[0] for c in found.cost[:1]], "the highest class is known"
+
+
+@thorough
+@given(st.one_of(crowded(spanning=True, most_pending=3), in_pieces()), st.data())
+def test_a_bound_holds_until_a_node_may_have_become_cheaper(made: Snapshot, data: st.DataObject) -> None:
+    known = universe_of(made)
+    orders = range(len(known.places))
+    for stopping, ladders in [*each_way(known)]:
+        changes = ladders.changes
+        before = {bound[3]: bound for bound in stopping.bounds(orders, now=True)}
+        seen = len(known.log)
+        for runner in data.draw(st.lists(st.sampled_from(known.runners), max_size=3, unique=True)):
+            change(known, runner, data)
+        changes.catch_up()
+        unasked = [order for order in orders if changes.cheaper[order] <= seen]
+        again = {bound[3]: bound for bound in stopping.bounds(unasked, now=False)}
+        now = {bound[3]: bound for bound in stopping.bounds(unasked, now=True)}
+        assert all(before[order] <= bound and again[order] <= bound for order, bound in now.items())
+
+
+def test_a_bound_counts_with_whoever_goes_next_and_costs_less() -> None:
+    whole, units = (
+        running("1", "n1", 3, user=3, ran=10),
+        running("2", "n1", 5, user=3, ran=20, unit={"cpu": 1}),
+    )
+    made = universe_of(snapshot([whole, units, pending("J", one_node(2))], nodes(1)))
+    stopping, _ = next(each_way(made))
+    before = stopping.bounds([0], now=True)
+    made.stop(made.runners[0])
+    made.take({"n1": {"cpu": 3}}, coming_first=False)
+    found = stopping.price(made.places[0])
+    assert found is not None
+    assert before[0][0] <= found.cost == ((found.cost[0][0], 8, 1),), (
+        "two units of five, of one who ran for 20 s"
+    )
+
+
+def change(made: Universe, runner: Runner, data: st.DataObject) -> None:
+    """Something that happens to a running job; whoever it makes room for takes some of it, or all."""
+    held = {name: dict(amounts) for name, amounts in runner.alloc.items()}
+    if runner.spared:
+        if not runner.lasting:
+            made.allow(runner)
+    elif not runner.alive or data.draw(st.booleans()):
+        if runner.alive:
+            made.spare(runner, "limit")
+    elif runner.pieces and data.draw(st.booleans()):
+        lost = {name: data.draw(st.integers(1, count)) for name, count in runner.pieces.counts.items()}
+        held = {
+            name: {resource: n * count for resource, n in runner.pieces.each[name].items()}
+            for name, count in lost.items()
+        }
+        made.lose(runner, lost)
+        made.take(held, coming_first=False)
+    else:
+        made.stop(runner)
+        if data.draw(st.booleans()):
+            made.take(held, coming_first=data.draw(st.booleans()))
 
 
 @thorough

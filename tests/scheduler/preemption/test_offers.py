@@ -38,7 +38,7 @@ def offers_of(
 ) -> Offers:
     """Offers of the first nodes; `bound` is of a single one."""
 
-    def bounds(orders: Iterable[int]) -> list[Entry]:
+    def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
         found = [(order, bound(made.places[order])) for order in orders] if bound else []
         return [(*least, 0, order, changes.last[order], ONLY_A_BOUND) for order, least in found if least]
 
@@ -189,9 +189,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(place.node.name)
         return price(stopping, place)
 
-    def bounding(stopping: Stopping, orders: Collection[int]) -> list[Entry]:
+    def bounding(stopping: Stopping, orders: Collection[int], *, now: bool) -> list[Entry]:
         seen.extend(f"n{order + 1}" for order in orders)
-        return bounds(stopping, orders)
+        return bounds(stopping, orders, now=now)
 
     monkeypatch.setattr(Stopping, "price", pricing)
     monkeypatch.setattr(Stopping, "bounds", bounding)
@@ -331,7 +331,7 @@ class TestQuotesThatAreShared:
     def pair(self, made: Universe, pricer: Pricer) -> tuple[Offers, Offers]:
         changes = Changes(made)
 
-        def bounds(orders: Iterable[int]) -> list[Entry]:
+        def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
             return [((), 0, 0, order, changes.last[order], ONLY_A_BOUND) for order in orders]
 
         quotes = Quotes(changes, pricer, bounds)
