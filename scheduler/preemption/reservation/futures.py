@@ -3,102 +3,112 @@ rises: when a request fits is found by bisection.
 
 - What is there now changes often, what is released seldom: they are kept apart, and added up when asked.
 - All of it is worked out once for all requests, until the universe's log names the node.
-- A row of what is released that is out of date says too much, never too little, since running jobs only go. So it is
-  worked out again only for a request that seems to fit; a sum that is not enough rules the node out at once.
+- How much is released in all is a mere sum, and rules most nodes out: a row is made only where a request seems to fit.
+- A sum or row that is out of date says too much, never too little, since running jobs only go: it is worked out again
+  only for a request that seems to fit.
 """
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import accumulate
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.reservation.ends import Ends, Releases
 from scheduler.preemption.shapes import Wants
 from scheduler.preemption.universe import Place, Universe
 
 Entry = tuple[int, int, int]
 """A node that a shape fits onto: the moment, what the node lacks of full health, its order."""
 
-Releases = Sequence[tuple[int, int, Amounts]]
-"""When, by the running job of which order, and what; the first to come first."""
-
-_NOTHING = -(1 << 62)
-"""What there is on a node that gives nothing any more: more is lacking than any node releases."""
+_NOT_YET = -1
+"""No moment has been reached: it is before all of them."""
 
 
 class Future(dict[str, list[int]]):
     """What is released on one node, added up: of each resource nothing now, and so much after each of its releases."""
 
-    __slots__ = ("_releases", "moments")
+    __slots__ = ("releases",)
 
-    def __init__(self, now: int, releases: Releases) -> None:
-        self.moments = [now, *[end for end, _, _ in releases]]
-        self._releases = releases
+    def __init__(self, releases: Releases) -> None:
+        self.releases = releases
 
     def __missing__(self, name: str) -> list[int]:
-        amounts = [gives.get(name, 0) for _, _, gives in self._releases]
+        amounts = [gives.get(name, 0) for _, _, gives in self.releases]
         row = self[name] = [*accumulate(amounts, initial=0)]
         return row
 
     def most(self, name: str, by: int | None) -> int:
         """What is released of a resource in the end, or by a moment."""
-        return self[name][-1 if by is None else bisect_right(self.moments, by) - 1]
+        return sum([gives.get(name, 0) for end, _, gives in self.releases if by is None or end <= by])
 
 
 class Futures:
     """The futures of all nodes of a universe. `changed`: the orders of those that may have become other ones."""
 
     def __init__(
-        self,
-        universe: Universe,
-        claimed: Callable[[Place], Amounts],
-        make: Callable[[Place], Future],
-        ending: Callable[[int | None], set[int]],
-        forgotten: Set[int],
+        self, universe: Universe, claimed: Callable[[Place], Amounts], ends: Ends, forgotten: Set[int]
     ) -> None:
-        """`claimed`: of what is there, not to be had. `ending`: the nodes on which somebody ends, or does by a moment.
-        `forgotten`: nodes that give nothing, and never will."""
+        """`claimed`: of what is there, not to be had. `forgotten`: nodes that give nothing, and never will."""
         self.changed: list[int] = []
         self._universe = universe
         self._claimed = claimed
-        self._make = make
-        self._ending = ending
+        self._ends = ends
         self._forgotten = forgotten
-        self._gone: set[int] = set()
         self._start = universe.snapshot.now
         self._seen = len(universe.log)
         self._on = [place.runners.copy() for place in universe.places]
         self._made: dict[int, Future] = {}
         self._outdated: set[int] = set()
         self._there: dict[str, list[int]] = {}
-        self._most: dict[str, dict[int | None, list[int]]] = {}
-        self._gaining: dict[int | None, set[int]] = {}
+        self._most: dict[str, dict[int | None, list[int]]] = defaultdict(dict)
+        self._gaining: dict[int, set[int]] = {}
 
-    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> Iterator[tuple[int, int]]:
+    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> Iterable[tuple[int, int]]:
         """Of some nodes those onto which so much fits, with the moment and the order of each; `by`: until then."""
         for name, amount in wants:
             most = self.most(name, by)
             orders = [order for order in orders if most[order] >= amount]
-        for order in orders:
-            moment = self._when(wants, order)
-            if moment is not None and (by is None or moment <= by):
-                yield moment, order
+        forgotten = self._forgotten
+        awaited = {order: 0 for order in orders if order not in forgotten}
+        for name, amount in wants:
+            self._wait_for(name, amount, awaited)
+        made = self._made
+        found = [
+            (made[order].releases[number - 1][0] if number else self._start, order)
+            for order, number in awaited.items()
+        ]
+        return found if by is None else [entry for entry in found if entry[0] <= by]
+
+    def _wait_for(self, name: str, amount: int, awaited: dict[int, int]) -> None:
+        """Count how many releases on each of some nodes have to be awaited until there is so much; nodes where that is
+        not known drop out."""
+        there = self._there[name]
+        for order in [order for order in awaited if there[order] < amount]:
+            have = there[order]
+            # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
+            if have >= 0 or amount - have <= self._universe.places[order].node.total[name]:
+                row = self._of(order)[name]
+                number = bisect_left(row, amount - have, awaited[order])
+                if number < len(row):
+                    awaited[order] = number
+                    continue
+            del awaited[order]
 
     def most(self, name: str, by: int | None) -> Sequence[int]:
-        """What there is at most of a resource in the end, or by a moment, by node. It may be less, never more."""
-        known = self._most.setdefault(name, {})
-        amounts = known.get(by)
+        """What there is at most of a resource in the end, or by a moment, by node. It may be less, never more. Nothing
+        is said of nodes that are forgotten."""
+        amounts = self._most[name].get(by)
         if amounts is None:
-            amounts = self.there(name).copy()
-            for order in self.gaining(by):
-                amounts[order] += self._of(order).most(name, by)
-            known[by] = amounts
+            amounts = self._most[name][by] = self.there(name).copy()
+            self._ends.add_released(amounts, name, by)
         return amounts
 
-    def gaining(self, by: int | None) -> Set[int]:
-        """The nodes on which something is released, or may be by a moment: elsewhere there is what there is now."""
+    def gaining(self, by: int) -> Set[int]:
+        """The nodes on which something may be released by a moment: elsewhere there is by then what there is now."""
         orders = self._gaining.get(by)
         if orders is None:
-            orders = self._gaining[by] = self._ending(by) - self._gone
+            orders = self._gaining[by] = self._ends.places(by)
         return orders
 
     def there(self, name: str) -> list[int]:
@@ -115,28 +125,15 @@ class Futures:
     def catch_up(self) -> None:
         """Look again at the nodes that the log has named."""
         log = self._universe.log
-        if self._seen == len(log):
-            return
-        named = set(log[self._seen :]) - self._gone
-        self._seen = len(log)
-        gone = named & self._forgotten
-        self._gone |= gone
-        self._let_go(gone)
-        for order in named - gone:
-            self._look_at(order, self._universe.places[order])
-
-    def _let_go(self, gone: Set[int]) -> None:
-        """These nodes give nothing any more."""
-        known = [amounts for by_moment in self._most.values() for amounts in by_moment.values()]
-        for amounts in [*self._there.values(), *known]:
-            for order in gone:
-                amounts[order] = _NOTHING
-        self.changed.extend(gone)
+        if self._seen < len(log):
+            named = set(log[self._seen :])
+            self._seen = len(log)
+            for order in named - self._forgotten:
+                self._look_at(order, self._universe.places[order])
 
     def _look_at(self, order: int, place: Place) -> None:
         changed = order in self._made
-        if changed:
-            self._outdated.add(order)
+        self._outdated.add(order)
         free, coming, claimed = place.free, place.coming, self._claimed(place)
         for name, there in self._there.items():
             more = free.get(name, 0) + coming.get(name, 0) - claimed.get(name, 0) - there[order]
@@ -156,35 +153,17 @@ class Futures:
         if changed:
             self.changed.append(order)
 
-    def _when(self, wants: Wants, order: int) -> int | None:
-        """When so much is there; None when that is not known."""
-        at, future = 0, None
-        for name, amount in wants:
-            there = self._there[name][order]
-            lacks = amount - there
-            if lacks > 0:
-                # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
-                if there < 0 and lacks > self._universe.places[order].node.total[name]:
-                    return None
-                if future is None:
-                    future = self._of(order)
-                row = future[name]
-                at = bisect_left(row, lacks, at)
-                if at == len(row):
-                    return None
-        return self._start if future is None else future.moments[at]
-
     def _of(self, order: int) -> Future:
         """What is released on a node, as it is now."""
         if order in self._outdated:
             return self._renew(order)
         future = self._made.get(order)
         if future is None:
-            future = self._made[order] = self._make(self._universe.places[order])
+            future = self._made[order] = Future(self._ends.releases(self._universe.places[order]))
         return future
 
     def _renew(self, order: int) -> Future:
-        future = self._made[order] = self._make(self._universe.places[order])
+        future = self._made[order] = Future(self._ends.releases(self._universe.places[order]))
         self._outdated.discard(order)
         for name, known in self._most.items():
             for by, most in known.items():
@@ -193,30 +172,66 @@ class Futures:
 
 
 class Line:
-    """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log."""
+    """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log.
+
+    It reaches no further into the future than somebody has asked: to a moment at first, then to the end of time.
+    """
 
     def __init__(
-        self, own: frozenset[int], log: Sequence[int], look: Callable[[Iterable[int]], Iterable[Entry]]
+        self,
+        own: frozenset[int],
+        log: Sequence[int],
+        look: Callable[[Iterable[int], int | None], Iterable[Entry]],
+        forgotten: Set[int],
     ) -> None:
-        """`look` gives the entries of those nodes, of some, that the shape fits onto."""
+        """`look` gives the entries of those nodes, of some, that the shape fits onto in the end, or by a moment.
+        `forgotten`: nodes that nobody gets any more; they drop out when they come to the front."""
         self._own = own
         self._log = log
         self._look = look
+        self._forgotten = forgotten
+        self._reached: int | None = _NOT_YET
         self._seen = len(log)
-        self._known = {entry[2]: entry for entry in look(own)}
-        self._sorted = sorted(self._known.values())
+        self._known: dict[int, Entry] = {}
+        self._sorted: list[Entry] = []
 
-    def entries(self) -> Sequence[Entry]:
-        """As it is now; of equal moments the healthiest first."""
-        log = self._log
-        if self._seen < len(log):
-            changed = self._own.intersection(log[self._seen :])
-            self._seen = len(log)
-            before = {self._known.pop(order) for order in changed & self._known.keys()}
-            now = {*self._look(changed)}
-            self._known.update({entry[2]: entry for entry in now})
-            for entry in before - now:
-                del self._sorted[bisect_left(self._sorted, entry)]
-            for entry in now - before:
-                insort(self._sorted, entry)
-        return self._sorted
+    def until(self, by: int | None) -> Iterator[Entry]:
+        """As it is now, until a moment; of equal moments the healthiest first."""
+        if self._seen < len(self._log):
+            self._catch_up()
+        if self._reached is not None and (by is None or by > self._reached):
+            self._look_further(by if self._reached == _NOT_YET else None)
+        self._drop_forgotten()
+        forgotten = self._forgotten
+        for entry in self._sorted:
+            if by is not None and entry[0] > by:
+                return
+            if entry[2] not in forgotten:
+                yield entry
+
+    def _look_further(self, by: int | None) -> None:
+        """Who fits by the moment that is reached is known already: all others come later."""
+        found = sorted([entry for entry in self._look(self._own, by) if entry[2] not in self._known])
+        self._sorted += found
+        self._known.update({entry[2]: entry for entry in found})
+        self._reached = by
+
+    def _catch_up(self) -> None:
+        changed = self._own.intersection(self._log[self._seen :])
+        self._seen = len(self._log)
+        if not changed or self._reached == _NOT_YET:
+            return
+        before = {self._known.pop(order) for order in changed & self._known.keys()}
+        now = {*self._look(changed, self._reached)}
+        self._known.update({entry[2]: entry for entry in now})
+        for entry in before - now:
+            del self._sorted[bisect_left(self._sorted, entry)]
+        for entry in now - before:
+            insort(self._sorted, entry)
+
+    def _drop_forgotten(self) -> None:
+        line, number = self._sorted, 0
+        while number < len(line) and line[number][2] in self._forgotten:
+            del self._known[line[number][2]]
+            number += 1
+        del line[:number]

@@ -1,6 +1,7 @@
 """The predicted starts of one plan (spec 3.1): when, and where, a job that gets no room now can start by itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from scheduler.model.jobs import Job
@@ -86,7 +87,7 @@ class Outlook:
         self._moments.take_apart()
 
     def _leave_alone(self, place: Place, at: int) -> None:
-        for end, _, runner in sorted(self._moments.ends(place)):
+        for end, _, runner in sorted(self._moments.ends.on(place)):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
                 self._universe.leave_alone(runner, Reason.AWAITED.value)
@@ -94,14 +95,14 @@ class Outlook:
     def awaited(self, later: Later) -> list[Runner]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
         places = [self._universe.by_name[name] for name in later.placement]
-        ending = {end for place in places for end in self._moments.ends(place) if end[0] <= later.at}
+        ending = {end for place in places for end in self._moments.ends.on(place) if end[0] <= later.at}
         return [runner for _, _, runner in sorted(ending)]
 
     def _anyhow(self, shape: Shape, by: int | None) -> Later | None:
         if not shape.count:
             found = self._summed.earliest(shape, by)
             return Later(*found) if found else None
-        earliest = self._moments.earliest(shape, by)[: shape.count]
+        earliest = [*islice(self._moments.earliest(shape, by), shape.count)]
         return self._at(shape, earliest) if len(earliest) == shape.count else None
 
     def _even(self, balancing: Balancing, shape: Shape, by: int | None) -> Later | None:
@@ -109,10 +110,15 @@ class Outlook:
         if not shape.count:
             found = [self._anyhow(each, by) for each in balancing.ranges(shape)]
             return min((each for each in found if each), default=None, key=lambda later: later.at)
-        earliest = self._moments.earliest(balancing.powers.measured(shape), by)
-        chosen = balancing.window((order for _, _, order in earliest), shape.count)
-        entries = {entry[2]: entry for entry in earliest} if chosen else {}
-        return self._at(shape, [entries[order] for order in chosen]) if chosen else None
+        looked_at: dict[int, Entry] = {}
+
+        def orders() -> Iterator[int]:
+            for entry in self._moments.earliest(balancing.powers.measured(shape), by):
+                looked_at[entry[2]] = entry
+                yield entry[2]
+
+        chosen = balancing.window(orders(), shape.count)
+        return self._at(shape, [looked_at[order] for order in chosen]) if chosen else None
 
     def _at(self, shape: Shape, chosen: Sequence[Entry]) -> Later:
         places = [self._universe.places[order] for _, _, order in chosen]

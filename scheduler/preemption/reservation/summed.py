@@ -59,7 +59,7 @@ class Summed:
     ) -> Iterable[tuple[int, Place, Amounts]]:
         """What comes free and when, the earliest first: as a whole when a node must be empty."""
         if not shape.exclusive:
-            return self._moments.timeline(present.own, by)
+            return self._moments.ends.timeline(present.own, by)
         emptied = [
             (end, place.order, place)
             for place in shape.places
@@ -111,7 +111,7 @@ class Present:
             return True
         futures = self._moments.futures()
         have = dict(self.total())
-        gaining = self.own & futures.gaining(by)
+        gaining = self.own if by is None else self.own & futures.gaining(by)
         subtract(have, self._counts([futures.there(name) for name in self._names], gaining))
         add(have, self._counts([futures.most(name, by) for name in self._names], gaining))
         return _covered(have, wants)
