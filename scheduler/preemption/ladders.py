@@ -13,9 +13,9 @@ from typing import NamedTuple
 from scheduler.model.resources import total
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
 from scheduler.preemption.changes import Changes
-from scheduler.preemption.offers import ONLY_A_BOUND, Entry
+from scheduler.preemption.offers import ONLY_A_BOUND, Entry, Quotes
 from scheduler.preemption.pricing import FREE, Cost, Price
-from scheduler.preemption.shapes import Shape, Wants
+from scheduler.preemption.shapes import Shape
 from scheduler.preemption.universe import Place
 
 Tiers = tuple[int, int] | None
@@ -80,7 +80,7 @@ class Ladders:
         self._candidates = candidates
         self._harm = harm
         self._first = first
-        self._tiers = tiers
+        self.tiers = tiers
         self._known: list[Ladder | None] = [None] * len(changes.last)
 
     def on(self, place: Place) -> Ladder:
@@ -101,36 +101,18 @@ class Ladders:
             result.append(ladder)
         return result
 
-    def worth_a_look(self, orders: Collection[int], wants: Wants) -> Collection[int]:
-        """Of some nodes those where it might be enough if everybody went who is not above the second tier: that needs
-        no ladder of both tiers."""
-        if self._first is None or self._tiers is None:
-            return orders
-        above = (self._tiers[0] + 1,)
-        result = []
-        for order, ladder in zip(orders, self._first.of(orders, now=False), strict=True):
-            number = bisect_left(ladder.candidates, above)
-            for name, amount in wants:
-                if ladder.there.get(name, 0) < amount and ladder[name][number] < amount:
-                    break
-            else:
-                result.append(order)
-        return result
-
     def _made(self, place: Place) -> Ladder:
         changes, candidates = self.changes, self._candidates_on(place)
         return Ladder(place, candidates, changes.last[place.order], divided=changes.universe.divided)
 
     def _candidates_on(self, place: Place) -> list[Candidate]:
-        if self._first is None or self._tiers is None:
-            name = place.node.name
-            return [
-                c
-                for c in self._candidates.on(place, self._harm)
-                if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)
-            ]
+        if self._first is None or self.tiers is None:
+            name, known = place.node.name, self._candidates.on(place, self._harm)
+            if not self.changes.last[place.order]:
+                return known
+            return [c for c in known if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)]
         known = self._first.on(place).candidates
-        first, floor = self._tiers
+        first, floor = self.tiers
         equals = [in_second_tier(c) for c in known if c[0] == first]
         return [c for c in known if c[0] < floor] + sorted(equals)
 
@@ -147,7 +129,9 @@ class How(NamedTuple):
 class Stopping:
     """What a node costs a shape when those who are lower go: those of the first tier, or (by its ladders) of both."""
 
-    def __init__(self, ladders: Ladders, shape: Shape, how: How) -> None:
+    def __init__(self, ladders: Ladders, shape: Shape, how: How, first: Quotes | None = None) -> None:
+        """`first`: for both tiers, what nodes cost by the first axis alone."""
+        self._first = first
         self._ladders = ladders
         self.shape = shape
         self._how = how
@@ -173,11 +157,31 @@ class Stopping:
 
         Unless it is to be the price `now`, some of that is as of an earlier change: it may cost more meanwhile.
         """
+        if self._first and self._ladders.tiers:
+            known, orders = self._by_the_first(self._first.entries(orders, now=now), *self._ladders.tiers)
+            return known + self._bounds(self._ladders.of(orders, now=now))
+        return self._bounds(self._ladders.of(orders, now=now))
+
+    def _by_the_first(
+        self, entries: Iterable[Entry], first: int, floor: int
+    ) -> tuple[list[Entry], list[int]]:
+        """What nodes cost where the first tier is enough, which is the same with both; and the other nodes where both
+        might be enough, as nobody has to go who is above. That needs no ladder of both."""
+        known, others = list[Entry](), list[int]()
+        for entry in entries:
+            cost = entry[0]
+            if not cost or cost[0][0] < floor:
+                known.append(entry)
+            elif cost[0][0] <= first:
+                others.append(entry[3])
+        return known, others
+
+    def _bounds(self, ladders: Iterable[Ladder]) -> list[Entry]:
         if self.shape.exclusive:
-            return self._bounds_of_all(orders, now=now)
+            return self._bounds_of_all(ladders)
         wants = self.shape.wants
         result: list[Entry] = []
-        for ladder in self._ladders.of(self._ladders.worth_a_look(orders, wants), now=now):
+        for ladder in ladders:
             number, there = 0, ladder.there
             for name, amount in wants:
                 if there.get(name, 0) < amount:
@@ -190,9 +194,8 @@ class Stopping:
                 result.append(ladder.bounds.get(number) or ladder.bound(number))
         return result
 
-    def _bounds_of_all(self, orders: Iterable[int], *, now: bool) -> list[Entry]:
+    def _bounds_of_all(self, ladders: Iterable[Ladder]) -> list[Entry]:
         """The same for nodes that must be empty: everybody goes, or they cannot be had."""
-        ladders = self._ladders.of(orders, now=now)
         return [
             each.bound(len(each.candidates)) for each in ladders if each.place.holders == len(each.candidates)
         ]

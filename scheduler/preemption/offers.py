@@ -46,27 +46,20 @@ class Quotes:
         self._known: list[tuple[int, Entry | None]] = [(-1, None)] * len(changes.last)
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
-    def entries(self, orders: Collection[int]) -> list[Entry]:
-        """What is known of some nodes without pricing them."""
+    def entries(self, orders: Collection[int], *, now: bool = False) -> list[Entry]:
+        """What is known of some nodes without pricing them; bounds may be as of an earlier change, unless they are to
+        be as of `now`."""
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
-        known, cheaper = self._known, self.cheaper
-        self._look_at([order for order in orders if known[order][0] < cheaper[order]], now=False)
-        return [entry for order in orders if (entry := known[order][1])]
-
-    def bound(self, order: int) -> Entry | None:
-        """The bound of a node as it is now; None when it cannot be had."""
-        known = self._known[order][1]
-        if known and known[4] != self.changes.last[order]:
-            self._look_at((order,), now=True)
-        return self._known[order][1]
-
-    def _look_at(self, orders: Collection[int], *, now: bool) -> None:
         known, last = self._known, self.changes.last
-        for order in orders:
-            known[order] = last[order], None
-        for bound in self._bounds(orders, now=now) if self._bounds else ():
-            known[bound[3]] = last[bound[3]], bound
+        valid = last if now else self.cheaper
+        new = [order for order in orders if known[order][0] < valid[order]]
+        if new:
+            for order in new:
+                known[order] = last[order], None
+            for bound in self._bounds(new, now=now):
+                known[bound[3]] = bound[4], bound
+        return [entry for order in orders if (entry := known[order][1])]
 
     def priced(self, order: int) -> Entry | None:
         """A node with its price; None when it cannot be had."""
@@ -125,7 +118,7 @@ class Offers:
             elif not only_a_bound:
                 taken.append(heappop(heap))
             else:
-                entry = self._price(order) if seen == last[order] else quotes.bound(order)
+                entry = self._price(order) if seen == last[order] else self._bound(order)
                 if entry is None:
                     heappop(heap)
                 else:
@@ -161,6 +154,9 @@ class Offers:
     def _price(self, order: int) -> Entry | None:
         self._priced.add(order)
         return self._quotes.priced(order)
+
+    def _bound(self, order: int) -> Entry | None:
+        return next(iter(self._quotes.entries((order,), now=True)), None)
 
     def _might(self, orders: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""

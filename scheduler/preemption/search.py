@@ -178,7 +178,8 @@ class Search:
         """What single nodes cost: the same for all shapes that ask the same of a node, whatever nodes they allow."""
         key = shape.wants, shape.exclusive, shape.harm, tiers
         if key not in self._quoted:
-            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how)
+            first = self._quotes(shape, None) if tiers else None
+            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how, first)
             self._quoted[key] = Quotes(self._changes, stopping.price, stopping.bounds)
         return self._quoted[key]
 

@@ -12,6 +12,7 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidate, Candidates
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import How, Ladders, Stopping
+from scheduler.preemption.offers import Quotes
 from scheduler.preemption.pricing import Price, chosen, price
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
@@ -48,9 +49,10 @@ def each_way(made: Universe) -> Iterator[tuple[Stopping, Ladders]]:
         if job.state is JobState.PENDING and job.request and job.request.nodes:
             shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
             first = Ladders(changes, candidates, shape.harm, None, None)
-            yield Stopping(first, shape, how), first
+            alone = Stopping(first, shape, how)
+            yield alone, first
             both = Ladders(changes, candidates, shape.harm, first, (reach.first, reach.first_floor))
-            yield Stopping(both, shape, how), both
+            yield Stopping(both, shape, how, Quotes(changes, alone.price, alone.bounds)), both
 
 
 @thorough
