@@ -35,14 +35,18 @@ class Bounds(Protocol):
 class Quotes:
     """What single nodes cost, by one pricer, until something changes there."""
 
-    def __init__(self, changes: Changes, pricer: Pricer, bounds: Bounds | None = None) -> None:
-        """Without bounds, nodes are priced at once, and whatever pieces count for."""
+    def __init__(
+        self, changes: Changes, pricer: Pricer, bounds: Bounds | None = None, rough: "Quotes | None" = None
+    ) -> None:
+        """Without bounds, nodes are priced at once, and whatever pieces count for. `rough`: whose bounds will do, until
+        one comes to the top."""
         self.changes = changes
         self.cheaper = changes.cheaper if bounds else changes.last
         self.dearer = changes.dearer if bounds else [0] * len(changes.dearer)
         self._places = changes.universe.places
         self._pricer = pricer
         self._bounds = bounds
+        self._rough = rough
         self._known: list[tuple[int, Entry | None]] = [(-1, None)] * len(changes.last)
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
@@ -51,6 +55,8 @@ class Quotes:
         be as of `now`."""
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
+        if self._rough and not now:
+            return self._rough.entries(orders)
         known, last = self._known, self.changes.last
         valid = last if now else self.cheaper
         new = [order for order in orders if known[order][0] < valid[order]]

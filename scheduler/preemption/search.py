@@ -1,7 +1,7 @@
 """Finding room for a pending job: free, coming, or made by victims."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from scheduler.model.policy import GiveBack, Partial
@@ -180,8 +180,17 @@ class Search:
         if key not in self._quoted:
             first = self._quotes(shape, None) if tiers else None
             stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how, first)
-            self._quoted[key] = Quotes(self._changes, stopping.price, stopping.bounds)
+            rough = self._rough(shape) if not first else None
+            self._quoted[key] = Quotes(self._changes, stopping.price, stopping.bounds, rough)
         return self._quoted[key]
+
+    def _rough(self, shape: Shape) -> Quotes | None:
+        """What single nodes cost at least: the same for all shapes that ask for as much of what they need most of."""
+        if shape.exclusive or len(shape.wants) < 2 or not shape.places:
+            return None
+        total = shape.places[0].node.total
+        most = max(shape.wants, key=lambda want: want[1] / total[want[0]])
+        return self._quotes(replace(shape, wants=(most,)), None)
 
     def _on_nodes(self, harm: str, tiers: Tiers) -> Ladders:
         ladders = self._ladders.get((harm, tiers))

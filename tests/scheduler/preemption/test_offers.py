@@ -11,7 +11,7 @@ from scheduler.model.policy import VictimOrder
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import Stopping
-from scheduler.preemption.offers import ONLY_A_BOUND, Entry, Offers, Pricer, Quotes
+from scheduler.preemption.offers import ONLY_A_BOUND, Bounds, Entry, Offers, Pricer, Quotes
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, present
 from scheduler.preemption.ranking import Ranking
@@ -327,6 +327,35 @@ class TestQuotesThatAreShared:
                 change.append(0)
                 assert names(here, 0) == [], "it is not priced again before the next change"
             assert names(here) == ["n1", "n2"]
+
+    def test_rough_bounds_will_do_until_they_come_to_the_top(self) -> None:
+        made = universe(running("1", "n1", 5, user=3))
+        changes, looked = Changes(made), list[str]()
+        costs = {0: 7, 1: 4, 2: 9}
+
+        def bounds(name: str, least: dict[int, int]) -> Bounds:
+            def found(orders: Collection[int], *, now: bool) -> list[Entry]:
+                looked.extend(f"{name}{order}" for order in orders)
+                return [
+                    (((-1, least[order], 1),), 1, 0, order, changes.last[order], ONLY_A_BOUND)
+                    for order in orders
+                    if order in least
+                ]
+
+            return found
+
+        def pricer(place: Place) -> Price:
+            looked.append(place.node.name)
+            return Price(((-1, costs[place.order], 1),), (made.runners[0],))
+
+        rough = Quotes(changes, pricer, bounds("rough", {0: 1, 1: 2, 2: 8}))
+        offers = Offers(frozenset(costs), Quotes(changes, pricer, bounds("own", costs), rough))
+        assert names(offers, 1) == ["n2"]
+        assert looked == ["rough0", "rough1", "rough2", "n1", "n2"], "n3 costs 8 at least"
+        costs[0] = 3
+        made.log.append(0)
+        assert names(offers, 1) == ["n1"]
+        assert looked[5:] == ["own0", "n1"], "a bound as of before is made anew before anything is priced"
 
     def pair(self, made: Universe, pricer: Pricer) -> tuple[Offers, Offers]:
         changes = Changes(made)
