@@ -33,6 +33,11 @@ class Reach(NamedTuple):
     second: int = 0
     second_floor: int | None = None
 
+    @property
+    def highest(self) -> int:
+        """Who has a higher weight on the first axis is out of reach."""
+        return self.first_floor - 1 if self.second_floor is None else self.first
+
     def class_of(self, first: int, second: int) -> int | None:
         """The class of a running job with these weights (the larger, the more valuable), None when out of
         reach."""

@@ -62,6 +62,8 @@ class Bounds:
         alone = [(n * worker.size, worker.rank[0]) for worker in workers if (n := pieces(worker, short))]
         if alone:
             return 1, *min(alone)
+        if len(workers) == 1:
+            return None
         number = max(2, fewest(workers, short))
         if number > len(workers):
             return None
@@ -76,14 +78,15 @@ def fewest(workers: Sequence[Worker], short: Short) -> int:
     """How many workers it takes at least; more than there are when all are not enough."""
     result = 0
     for at, rest in short:
+        gives = [worker.lot.gives[at] for worker in workers]
+        if sum(gives) < rest:
+            return len(workers) + 1
         together = 0
-        for number, gives in enumerate(sorted([w.lot.gives[at] for w in workers], reverse=True), 1):
-            together += gives
+        for number, most in enumerate(sorted(gives, reverse=True), 1):
+            together += most
             if together >= rest:
                 result = max(result, number)
                 break
-        else:
-            return len(workers) + 1
     return result
 
 

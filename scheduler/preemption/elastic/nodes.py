@@ -10,7 +10,7 @@ One heap serves all pending jobs that ask the same of a node, whatever they reac
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.elastic.bounds import Bounds
 from scheduler.preemption.elastic.workers import OnNode, Workers
@@ -45,14 +45,16 @@ class Nodes:
         """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
         self._catch_up(reach)
         heap, taken, versions = self._heap, list[_Entry](), self._versions
-        bound = 2 * self._asked
+        bound, highest = 2 * self._asked, reach.highest
         while heap and len(taken) < count:
             entry = heappop(heap)
-            _, _, _, order, version, known = entry
+            number, _, _, order, version, known = entry
             if versions.get(order) != version:
                 continue
             node = self._nodes[order]
-            if known < bound or version != node.version:
+            if number and node.lowest > highest:
+                del versions[order]
+            elif known < bound or version != node.version:
                 self._bound(node, reach)
             elif known == bound:
                 self._price(node, reach)
@@ -85,24 +87,28 @@ class Nodes:
         self._workers.up_to_date()
         nodes, changes, eased = self._nodes, self._workers.changes, self._workers.eased
         if self._reach is None or not reach.within(self._reach):
-            self._heap.clear()
             self._versions.clear()
-            changed = set(nodes)
+            self._heap = self._rough(nodes.values())
+            heapify(self._heap)
         else:
             changed = nodes.keys() & eased[self._seen_eased :]
             # What covering makes of many workers is no bound for when there are fewer.
             changed |= self._prices.keys() & changes[self._seen :]
+            for order in changed:
+                self._versions.pop(order, None)
+                self._prices.pop(order, None)
+            for entry in self._rough([nodes[order] for order in changed]):
+                heappush(self._heap, entry)
         if reach != self._reach:
             self._asked += 1
             self._reach = reach
         self._seen, self._seen_eased = len(changes), len(eased)
-        for order in changed:
-            self._versions.pop(order, None)
-            self._prices.pop(order, None)
-        for least, node in self._bounds.rough([nodes[order] for order in changed]):
-            order = node.place.order
-            self._versions[order] = node.version
-            heappush(self._heap, (*least, order, node.version, 0))
+
+    def _rough(self, nodes: Iterable[OnNode]) -> list[_Entry]:
+        """Nodes enter the heap."""
+        entries = [(*least, node.place.order, node.version, 0) for least, node in self._bounds.rough(nodes)]
+        self._versions.update([(order, version) for _, _, _, order, version, _ in entries])
+        return entries
 
 
 _NOTHING = 0, 0, 0

@@ -2,16 +2,17 @@
 
 They are kept by their class in the first tier, so that those within a job's reach are a few lists out of many; those
 who are equal on the first axis to whoever asked last also by their class in the second tier. They are brought up to
-date where something is other than it was (`Workers.changes`).
+date where something is other than it was (`Workers.changes`), but for nodes on which nobody is within reach: those wait
+for somebody who reaches further.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, Choice
-from scheduler.preemption.elastic.workers import Lot, OnNode, Pair, Row, Worker, Workers
+from scheduler.preemption.elastic.workers import Lot, OnNode, Row, Worker, Workers
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 
@@ -35,6 +36,7 @@ class Supply:
     def __init__(self, workers: Workers, shape: Shape) -> None:
         self._workers = workers
         self._rows = [workers.names.index(name) for name, _ in shape.wants]
+        self._even = (0,) * len(self._rows)
         self._in_units, self._exclusive = shape.units > 0, shape.exclusive
         self._orders = frozenset(workers.orders & {place.order for place in shape.places})
         self.key = self._in_units, self._exclusive, tuple(self._rows), self._orders
@@ -42,7 +44,11 @@ class Supply:
         self._second: dict[int, _Class] = defaultdict(dict)
         self._equal: int | None = None
         """The first weight of those who are in `_second`, by their second."""
-        self._known: dict[int, tuple[Sequence[Pair], Row]] = {}
+        self._known: dict[int, tuple[Sequence[Worker], int, Row]] = {}
+        """Of each node the workers, the lowest of their classes, and their room."""
+        self._behind: set[int] = set()
+        """Nodes that are not up to date; all workers there that are known are above `_highest`."""
+        self._highest = 0
         self._seen = -1
 
     def choice(self, reach: Reach, short: Amounts) -> Choice | None:
@@ -82,7 +88,7 @@ class Supply:
 
     def _within(self, reach: Reach) -> _Rows:
         """The workers within reach, those of the lowest class first."""
-        self._catch_up()
+        self._catch_up(reach.highest)
         within = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]
         floor = reach.second_floor
         if floor is not None:
@@ -101,61 +107,62 @@ class Supply:
             return
         self._equal = first
         self._second.clear()
-        pairs = self._workers.pairs
-        for kind, (orders, _) in self._first.get(first, {}).items():
-            for order in orders:
-                pair = pairs[order]
-                if pair:
-                    own_orders, own = _row(self._second[pair[0].runner.second], kind)
-                    own_orders.append(order)
-                    own.append(pair[1])
+        for kind, (orders, workers) in self._first.get(first, {}).items():
+            for order, worker in zip(orders, workers, strict=True):
+                own_orders, own = _row(self._second[worker.runner.second], kind)
+                own_orders.append(order)
+                own.append(worker.in_second_tier())
 
-    def _catch_up(self) -> None:
-        nodes, changes = self._workers.up_to_date(), self._workers.changes
+    def _catch_up(self, highest: int) -> None:
+        """For somebody who reaches nobody above a class."""
+        nodes, changes, known = self._workers.up_to_date(), self._workers.changes, self._known
         if self._seen < 0:
             self._fill(nodes)
         else:
-            for order in self._orders.intersection(changes[self._seen :]):
-                self._look_at(order, nodes[order])
-        self._seen = len(changes)
+            changed = self._orders.intersection(changes[self._seen :])
+            if highest > self._highest:
+                changed |= self._behind
+                self._behind.clear()
+            for order in changed:
+                if known[order][1] > highest:
+                    self._behind.add(order)
+                else:
+                    self._look_at(order, nodes[order])
+        self._highest, self._seen = highest, len(changes)
 
     def _fill(self, nodes: Mapping[int, OnNode]) -> None:
         """A first look at all nodes; the workers come in their order."""
-        self._known = {order: (nodes[order].pairs, self._room(nodes[order].soon)) for order in self._orders}
-        for pair in self._workers.pairs:
-            known = self._known.get(pair[0].place.order) if pair else None
-            if pair and known:
-                kind = self._kind(pair[0], known[1])
-                for each, worker in self._classes(pair):
-                    orders, workers = _row(each, kind)
-                    orders.append(worker.rank[1])
-                    workers.append(worker)
+        for order in self._orders:
+            node = nodes[order]
+            self._known[order] = node.workers, node.lowest, self._room(node.soon)
+        known, first = self._known, self._first
+        for worker in self._workers.all:
+            here = known.get(worker.place.order) if worker else None
+            if worker and here:
+                own_class, order = worker.rank
+                orders, workers = _row(first[own_class], self._kind(worker, here[2]))
+                orders.append(order)
+                workers.append(worker)
 
     def _look_at(self, order: int, node: OnNode) -> None:
         """Bring the workers of one node up to date."""
-        pairs, room = node.pairs, self._room(node.soon)
-        old_pairs, old_room = self._known[order]
-        if pairs is old_pairs and room == old_room:
-            return
-        self._known[order] = pairs, room
-        stay = set(old_pairs).intersection(pairs) if room == old_room else ()
-        for pair in old_pairs:
-            if pair not in stay:
-                kind = self._kind(pair[0], old_room)
-                for each, worker in self._classes(pair):
-                    _drop(each, kind, worker)
-        for pair in pairs:
-            if pair not in stay:
-                kind = self._kind(pair[0], room)
-                for each, worker in self._classes(pair):
-                    _put(each, kind, worker)
-
-    def _classes(self, pair: Pair) -> Iterable[tuple[_Class, Worker]]:
-        first, second = pair
-        runner = first.runner
-        if runner.first != self._equal:
-            return ((self._first[runner.first], first),)
-        return (self._first[runner.first], first), (self._second[runner.second], second)
+        workers, room = node.workers, self._room(node.soon)
+        old_workers, _, old_room = self._known[order]
+        self._known[order] = workers, node.lowest, room
+        gone, come = old_workers, workers
+        if room == old_room:
+            gone = [worker for worker in old_workers if worker not in workers]
+            come = [worker for worker in workers if worker not in old_workers]
+        for worker in gone:
+            kind = self._kind(worker, old_room)
+            _drop(self._first[worker.rank[0]], kind, worker)
+            if worker.rank[0] == self._equal:
+                _drop(self._second[worker.runner.second], kind, worker)
+        for worker in come:
+            kind = self._kind(worker, room)
+            _put(self._first[worker.rank[0]], kind, worker)
+            if worker.rank[0] == self._equal:
+                _put(self._second[worker.runner.second], kind, worker.in_second_tier())
 
     def _kind(self, worker: Worker, room: Row) -> _Kind:
         # What a node gives that must be empty depends on who else is on it: no worker is like another.
@@ -163,9 +170,13 @@ class Supply:
 
     def _room(self, soon: Row) -> Row:
         """What a worker's room there depends on: for units all that is free or coming, else what is overcommitted."""
+        rows = self._rows
         if self._in_units:
-            return tuple([soon[at] for at in self._rows])
-        return tuple([min(0, soon[at]) for at in self._rows])
+            return tuple([soon[at] for at in rows])
+        for at in rows:
+            if soon[at] < 0:
+                return tuple([min(0, soon[at]) for at in rows])
+        return self._even
 
 
 def _row(each: _Class, kind: _Kind) -> tuple[list[int], list[Worker]]:

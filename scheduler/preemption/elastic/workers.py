@@ -51,18 +51,33 @@ class Worker:
     rank: tuple[int, int]
     count: int
     size: int
+    _second: "Worker | None" = None
 
+    def within(self, reach: Reach) -> "Worker | None":
+        """As a worker of the first tier counts for whoever reaches so far (`Reach.class_of`); None: out of reach."""
+        first, floor = self.rank[0], reach.second_floor
+        if first < reach.first_floor:
+            return self
+        if floor is not None and first == reach.first and self.runner.second < floor:
+            return self.in_second_tier()
+        return None
 
-Pair = tuple[Worker, Worker]
-"""A worker as it counts in the first tier, and as it counts in the second."""
+    def in_second_tier(self) -> "Worker":
+        """As a worker of the first tier counts in the second: for jobs that are equal to its own on the first axis."""
+        known = self._second
+        if known is None:
+            rank = SECOND_TIER + self.runner.second, self.rank[1]
+            known = self._second = Worker(self.runner, self.place, self.lot, rank, self.count, self.size)
+        return known
 
 
 class OnNode:
     """The workers on one node, and its room.
 
     `soon`: what is free or coming; `could`: the same, with all that they may lose. `version`: another one whenever any
-    of this is other than before, or somebody came or went. `own`: where the workers here come in `Workers.pairs`.
-    `smallest`: the size of the smallest piece; `lowest` and `highest`: of the classes in the first tier.
+    of this is other than before, or somebody came or went. `workers`: as they count in the first tier; `own`: where
+    they come in `Workers.all`. `top`: the most that one of them may lose; `smallest`: the size of the smallest piece.
+    `lowest` and `highest`: of their classes; above all of them when there are none.
     """
 
     __slots__ = (
@@ -73,12 +88,12 @@ class OnNode:
         "holders",
         "lowest",
         "own",
-        "pairs",
         "place",
         "smallest",
         "soon",
         "top",
         "version",
+        "workers",
     )
 
     def __init__(self, place: Place, width: int) -> None:
@@ -86,27 +101,27 @@ class OnNode:
         self.own: list[int] = []
         self.version = self.holders = 0
         self.soon = self.could = self._most = self.top = (0,) * width
-        self.pairs: Sequence[Pair] = ()
-        self.smallest = self.lowest = self.highest = 0
+        self.workers: Sequence[Worker] = ()
+        self.smallest = 0
+        self.lowest = self.highest = SECOND_TIER
         self._known: tuple[Reach | None, Sequence[Worker]] = None, ()
 
-    def put(self, pairs: Sequence[Pair]) -> None:
+    def put(self, workers: Sequence[Worker]) -> None:
         """Other workers are there than before."""
-        self.pairs = pairs
+        self.workers = workers
         self._known = None, ()
-        if pairs:
-            firsts = [first for first, _ in pairs]
-            classes = [first.rank[0] for first in firsts]
-            self.lowest, self.highest = min(classes), max(classes)
-            self.smallest = min([first.size for first in firsts])
-            gives = [first.lot.gives for first in firsts]
-            self.top = self._most = gives[0]
-            for row in gives[1:]:
-                self._most = tuple(map(sum_of, self._most, row))
-                self.top = tuple(map(max, self.top, row))
-        else:
-            self.smallest = self.lowest = self.highest = 0
-            self._most = self.top = (0,) * len(self._most)
+        if not workers:
+            self.smallest, self.lowest, self.highest = 0, SECOND_TIER, SECOND_TIER
+            self.top = self._most = (0,) * len(self._most)
+            return
+        worker, *others = workers
+        self.smallest, self.lowest, self.highest = worker.size, worker.rank[0], worker.rank[0]
+        self.top = self._most = worker.lot.gives
+        for worker in others:
+            self.smallest = min(self.smallest, worker.size)
+            self.lowest, self.highest = min(self.lowest, worker.rank[0]), max(self.highest, worker.rank[0])
+            self.top = tuple(map(max, self.top, worker.lot.gives))
+            self._most = tuple(map(sum_of, self._most, worker.lot.gives))
 
     def room(self, soon: Row) -> None:
         """So much is free or coming, or other workers are there."""
@@ -121,20 +136,12 @@ class OnNode:
         known, result = self._known
         if known is not reach:
             if self.highest < reach.first_floor:
-                result = [first for first, _ in self.pairs]
-            elif reach.second_floor is None and self.lowest >= reach.first_floor:
+                result = self.workers
+            elif self.lowest > reach.highest:
                 result = ()
             else:
-                result = self._one_by_one(reach)
+                result = [mine for worker in self.workers if (mine := worker.within(reach))]
             self._known = reach, result
-        return result
-
-    def _one_by_one(self, reach: Reach) -> Sequence[Worker]:
-        result = []
-        for first, second in self.pairs:
-            own_class = reach.class_of(first.runner.first, first.runner.second)
-            if own_class is not None:
-                result.append(first if own_class == first.rank[0] else second)
         return result
 
 
@@ -156,24 +163,24 @@ class Workers:
         workers never become more, nor may lose more."""
         self._universe = universe
         self._zeros = (0,) * len(self.names)
-        self._two_axes = universe.ranking.two_axes
         self._seen = self._seen_reduced = -1
         self._lots: dict[tuple[object, ...], Lot] = {}
         self._nodes: dict[int, OnNode] = {}
         self._among: dict[tuple[Place, ...], Mapping[int, OnNode]] = {}
-        self._own: dict[Runner, list[tuple[int, Place]]] = {}
-        """Of each elastic job where its workers come in `pairs`, and where they are."""
-        self.pairs: list[Pair | None] = []
-        """All workers, those of one class in their order; None for one that may lose nothing."""
+        self._own: dict[Runner, list[tuple[int, Place, str]]] = {}
+        """Of each elastic job where its workers come in `all`, and where they are."""
+        self.all: list[Worker | None] = []
+        """All workers, as they count in the first tier, those of one class in their order; None for one that may lose
+        nothing."""
         for runner in sorted(universe.elastic, key=_later_first):
             own = self._own[runner] = []
             for place in sorted(runner.places, key=_by_order) if len(runner.places) > 1 else runner.places:
                 node = self._nodes.get(place.order)
                 if node is None:
                     node = self._nodes[place.order] = OnNode(place, len(self.names))
-                own.append((len(self.pairs), place))
-                node.own.append(len(self.pairs))
-                self.pairs.append(None)
+                own.append((len(self.all), place, place.node.name))
+                node.own.append(len(self.all))
+                self.all.append(None)
         self.orders = self._nodes.keys()
         """The nodes on which there are any, by their orders."""
 
@@ -221,25 +228,29 @@ class Workers:
 
     def _count(self, runners: Iterable[Runner]) -> set[int]:
         """Count what jobs may lose where; returns the nodes where that is other than it was."""
-        pairs, others = self.pairs, set[int]()
+        workers, others = self.all, set[int]()
         for runner in runners:
             pieces = runner.pieces
             if pieces is None or runner not in self._own:
                 continue
             # One whose end is awaited may not shrink any more.
             surplus = pieces.held - pieces.least if runner.alive and not runner.lasting else 0
-            for at, place in self._own[runner]:
-                name, pair = place.node.name, pairs[at]
-                count = max(0, min(pieces.counts.get(name, 0), surplus))
-                if count != (pair[0].count if pair else 0):
-                    lot = self._lot(pieces.each[name], count) if count else None
-                    pairs[at] = self._pair(runner, place, lot, at) if lot else None
+            counts, each = pieces.counts, pieces.each
+            for at, place, name in self._own[runner]:
+                worker, count = workers[at], 0
+                if surplus > 0:
+                    count = min(counts.get(name, 0), surplus)
+                if count != (worker.count if worker else 0):
+                    workers[at] = None
+                    if count:
+                        lot = self._lot(each[name], count)
+                        workers[at] = Worker(runner, place, lot, (runner.first, at), count, lot.size)
                     others.add(place.order)
         return others
 
     def _put(self, node: OnNode) -> None:
-        pairs = self.pairs
-        node.put([pair for at in node.own if (pair := pairs[at])])
+        workers = self.all
+        node.put([worker for at in node.own if (worker := workers[at])])
 
     def _look_at(self, orders: Iterable[int], others: Container[int]) -> None:
         """Look at nodes again, of which some have other workers than before."""
@@ -263,15 +274,8 @@ class Workers:
         soon = tuple(map(free.get, self.names, self._zeros))
         return tuple(map(sum_of, soon, map(coming.get, self.names, self._zeros))) if coming else soon
 
-    def _pair(self, runner: Runner, place: Place, lot: Lot, at: int) -> Pair:
-        count, size = lot.count, lot.size
-        first = Worker(runner, place, lot, (runner.first, at), count, size)
-        if not self._two_axes:
-            return first, first
-        return first, Worker(runner, place, lot, (SECOND_TIER + runner.second, at), count, size)
-
     def _lot(self, each: Amounts, count: int) -> Lot:
-        key = count, *each.items()
+        key = count, *each, *each.values()
         known = self._lots.get(key)
         if known is None:
             total = dict(zip(self.names, self.total, strict=True))

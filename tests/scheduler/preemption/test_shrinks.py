@@ -171,9 +171,9 @@ class TestWhatIsLookedAt:
         assert [place.node.name for place, _ in priced.cheapest(1, reach(1))] == ["n2"]
 
     def test_a_node_that_cannot_be_had_is_left_alone_until_it_has_more(self) -> None:
-        low, high = elastic("1", on(n1=4, n2=1), user=3), elastic("2", on(n1=4, n2=1), user=1)
-        rest = running("3", "n2", 6, user=0)
-        universe, bounds, priced = counted(low, high, rest, count=2, cpu=5)
+        low, high = elastic("1", on(n1=3, n2=1), user=3), elastic("2", on(n1=4, n2=1), user=1)
+        rest = [running("3", "n1", 1, user=0), running("4", "n2", 6, user=0)]
+        universe, bounds, priced = counted(low, high, *rest, count=2, cpu=5)
         assert priced.cheapest(1, reach(1)) == []
         assert bounds.closely == ["n1"], "with both jobs there would be enough"
         assert priced.cheapest(1, reach(2)) == []
@@ -181,7 +181,7 @@ class TestWhatIsLookedAt:
         universe.take({"n1": {"cpu": 0}}, coming_first=False)
         assert priced.cheapest(1, reach(2)) == []
         assert bounds.closely == ["n1"], "one more is on it, which makes nothing cheaper"
-        universe.lose(universe.elastic[0], {"n1": 1})
+        universe.stop(next(runner for runner in universe.runners if runner.job.id == "3"))
         assert priced.cheapest(1, reach(2)) == []
         assert bounds.closely == ["n1", "n1"]
         assert len(priced.cheapest(1, reach(0))) == 1, (
