@@ -99,11 +99,6 @@ class Moments:
         """Whether a waiting job is predicted to take something of a node."""
         return bool(self._claims.of(place))
 
-    def room(self, place: Place, names: list[str]) -> dict[str, int]:
-        """What of some resources is free or coming and not claimed; may be below zero."""
-        free, coming, claimed = place.free, place.coming, self._claims.of(place)
-        return {name: free.get(name, 0) + coming.get(name, 0) - claimed.get(name, 0) for name in names}
-
     def empty(self, place: Place) -> int | None:
         """When a node holds nobody any more; None when that is not known."""
         staying = [runner for runner in place.runners if runner.alive]

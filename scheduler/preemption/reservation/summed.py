@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
-from scheduler.preemption.pieces import units_in
 from scheduler.preemption.reservation.moments import Moments
 from scheduler.preemption.shapes import Shape, ShapeKey
 from scheduler.preemption.universe import Place, Universe, with_type
@@ -79,6 +78,7 @@ class Present:
         self._moments = moments
         self._shape = shape
         self._names = [name for name, _ in shape.wants]
+        self._there = [moments.futures().there(name) for name in self._names]
         self._seen = len(universe.log)
         self._counted: dict[Place, dict[str, int]] = {}
         self._total: dict[str, int] = {}
@@ -90,8 +90,7 @@ class Present:
         """The nodes that may count for something: most have nothing left of anything."""
         if self._shape.exclusive:
             return self.own
-        rows = [self._moments.futures().there(name) for name in self._names]
-        return {order for there in rows for order in self.own if there[order] > 0}
+        return {order for there in self._there for order in self.own if there[order] > 0}
 
     def total(self) -> Amounts:
         """All nodes together."""
@@ -107,16 +106,16 @@ class Present:
 
         Not for nodes that must be empty: what is there on one of them counts at once, or not at all.
         """
+        futures = self._moments.futures()
         if self._shape.exclusive:
             return True
-        futures = self._moments.futures()
         have = dict(self.total())
         gaining = self.own if by is None else self.own & futures.gaining(by)
-        subtract(have, self._counts([futures.there(name) for name in self._names], gaining))
+        subtract(have, self._counts(self._there, gaining))
         add(have, self._counts([futures.most(name, by) for name in self._names], gaining))
         return _covered(have, wants)
 
-    def _counts(self, amounts: list[Sequence[int]], orders: Set[int]) -> Amounts:
+    def _counts(self, amounts: Sequence[Sequence[int]], orders: Set[int]) -> Amounts:
         """What some nodes count for together, with so much on each."""
         each = [[*map(there.__getitem__, orders)] for there in amounts]
         if not self._shape.units:
@@ -144,17 +143,22 @@ class Present:
         """What counts on a node; nothing of one that must be empty and is not."""
         if self._shape.exclusive and (place.holders or self._moments.claimed(place)):
             return dict.fromkeys(self._names, 0)
-        return self._moments.room(place, self._names)
+        order = place.order
+        return {name: there[order] for name, there in zip(self._names, self._there, strict=True)}
 
     def _look_at(self, place: Place) -> None:
-        old = self._counted.pop(place, _NOTHING)
-        subtract(self._total, old)
-        for name in old:
-            del self._having[name][place]
-        if self._moments.forgotten(place):
+        old = self._counted.get(place, _NOTHING)
+        forgotten = self._moments.forgotten(place)
+        counted = {} if forgotten else _counted(self.room(place), self._shape)
+        if forgotten:
             self.own.discard(place.order)
+        if counted == old:
             return
-        counted = _counted(self.room(place), self._shape)
+        if old:
+            del self._counted[place]
+            subtract(self._total, old)
+            for name in old:
+                del self._having[name][place]
         if counted:
             self._counted[place] = counted
             add(self._total, counted)
@@ -165,8 +169,8 @@ class Present:
 def _counted(room: Amounts, shape: Shape) -> dict[str, int]:
     """What a node counts for: whole units, or what is there of each resource."""
     if shape.units:
-        units = units_in(room, dict(shape.wants))
-        return {_UNITS: units} if units else {}
+        units = min([room.get(name, 0) // amount for name, amount in shape.wants])
+        return {_UNITS: units} if units > 0 else {}
     return {name: amount for name, amount in room.items() if amount > 0}
 
 
