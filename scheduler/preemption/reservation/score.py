@@ -38,9 +38,9 @@ def best_together(candidates: Iterable[Candidate], count: int) -> list[Place]:
 
     Exact: for every unit, as if it were that one, the best nodes with its bonus; the best of these sets.
     """
-    everywhere = nsmallest(count, candidates)
     if count == 1:
-        return [place for _, _, place in everywhere]
+        return [min(candidates)[2]]
+    everywhere = nsmallest(count, candidates)
     best = _Set(_cost(everywhere), everywhere)
     groups: dict[str, list[Candidate]] = {}
     for candidate in candidates:
@@ -48,7 +48,7 @@ def best_together(candidates: Iterable[Candidate], count: int) -> list[Place]:
         if unit is not None:
             groups.setdefault(unit, []).append(candidate)
     for unit in sorted(groups):
-        inside = nsmallest(count, groups[unit])
+        inside = sorted(groups[unit])[:count]
         near = [(bad - NEARNESS * THOUSAND, order, place) for bad, order, place in inside]
         others = [candidate for candidate in everywhere if candidate[2].node.unit != unit]
         chosen = sorted([*near, *others])[:count]
