@@ -15,7 +15,7 @@ from scheduler.preemption.candidates import Candidate, Candidates, in_second_tie
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.offers import ONLY_A_BOUND, Entry, Quotes
 from scheduler.preemption.pricing import FREE, Cost, Price
-from scheduler.preemption.shapes import Shape
+from scheduler.preemption.shapes import Shape, Wants
 from scheduler.preemption.universe import Place
 
 Tiers = tuple[int, int] | None
@@ -47,6 +47,13 @@ class Ladder(dict[str, Sequence[int]]):
         gives = [c[5].get(name, 0) for c in self.candidates]
         known = self[name] = list(accumulate(gives, initial=self.there.get(name, 0)))
         return known
+
+    def suffices(self, number: int, wants: Wants) -> bool:
+        """Whether there is enough when the first so many go."""
+        for name, amount in wants:  # noqa: SIM110 - asked for many nodes; a loop is twice as fast
+            if self.there.get(name, 0) < amount and self[name][number] < amount:
+                return False
+        return True
 
     def bound(self, number: int) -> Entry:
         """At most what it costs that the first so many go, now or when more of them have to: the price of the dearest

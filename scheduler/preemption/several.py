@@ -14,7 +14,7 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from math import inf
 
 from scheduler.model.resources import Amounts
@@ -94,7 +94,6 @@ class Together:
         self, spanning: Spanning, ladders: Ladders, shape: Shape, reach: Reach, dearest: int
     ) -> None:
         self.shape = shape
-        self._allowed = frozenset(shape.places)
         self._spanning = spanning
         self._ladders = ladders
         self._reach = reach
@@ -103,14 +102,12 @@ class Together:
 
     def room(self, offers: Offers) -> Room:
         """The best of the attempts; `offers` are the prices of the nodes one by one."""
-        alone = offers.cheapest(2 * self.shape.count + 8, self._dearest + 1)
-        free = [place for place, known in alone if not known.victims]
-        heap = [_entry(place, known, 0) for place, known in alone]
-        heapify(heap)
+        alone = _Alone(offers, self.shape.count, self._dearest + 1)
+        free = [entry[5] for entry in alone.entries if not entry[4]]
         rooms: list[Room] = []
         for begin in ((), *[(wide,) for wide in self._wide()]):
             best = min([room.price.cost for room in rooms], default=())
-            room = self._trimmed(*_one_by_one(self, heap.copy(), begin), free, best)
+            room = self._trimmed(*_one_by_one(self, alone, begin), free, best)
             if room:
                 rooms.append(room)
         return min(rooms, key=_harm)
@@ -123,29 +120,28 @@ class Together:
     def touched(self, leaving: Iterable[Runner]) -> list[Place]:
         """The nodes on which some runners are and which can be had with victims up to the class `dearest`: most of
         their nodes cannot, whoever is gone, and need not be looked at."""
-        places = {place for runner in leaving for place in runner.places}
-        return [place for place in places & self._allowed if self._on(place) is not None]
+        places, allowed = {place for runner in leaving for place in runner.places}, self.shape.orders
+        return [place for place in places if place.order in allowed and self._on(place) is not None]
 
     def _on(self, place: Place) -> list[Candidate] | None:
         """The victims up to the class `dearest` on a node; None when all of them would not be enough."""
         if place not in self._candidates:
             ladder = self._ladders.on(place)
             number = bisect_left(ladder.candidates, (self._dearest + 1,))
-            if self.shape.exclusive:
-                enough = number == place.holders
-            else:
-                enough = all(ladder[name][number] >= amount for name, amount in self.shape.wants)
+            wants, exclusive = self.shape.wants, self.shape.exclusive
+            enough = number == place.holders if exclusive else ladder.suffices(number, wants)
             self._candidates[place] = ladder.candidates[:number] if enough else None
         return self._candidates[place]
 
     def _wide(self) -> list[Runner]:
         """Those who could free several nodes at once, the ones that do least harm per node first."""
         best: list[tuple[int, int, int, Runner]] = []
+        allowed = self.shape.orders
         for own_class, runners in self._spanning.classes(self._reach, self._dearest, self.shape.harm):
             for least, runner in runners:
                 if len(best) == MOST_BEGINNINGS and least > best[-1][1]:
                     break  # the last of the best is of this class: it was not full of those before
-                freed = len(self._allowed.intersection(runner.places)) if runner.may_go else 0
+                freed = sum([place.order in allowed for place in runner.places]) if runner.may_go else 0
                 if freed > 1:
                     harm = harm_of(runner, self.shape.harm) // freed
                     insort(best, (own_class, harm, runner.order, runner))
@@ -166,11 +162,11 @@ class Together:
         kept: list[Candidate] = []
         for candidate in candidates_of(victims, self.shape, self._reach):
             runner = candidate[4]
-            mine, held = fitting.intersection(runner.places), runner.alloc
+            mine, held = [place for place in runner.places if place in fitting], runner.alloc
             after = {place: self._minus(left[place], held[place.node.name]) for place in mine}
-            lost = {place for place, rest in after.items() if min(rest) < 0}
+            lost = [place for place in mine if min(after[place]) < 0]
             if len(fitting) - len(lost) + len(others) >= count:
-                fitting -= lost
+                fitting.difference_update(lost)
                 left.update(after)
                 continue
             kept.append(candidate)
@@ -207,11 +203,34 @@ def highest_class(cheapest: Sequence[tuple[Place, Price]]) -> int:
     return cheapest[-1][1].cost[0][0]
 
 
-def _one_by_one(
-    search: Together, heap: list[_Entry], begin: tuple[Runner, ...]
-) -> tuple[set[Runner], set[Place]]:
+class _Alone:
+    """The nodes as they are one by one, the cheapest first; more than are asked for are priced only when an attempt
+    gets that far."""
+
+    def __init__(self, offers: Offers, count: int, below: int) -> None:
+        """At least `count` of them, with victims `below` a class."""
+        self.most = 2 * count + 8
+        self._offers = offers
+        self._below = below
+        self.entries = self._cheapest(count)
+
+    def next(self, number: int) -> list[_Entry]:
+        """The one behind the first so many; none when that is enough, or there are no others."""
+        if number == len(self.entries) < self.most:
+            self.entries = self._cheapest(number + 1)
+            if number == len(self.entries):
+                self.most = number
+        return self.entries[number : number + 1]
+
+    def _cheapest(self, count: int) -> list[_Entry]:
+        return [_entry(place, known, 0) for place, known in self._offers.cheapest(count, self._below)]
+
+
+def _one_by_one(search: Together, alone: _Alone, begin: tuple[Runner, ...]) -> tuple[set[Runner], set[Place]]:
     """Step 2: the victims, and those of their nodes that fit without them; with those in `begin` gone from the
-    beginning, step 3. `heap`: the nodes as they are one by one; used up."""
+    beginning, step 3."""
+    heap = alone.entries.copy()
+    number = len(heap)
     stamps: dict[Place, int] = {}
     chosen: set[Place] = set()
     gone: set[Runner] = set()
@@ -230,9 +249,13 @@ def _one_by_one(
                 heappush(heap, _entry(place, known, stamp))
         if len(chosen) == search.shape.count:
             return gone, fitting
-        _, _, _, stamp, leaving, place = heappop(heap)
-        while place in chosen or stamp != stamps.get(place, 0):
+        while True:
+            while (not heap or heap[0] > alone.entries[number - 1]) and (more := alone.next(number)):
+                heappush(heap, more[0])
+                number += 1
             _, _, _, stamp, leaving, place = heappop(heap)
+            if place not in chosen and stamp == stamps.get(place, 0):
+                break
         chosen.add(place)
 
 

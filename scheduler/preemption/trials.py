@@ -99,7 +99,11 @@ class Places(Trial):
         """Whether nothing is missing, and nobody is left where nobody may be."""
         if self.exclusive and any(self._there.values()):
             return False
-        return all(rest <= 0 for short in self._short.values() for rest in short.values())
+        for short in self._short.values():
+            for rest in short.values():
+                if rest > 0:
+                    return False
+        return True
 
     def may_be_enough(self, gives: Amounts) -> bool:
         """Whether it covers what is missing on any single node."""
