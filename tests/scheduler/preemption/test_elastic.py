@@ -116,6 +116,16 @@ def test_several_nodes_are_made_free_by_several_jobs_and_each_keeps_its_minimum(
     assert three.action is not DecisionKind.SHRINK
 
 
+def test_of_equal_nodes_for_several_the_first_counts_even_if_another_one_looked_cheaper_at_first() -> None:
+    """A may lose but one of its nodes: n9 then costs a larger worker, as n3 and n5 do."""
+    jobs = [elastic("A", on(n1=3, n9=3)), elastic("B", on(n9=4, n8=1))]
+    jobs += [elastic("C", on(n3=4, n8=1)), elastic("D", on(n5=4, n8=1))]
+    rest = running("R", on(n1=5, n3=4, n5=4, n9=1), user=0)
+    asked = on_nodes(3, 3, only_nodes=frozenset({"n1", "n3", "n5", "n9"}))
+    decision = decide(*jobs, rest, pending("J", asked, user=1), nodes=nodes(9))
+    assert given_up(decision) == {"A": ("n1",), "C": ("n3",), "D": ("n5",)}
+
+
 def test_a_free_node_counts_for_several_and_a_whole_node_needs_everybody_gone() -> None:
     jobs = [elastic("1", on(n1=8, n2=4)), running("2", "n2", 2, user=0)]
     decision = decide(*jobs, pending("J", on_nodes(2, 6, exclusive=True), user=0), nodes=nodes(3))
