@@ -12,7 +12,7 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
@@ -28,6 +28,10 @@ from scheduler.preemption.universe import Place, Runner, Universe
 
 MOST_BEGINNINGS = 4
 """Of step 3."""
+
+_Wide = tuple[int, Runner, Collection[int]]
+"""The harm that it does at least to stop a runner, per node that it frees; the runner; and its nodes, by their orders:
+some of them it may have left since."""
 
 _Entry = tuple[Cost, int, int, int, tuple[Runner, ...], Place]
 
@@ -45,7 +49,7 @@ class Spanning:
 
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
-        self._ordered: dict[tuple[object, str], list[tuple[int, Runner]]] = {}
+        self._ordered: dict[tuple[object, str], list[_Wide]] = {}
         self._seen_dearer = 0
 
     def is_needed(self, reach: Reach, dearest: int) -> bool:
@@ -54,11 +58,9 @@ class Spanning:
         runners = (self._universe.spanning[weights] for each in by_class.values() for weights in each)
         return any(runner.may_go for each in runners for runner in each)
 
-    def classes(
-        self, reach: Reach, dearest: int, harm: str
-    ) -> Iterator[tuple[int, list[tuple[int, Runner]]]]:
-        """Class by class, the lowest first: the runners, also those who may not be stopped any more, with the harm that
-        stopping them does at least per node that it frees, the least first."""
+    def classes(self, reach: Reach, dearest: int, harm: str) -> Iterator[tuple[int, list[_Wide]]]:
+        """Class by class, the lowest first: the runners, also those who may not be stopped any more, the one who does
+        least harm per node first."""
         by_class = self._by_class(reach, dearest)
         for own_class in sorted(by_class):
             yield own_class, self._by_harm(tuple(by_class[own_class]), harm)
@@ -72,7 +74,7 @@ class Spanning:
                 by_class.setdefault(own_class, []).append(weights)
         return by_class
 
-    def _by_harm(self, pairs: tuple[tuple[int, int], ...], harm: str) -> list[tuple[int, Runner]]:
+    def _by_harm(self, pairs: tuple[tuple[int, int], ...], harm: str) -> list[_Wide]:
         dearer = len(self._universe.dearer)
         if harm and dearer > self._seen_dearer:
             # Who lost the node on which it held most may do less harm per node than before; not so with running time.
@@ -83,7 +85,10 @@ class Spanning:
             every = [r for weights in pairs for r in self._universe.spanning[weights] if r.alive]
             harms = zip(every, harms_of(every, harm), strict=True)
             found = [(lost // max(1, len(each.places)), each.order, each) for each, lost in harms]
-            known = self._ordered[pairs, harm] = [(least, runner) for least, _, runner in sorted(found)]
+            known = [
+                (least, each, [place.order for place in each.places]) for least, _, each in sorted(found)
+            ]
+            self._ordered[pairs, harm] = known
         return known
 
 
@@ -138,10 +143,12 @@ class Together:
         best: list[tuple[int, int, int, Runner]] = []
         allowed = self.shape.orders
         for own_class, runners in self._spanning.classes(self._reach, self._dearest, self.shape.harm):
-            for least, runner in runners:
+            for least, runner, orders in runners:
                 if len(best) == MOST_BEGINNINGS and least > best[-1][1]:
                     break  # the last of the best is of this class: it was not full of those before
-                freed = sum([place.order in allowed for place in runner.places]) if runner.may_go else 0
+                if not runner.may_go or allowed.isdisjoint(orders):
+                    continue
+                freed = sum([place.order in allowed for place in runner.places])
                 if freed > 1:
                     harm = harm_of(runner, self.shape.harm) // freed
                     insort(best, (own_class, harm, runner.order, runner))
