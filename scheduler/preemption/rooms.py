@@ -53,7 +53,7 @@ class Rooms:
         self.names = tuple([name for name, _ in shape.wants])
         self.exclusive = shape.exclusive
         self._universe = universe
-        self._own = frozenset(self.places)
+        self._own = shape.orders
         self._seen = len(universe.log)
         self._now = Sums(self.names)
         self._soon = Sums(self.names) if universe.coming else self._now
