@@ -15,14 +15,14 @@ from scheduler.preemption.pricing import Price, chosen, obtainable, present, pri
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.several import Room, Spanning, Together, highest_class
-from scheduler.preemption.shapes import Shape, ShapeKey, Wants
+from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.units.pool import UnitPool
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
-from scheduler.preemption.universe import Place, Universe, with_type
+from scheduler.preemption.universe import Place, Universe
 
 Placement = Mapping[str, Amounts]
 

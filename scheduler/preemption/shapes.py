@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scheduler.model.jobs import Request
+from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, covers
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.universe import Place, Universe, suits
+from scheduler.preemption.universe import Place, Universe
 
 ShapeKey = tuple[object, ...]
 Wants = tuple[tuple[str, int], ...]
@@ -151,3 +152,25 @@ def _key(request: Request) -> ShapeKey:
         request.count,
         request.partial,
     )
+
+
+def suits(request: Request, node: Node) -> bool:
+    """Whether a node is one that the request allows, apart from its state and its room."""
+    return (
+        request.features <= node.features
+        and (not request.only_nodes or node.name in request.only_nodes)
+        and node.name not in request.not_nodes
+    )
+
+
+def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
+    """What is taken on a node, a plain `gpu` on a node with GPUs of one type only counting as that type too.
+
+    Else the same cards could be promised again to a job that asks for them by their type.
+    """
+    result, total = dict(taken), place.node.total
+    for name, amount in taken.items():
+        for other, owned in total.items():
+            if owned == total[name] and other.startswith(f"{name}:"):
+                result[other] = amount
+    return result

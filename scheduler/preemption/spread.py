@@ -15,10 +15,10 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.pricing import Price, cost_of_runners, obtainable
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.rooms import Rooms
-from scheduler.preemption.shapes import Shape, Wants
+from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.trials import Trial, covers, share
 from scheduler.preemption.units.giving_back import give_back, needed, price_of
-from scheduler.preemption.universe import Place, Runner, Universe, with_type
+from scheduler.preemption.universe import Place, Runner, Universe
 
 Amounts = dict[str, int]
 _NONE: Amounts = {}

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from scheduler.model.jobs import Job, JobState, Level, Request
+from scheduler.model.jobs import Job, JobState, Level
 from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract, total
@@ -292,25 +292,3 @@ class Universe:
         free = total(place.free for place in up)
         owned = total(place.node.total for place in up)
         return {name: (free.get(name, 0) / amount, amount) for name, amount in owned.items() if amount}
-
-
-def suits(request: Request, node: Node) -> bool:
-    """Whether a node is one that the request allows, apart from its state and its room."""
-    return (
-        request.features <= node.features
-        and (not request.only_nodes or node.name in request.only_nodes)
-        and node.name not in request.not_nodes
-    )
-
-
-def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
-    """What is taken on a node, a plain `gpu` on a node with GPUs of one type only counting as that type too.
-
-    Else the same cards could be promised again to a job that asks for them by their type.
-    """
-    result, total = dict(taken), place.node.total
-    for name, amount in taken.items():
-        for other, owned in total.items():
-            if owned == total[name] and other.startswith(f"{name}:"):
-                result[other] = amount
-    return result

@@ -18,8 +18,8 @@ from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import Member
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Placement, Wanted, placed
-from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe, suits
+from scheduler.preemption.shapes import Shape, suits
+from scheduler.preemption.universe import Place, Runner, Universe
 
 MOST_RUNNERS = 32
 """How many running jobs are looked at for one waiting job."""

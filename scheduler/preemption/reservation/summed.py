@@ -10,8 +10,8 @@ from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
 from scheduler.preemption.reservation.moments import Moments
-from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Place, Universe, with_type
+from scheduler.preemption.shapes import Shape, ShapeKey, with_type
+from scheduler.preemption.universe import Place, Universe
 
 _UNITS = ""
 _NOTHING: Amounts = {}

@@ -8,11 +8,11 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.rooms import Room, Rooms, Sums
-from scheduler.preemption.shapes import Shape, Wants
+from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
-from scheduler.preemption.universe import Place, Runner, Universe, with_type
+from scheduler.preemption.universe import Place, Runner, Universe
 
 
 class UnitPool(Pool):
