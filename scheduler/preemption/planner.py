@@ -43,7 +43,7 @@ from scheduler.preemption.elastic.steps import shrink_elastic_jobs
 from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.reservation.steps import best_free_nodes, look_ahead, next_in_turn, starts_soon
-from scheduler.preemption.sentences import clean, printable
+from scheduler.preemption.sentences import clean, printable, wanted
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
 from scheduler.preemption.units.steps import free_part
 from scheduler.priority.levels import weight
@@ -159,7 +159,7 @@ class _Planner:
     def _decide(self, job: Job, reach: Reach) -> Decision:
         """The steps of point 5."""
         cycle = self._cycle
-        if job.request is None:
+        if job.request is None or not any(wanted(job).values()):
             return cycle.queued(job, Reason.BLOCKED, f"{cycle.say.who(job)} asks for something unknown.")
         ask = Ask(job, cycle.shapes.of(job.request), reach)
         if not ask.shape.ever:

@@ -171,6 +171,6 @@ def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
     result, total = dict(taken), place.node.total
     for name, amount in taken.items():
         for other, owned in total.items():
-            if owned == total[name] and other.startswith(f"{name}:"):
+            if owned == total.get(name) and other.startswith(f"{name}:"):
                 result[other] = amount
     return result

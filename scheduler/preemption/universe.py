@@ -284,8 +284,8 @@ class Universe:
         return Below(lower)
 
     def scarcest(self, wanted: Iterable[str]) -> str:
-        """Of some resources the one of which most is in use; of equals the one that there is less of."""
-        return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name))
+        """Of some resources the one of which most is in use; of equals the one that there is less of; "" of none."""
+        return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name), default="")
 
     def _used_shares(self) -> dict[str, tuple[float, int]]:
         up = [place for place in self.places if place.node.up]

@@ -279,7 +279,8 @@ class Workers:
         known = self._lots.get(key)
         if known is None:
             total = dict(zip(self.names, self.total, strict=True))
-            size = sum([amount * SCALE // total[name] for name, amount in each.items() if amount])
+            # What no node of the partition counts any more (an administrator has changed its GRES) is no share of it.
+            size = sum([amount * SCALE // total[name] for name, amount in each.items() if total.get(name)])
             everything = {name: amount * count for name, amount in each.items()}
             gives = tuple([everything.get(name, 0) for name in self.names])
             known = self._lots[key] = Lot(count, size, each, everything, gives)
