@@ -21,8 +21,9 @@ help: ## list the commands
 run: env ## start the console with a simulated cluster on 127.0.0.1 (PORT=8000)
 	@exec $(PY) manage.py run
 
-run-slurm: env ## the same with a real Slurm of its own (root, Debian)
+run-slurm: env ## the same with a real Slurm of its own (root, Debian; GIVEWAY_SLURM=24.11 or 26.05: another release)
 	@deploy/bin/debian-packages slurm-wlm munge
+	@[ -z "$$GIVEWAY_SLURM" ] || deploy/bin/slurm-versions "$$GIVEWAY_SLURM"
 	@exec $(PY) manage.py run --slurm
 
 test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium (ARGS="-k quota")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from deploy.private_slurm import users
+from deploy.private_slurm import releases, users
 from deploy.private_slurm.cluster import DEFAULT_USERS, PrivateSlurm
 from deploy.private_slurm.errors import PrivateSlurmError
 
@@ -41,6 +41,11 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--users", default=",".join(DEFAULT_USERS), help="ordinary users, made if they do not exist"
     )
+    up.add_argument(
+        "--slurm", help=f"release, such as 24.11 (default: {releases.VARIABLE}, else the system's)"
+    )
+    unpack = commands.add_parser("unpack", help="unpack other releases of Slurm beside the system's own")
+    unpack.add_argument("releases", nargs="*", help=f"which (default: {' '.join(releases.SUITES)})")
     commands.add_parser(
         "remove-users", help="remove the ordinary users that were made on this host for a private Slurm"
     )
@@ -60,13 +65,20 @@ def _up(args: argparse.Namespace) -> None:
         mem_mb=args.mem_mb,
         users=tuple(name for name in args.users.split(",") if name),
         name=args.name,
+        version=args.slurm,
         remove_root=not args.keep,
     )
     with slurm:
-        settings = " ".join(f"{key}={value}" for key, value in slurm.env.items())
-        print(f"export {settings} && cd {slurm.work}", flush=True)
+        print(f"export {slurm.exports} && cd {slurm.work}", flush=True)
         while True:
             signal.pause()
+
+
+def _unpack(names: Sequence[str]) -> None:
+    for name in map(releases.known, names or releases.SUITES):
+        if name != releases.SYSTEM:
+            release = releases.unpack(name)
+            print(f"Slurm {release.version()} is in {release.folder}", flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,6 +88,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.command == "remove-users":
             print("removed: " + (", ".join(users.remove_ours()) or "nobody"))
+        elif args.command == "unpack":
+            _unpack(args.releases)
         else:
             _up(args)
     except PrivateSlurmError as problem:

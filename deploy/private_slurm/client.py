@@ -9,6 +9,7 @@ from pathlib import Path
 
 from deploy.private_slurm import host
 from deploy.private_slurm.errors import PrivateSlurmError
+from deploy.private_slurm.releases import Release
 from deploy.private_slurm.users import GROUP
 
 COMMAND_S = 60.0
@@ -34,9 +35,26 @@ class Client(ABC):
         """A folder everybody may write in, with one per user."""
 
     @property
+    def release(self) -> Release | None:
+        """The release of Slurm that it is of; None for the one that is installed here."""
+        return None
+
+    @property
     def env(self) -> dict[str, str]:
         """What a client needs in its environment besides its own."""
-        return {"SLURM_CONF": str(self.conf)}
+        settings = {"SLURM_CONF": str(self.conf)}
+        if self.release is None:
+            return settings
+        path = os.pathsep.join([self.release.search_path, host.search_path()])
+        return {**settings, "PATH": path}
+
+    @property
+    def exports(self) -> str:
+        """The same for a shell: `SLURM_CONF=… PATH=…:$PATH`."""
+        settings = [f"SLURM_CONF={self.conf}"]
+        if self.release is not None:
+            settings.append(f"PATH={self.release.search_path}:$PATH")
+        return " ".join(settings)
 
     def run(
         self,

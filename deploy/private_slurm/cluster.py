@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.private_slurm import config, host
+from deploy.private_slurm import config, host, releases
 from deploy.private_slurm.client import Client
 from deploy.private_slurm.errors import PortsTakenError, PrivateSlurmError, with_logs
 from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, locked
@@ -34,7 +34,8 @@ class PrivateSlurm(Client):
     `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new,
     empty, or one that a private Slurm has used before, whose state is then thrown away. `options` are further
     settings of slurm.conf, or others than ours. `job_submit` is a script for slurmctld's job_submit plugin, which
-    finds our rules at `submit_rules`. Every process ends with `stop()`, with the end of the `with`
+    finds our rules at `submit_rules`. `version` names a release (`24.11`; see `releases`), by default the one that
+    GIVEWAY_SLURM names, else the one that is installed. Every process ends with `stop()`, with the end of the `with`
     block, and with the process that started it, however that ends.
     """
 
@@ -50,22 +51,29 @@ class PrivateSlurm(Client):
     gpu_types: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     job_submit: Path | None = None
+    version: str | None = None
     remove_root: bool = False
     start_s: float = START_S
     _keeper: Keeper | None = field(default=None, init=False, repr=False)
     _layout: config.Layout = field(init=False, repr=False)
+    _release: releases.Release | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
         self.partitions = tuple(self.partitions) or config.default_partitions(self.nodes)
         self.gpu_types = tuple(self.gpu_types) or config.default_gpu_types(self.nodes)
         self._layout = config.Layout(self.root, self.root)
+        self._release = releases.named(self.version)
         self._check()
 
     @staticmethod
     def unavailable_reason() -> str | None:
         """One sentence that says why there can be no private Slurm here, or None."""
         return host.unavailable_reason()
+
+    @property
+    def release(self) -> releases.Release | None:
+        return self._release
 
     @property
     def conf(self) -> Path:
@@ -225,12 +233,17 @@ class PrivateSlurm(Client):
         hardware = config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
         names = config.Names(self.name, socket.gethostname().split(".")[0])
         settings = config.settings(names, ports[0], hardware, self._layout) | dict(self.options)
+        if self._release:
+            settings["PluginDir"] = str(self._release.plugins)
         if self.job_submit:
             settings["JobSubmitPlugins"] = "lua"
             shutil.copyfile(self.job_submit, self.root / "job_submit.lua")
         self.conf.write_text(config.slurm_conf(settings, names, ports[1:], hardware, self.partitions))
         (self.root / "gres.conf").write_text(config.gres_conf(hardware, self.root / "dev"))
-        (self.root / "cgroup.conf").write_text("CgroupAutomount=no\n")
+        # Nobody uses cgroups here; releases after 22.05 must be told not to look for them.
+        (self.root / "cgroup.conf").write_text(
+            "CgroupPlugin=disabled\n" if self._release else "CgroupAutomount=no\n"
+        )
         key = self.root / "munge" / "key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
@@ -248,11 +261,16 @@ class PrivateSlurm(Client):
         )
         munged_log = self.logs / "munged.log"
         found = {"munged": Daemon(munged, munged_log, munged_log)}
-        found["slurmctld"] = self._daemon("slurmctld", (host.command("slurmctld"), "-D", "-f", conf))
+        found["slurmctld"] = self._daemon("slurmctld", (self._command("slurmctld"), "-D", "-f", conf))
+        stepd = ("-d", str(self._release.daemon("slurmstepd"))) if self._release else ()
         for number in range(1, self.nodes + 1):
             name, node = f"slurmd-n{number}", f"n{number}"
-            found[name] = self._daemon(name, (host.command("slurmd"), "-D", "-N", node, "-f", conf))
+            found[name] = self._daemon(name, (self._command("slurmd"), "-D", "-N", node, "-f", conf, *stepd))
         return found
+
+    def _command(self, name: str) -> str:
+        """A daemon of the release; munged is the system's own, whichever it is."""
+        return str(self._release.daemon(name)) if self._release else host.command(name)
 
     def _daemon(self, name: str, argv: tuple[str, ...]) -> Daemon:
         # The output repeats the log, and has what was said before there was a log.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.private_slurm import PrivateSlurm
+from deploy.private_slurm import PrivateSlurm, PrivateSlurmError, releases
 
 
 def new_root() -> Path:
@@ -31,6 +31,24 @@ def need_slurm() -> None:
     if os.environ.get("GIVEWAY_REQUIRE_SLURM") == "1":
         pytest.fail(f"GIVEWAY_REQUIRE_SLURM=1, but: {reason}")
     pytest.skip(reason)
+
+
+def left_out() -> str | None:
+    """Why other releases than the installed one cannot be tried here; None when they can."""
+    for name in releases.SUITES:
+        try:
+            releases.named(name)
+        except PrivateSlurmError as error:
+            return str(error)
+    return None
+
+
+@pytest.fixture
+def need_releases() -> None:
+    """Skips where other releases are not unpacked: their packages could not be had."""
+    need_slurm()
+    if reason := left_out():
+        pytest.skip(reason)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ class Command(BaseCommand):
                 private = stack.enter_context(PrivateSlurm(root, name=settings.GIVEWAY_CLUSTER_NAME))
                 self.stdout.write(
                     "A private Slurm runs. In another terminal: "
-                    f"export SLURM_CONF={private.conf} GIVEWAY_CLUSTER=slurm GIVEWAY_HOME={home}"
+                    f"export {private.exports} GIVEWAY_CLUSTER=slurm GIVEWAY_HOME={home}"
                 )
                 self.stdout.flush()
                 env = {"GIVEWAY_CLUSTER": "slurm", "GIVEWAY_HOME": str(home), "PORT": str(port)}
