@@ -40,6 +40,8 @@ class Request:
     `spread`: any amounts on any nodes adding up to this (the document's plain counting of processors).
     `unit`/`count`: that many units, each whole on some node (spec 2.1); `partial`: fewer are welcome too.
     `features` must all be on a node; `only_nodes` (if not empty) and `not_nodes` limit where the job may go.
+    Of further sets of features, all of one: `any_of`, on each node some one of them; `same_of`, on all nodes the same.
+    `counted`: so many of the `nodes` with all of each set; the numbers add up to `nodes`.
     `exclusive`: every node given must hold nobody else.
     """
 
@@ -53,6 +55,9 @@ class Request:
     only_nodes: frozenset[str] = frozenset()
     not_nodes: frozenset[str] = frozenset()
     exclusive: bool = False
+    any_of: tuple[frozenset[str], ...] = ()
+    same_of: tuple[frozenset[str], ...] = ()
+    counted: tuple[tuple[int, frozenset[str]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
