@@ -69,7 +69,7 @@ _NODE: dict[str, Reader[Any]] = {
     "up": flag,
     "total": amounts,
     "features": _set,
-    "held_elsewhere": amounts,
+    **dict.fromkeys(("held_elsewhere", "coming_elsewhere"), amounts),
     "unit": maybe(_text),
     "power": mapping(number),
     "health": number,
