@@ -18,9 +18,9 @@ from deploy.private_slurm.config import Partition
 from scheduler.adapters.slurm import checkup
 from scheduler.adapters.slurm.checkup import look
 from tests.health.chinese import english_left
-from tests.plugins.private_slurm import need_slurm, new_root
+from tests.plugins.private_slurm import new_root
 
-pytestmark = [pytest.mark.slurm, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.every_release, pytest.mark.timeout(300)]
 
 ROOT = Path(__file__).parents[2]
 BAD = {
@@ -38,14 +38,20 @@ BAD = {
 
 
 @pytest.fixture(scope="module")
-def bad_slurm() -> Iterator[PrivateSlurm]:
+def bad_slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
     """Everything that bites, in one slurm.conf; partition x would preempt on its own."""
-    need_slurm()
     partitions = (
         Partition("x", (1,), {"PreemptMode": "REQUEUE", "PriorityTier": "10"}),
         Partition("y", (1,)),
     )
-    with PrivateSlurm(new_root(), nodes=1, partitions=partitions, options=BAD, remove_root=True) as slurm:
+    with PrivateSlurm(
+        new_root(),
+        nodes=1,
+        partitions=partitions,
+        options=BAD,
+        version=slurm_release,
+        remove_root=True,
+    ) as slurm:
         yield slurm
 
 
@@ -117,15 +123,17 @@ def test_a_slurm_set_up_as_badly_as_it_will_start(bad_slurm: PrivateSlurm, tmp_p
 
 
 @pytest.fixture
-def as_ann() -> Iterator[dict[str, str]]:
+def as_ann(bad_slurm: PrivateSlurm) -> Iterator[dict[str, str]]:
     """A PATH on which Slurm's commands run as ann, so that slurmctld sees her credential."""
     entry, folder = pwd.getpwnam("ann"), new_root()
+    path = bad_slurm.env.get("PATH", os.environ["PATH"])
     for name in checkup.PROGRAMS:
         wrapper = folder / name
         become = f"setpriv --reuid={entry.pw_uid} --regid={entry.pw_gid} --clear-groups"
-        wrapper.write_text(f'#!/bin/sh\nexec {become} /usr/bin/{name} "$@"\n')
+        program = shutil.which(name, path=path)
+        wrapper.write_text(f'#!/bin/sh\nexec {become} {program} "$@"\n')
         wrapper.chmod(0o755)
-    yield {"PATH": f"{folder}:{os.environ['PATH']}"}
+    yield {"PATH": f"{folder}:{path}"}
     shutil.rmtree(folder)
 
 
@@ -152,8 +160,8 @@ def test_clocks_an_hour_apart(bad_slurm: PrivateSlurm, monkeypatch: pytest.Monke
     assert abs(look({**os.environ, **bad_slurm.env}).skew_s - 3600) <= 30
 
 
-def test_a_slurmctld_that_is_gone(slurm_root: Path, tmp_path: Path) -> None:
-    with PrivateSlurm(slurm_root, nodes=1) as slurm:
+def test_a_slurmctld_that_is_gone(slurm_root: Path, slurm_release: str, tmp_path: Path) -> None:
+    with PrivateSlurm(slurm_root, nodes=1, version=slurm_release) as slurm:
         slurm.stop_daemon("slurmctld")
         status, findings = doctor(slurm.env, tmp_path, GIVEWAY_SLURM_TIMEOUT_S="8")
     assert status == 1
@@ -171,8 +179,7 @@ def test_no_slurm_on_path(tmp_path: Path) -> None:
     assert [level for level, _ in levels(findings, "slurmctld")] == ["FAIL"]
 
 
-def test_a_slurm_conf_that_is_not_there(tmp_path: Path) -> None:
-    need_slurm()
-    _, findings = doctor({"SLURM_CONF": str(tmp_path / "nowhere.conf")}, tmp_path)
+def test_a_slurm_conf_that_is_not_there(private_slurm: PrivateSlurm, tmp_path: Path) -> None:
+    _, findings = doctor({**private_slurm.env, "SLURM_CONF": str(tmp_path / "nowhere.conf")}, tmp_path)
     told = next(f for f in findings if f["check"] == "slurmctld")
     assert told["level"] == "FAIL" and "nowhere.conf, which is not there" in told["what"]
