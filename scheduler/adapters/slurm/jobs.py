@@ -26,11 +26,16 @@ _ENDED = frozenset({
 
 def state_of(row: Row) -> JobState | None:
     """Where the job is; None when it has ended. Raises ValueError for a word that is not known."""
-    word = row.state.partition("+")[0]
+    return state_of_word(row.state)
+
+
+def state_of_word(told: str) -> JobState | None:
+    """What a state that Slurm prints stands for; None for an end. Raises ValueError for a word that is not known."""
+    word = told.partition("+")[0]
     if word in _ENDED:
         return None
     if word not in _STATES:
-        raise ValueError(f"its state {row.state[:40]!r} is not known")
+        raise ValueError(f"its state {told[:40]!r} is not known")
     return _STATES[word]
 
 
