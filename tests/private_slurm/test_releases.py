@@ -1,6 +1,7 @@
 """Other releases of Slurm beside the installed one: found by name, unpacked once, run side by side."""
 
 import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -150,6 +151,9 @@ def test_releases_run_side_by_side_and_each_says_its_own_version(need_releases: 
         }
         for name, slurm in running.items():
             assert slurm.run(["squeue", "--version"]).stdout.startswith(TOLD[name])
+            typed = ["sh", "-c", f"export {slurm.exports}; squeue --version; sinfo --noheader"]
+            told = subprocess.run(typed, capture_output=True, text=True, timeout=60).stdout
+            assert told.startswith(TOLD[name]) and "idle n[1-2]" in told
             job = slurm.submit(
                 "ann", "-N2", "-n2", script="#!/bin/sh\nsrun sh -c 'echo $SLURM_PROCID >>ids'\n"
             )
