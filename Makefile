@@ -8,9 +8,9 @@ MAKEFLAGS += --no-print-directory
 PY := .venv/bin/python
 # Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
 ARGS ?=
-# Work is spread over this many processes, one more than processors, for many tests wait for a server; tests that share
-# one private Slurm stay together (loadgroup).
-WORKERS ?= 3
+# Work is spread over this many processes, two more than processors: three wait for a Slurm most of the time, of each
+# release one, whose tests stay together (loadgroup).
+WORKERS ?= 4
 export PYTHON
 
 .PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages bench screenshots client env env-dev clean

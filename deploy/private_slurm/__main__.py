@@ -74,11 +74,19 @@ def _up(args: argparse.Namespace) -> None:
             signal.pause()
 
 
-def _unpack(names: Sequence[str]) -> None:
+def _unpack(names: Sequence[str]) -> int:
+    """The exit status. One that cannot be had does not keep the others away."""
+    status = 0
     for name in map(releases.known, names or releases.SUITES):
-        if name != releases.SYSTEM:
+        if name == releases.SYSTEM:
+            continue
+        try:
             release = releases.unpack(name)
             print(f"Slurm {release.version()} is in {release.folder}", flush=True)
+        except PrivateSlurmError as problem:
+            print(f"Slurm {name} cannot be had: {problem}", file=sys.stderr)
+            status = 1
+    return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if args.command == "remove-users":
             print("removed: " + (", ".join(users.remove_ours()) or "nobody"))
         elif args.command == "unpack":
-            _unpack(args.releases)
+            return _unpack(args.releases)
         else:
             _up(args)
     except PrivateSlurmError as problem:

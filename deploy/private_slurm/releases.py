@@ -33,6 +33,8 @@ DEFAULT_PLACE = Path("/var/cache/giveway/slurm")
 PACKAGES = "slurmctld,slurmd,slurm-client,munge"
 DAEMONS = ("slurmctld", "slurmd", "slurmstepd")
 UNPACK_S = 300.0
+ANSWER_S = 20
+"""How long apt waits for a mirror that says nothing."""
 _VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
 _TRIED = ("mmdebstrap", "patchelf")
 
@@ -140,6 +142,7 @@ def _fetch(suite: str, folder: Path) -> None:
     _run([
         "mmdebstrap", "--quiet", "--mode=chrootless", "--variant=extract", f"--include={PACKAGES}",
         '--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Check-Valid-Until "false"',
+        f'--aptopt=Acquire::http::Timeout "{ANSWER_S}"', f'--aptopt=Acquire::https::Timeout "{ANSWER_S}"',
         suite, str(folder),
     ])  # fmt: skip
     folder.chmod(0o755)
@@ -199,7 +202,10 @@ def _name_daemons(release: Release) -> None:
 
 
 def _run(argv: list[str]) -> str:
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=UNPACK_S, check=False)
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=UNPACK_S, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise PrivateSlurmError(f"{argv[0]} was not done within {UNPACK_S:.0f} s") from late
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise PrivateSlurmError(

@@ -11,8 +11,8 @@ class Node:
     """One machine.
 
     `up` is true only when new jobs may start here (not down, drained, draining, failing or in maintenance).
-    `held_elsewhere` is what running jobs of other partitions hold of `total`: neither free nor to be had;
-    `coming_elsewhere` what their ending jobs hold besides: coming free.
+    `held_elsewhere` is what running jobs of other partitions hold of `total`, and jobs whose share the cluster does not
+    tell: neither free nor to be had; `coming_elsewhere` what ending jobs of other partitions hold besides: coming free.
     `state` is Slurm's own word, for people; `partitions` are the names of the partitions it belongs to.
     """
 

@@ -7,9 +7,14 @@ import pytest
 
 from tests.contract import simulator_harness
 from tests.contract.harness import Harness
+from tests.plugins.private_slurm import EVERY, need_slurm
+
+SLURMS = {f"slurm-{release}": release for release in EVERY}
 
 
-@pytest.fixture(params=["simulator", "stored", pytest.param("slurm", marks=pytest.mark.slurm)])
+@pytest.fixture(
+    params=["simulator", "stored", *(pytest.param(name, marks=pytest.mark.slurm) for name in SLURMS)]
+)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
     """An empty cluster behind each adapter in turn; a real Slurm is emptied again afterwards."""
     if request.param == "simulator":
@@ -20,6 +25,7 @@ def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]
         # Imported only here: the private Slurm is for machines that have one.
         from tests.contract.slurm_harness import SlurmHarness
 
-        slurm = request.getfixturevalue("private_slurm")
-        with SlurmHarness(slurm) as slurm_harness:
+        release = SLURMS[request.param]
+        need_slurm(release)
+        with SlurmHarness(request.getfixturevalue("private_slurm_of")(release)) as slurm_harness:
             yield slurm_harness

@@ -21,7 +21,13 @@ from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.plans.new_plans import BACK_IN_LINE
 from tests.e2e.slurm_driver import READY, Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(300),
+]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]

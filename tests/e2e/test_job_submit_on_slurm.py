@@ -13,10 +13,16 @@ from console.cluster import connect
 from console.partitions.services import ensure_partition
 from deploy.private_slurm import PrivateSlurm
 from tests.e2e.slurm_driver import Driver
-from tests.plugins.private_slurm import need_slurm, new_root
+from tests.plugins.private_slurm import new_root
 from tests.steering.submit_script import SCRIPT
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(240),
+]
 
 LEVELS = [{"name": "P0", "keyword": "p0", "keyword_users": ["bob", "c*"]}, {"name": "P1", "keyword": "p1"}]
 REFUSING = {"levels": LEVELS, "keyword_denied": "refuse", "over_quota": "reject", "quotas": {"P1": 1}}
@@ -24,10 +30,11 @@ NAP = "#!/bin/sh\nsleep 600\n"
 
 
 @pytest.fixture(scope="module")
-def slurm() -> Iterator[PrivateSlurm]:
+def slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
     """One node, with the script installed as docs/job-submit.md says."""
-    need_slurm()
-    with PrivateSlurm(new_root(), nodes=2, job_submit=SCRIPT, remove_root=True) as running:
+    with PrivateSlurm(
+        new_root(), nodes=2, job_submit=SCRIPT, version=slurm_release, remove_root=True
+    ) as running:
         yield running
 
 

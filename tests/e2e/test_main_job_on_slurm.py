@@ -7,7 +7,13 @@ from console.cluster.models import Job
 from console.steering.models import Plan, PlannedAction
 from tests.e2e.slurm_driver import NAIVE, READY, Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(300),
+]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 ONE_NODE = ("-p", "x", "-N", "1", "-n", "1")

@@ -1,6 +1,7 @@
 """The real slurmctld is restarted, hangs, refuses or answers with half a table, just when somebody is to be stopped."""
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -17,7 +18,13 @@ from tests.e2e.slurm_driver import Driver, at
 from tests.faults.conftest import LONG
 from tests.faults.tally import Row, note
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(240)]
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(240),
+]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 ONE_NODE = ("-p", "x", "-N", "1", "-n", "1", "-c", "8")
@@ -156,11 +163,11 @@ def _unfinished() -> bool:
 def _cut_squeue(folder: Path, monkeypatch: pytest.MonkeyPatch, *, rows: bool) -> Path:
     """A squeue first on PATH that gives only half of its answer while the returned file is there."""
     switch = folder / "cut"
-    cut = "head -n 0" if rows else "head -c 300"
+    cut, squeue = "head -n 0" if rows else "head -c 300", shutil.which("squeue")
     wrapper = folder / "bin" / "squeue"
     wrapper.parent.mkdir()
     wrapper.write_text(
-        f'#!/bin/sh\nif [ -e {switch} ]; then /usr/bin/squeue "$@" | {cut}; else exec /usr/bin/squeue "$@"; fi\n'
+        f'#!/bin/sh\nif [ -e {switch} ]; then {squeue} "$@" | {cut}; else exec {squeue} "$@"; fi\n'
     )
     wrapper.chmod(0o755)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")

@@ -1,19 +1,26 @@
-"""A private, real Slurm for tests: one per session, and per xdist worker.
+"""Private, real Slurms for tests: of each release one per session, and per xdist worker.
 
-`private_slurm` is the running cluster, `clean_slurm` the same without jobs and with every node idle. A test
-about an outage or another shape starts its own `PrivateSlurm` in `slurm_root`. Where Slurm cannot run, tests
-are skipped with the reason; with GIVEWAY_REQUIRE_SLURM=1 they fail instead.
+`private_slurm` is the running cluster, `clean_slurm` the same without jobs and with every node idle. It is of the
+release that is installed; a test marked `every_release` that uses one runs on each that Giveway is tried with, and has
+the release in its name (`[24.11]`). A test about an outage or another shape starts its own `PrivateSlurm` in
+`slurm_root`, of the release `slurm_release`. Where Slurm cannot run, tests are skipped with the reason; with
+GIVEWAY_REQUIRE_SLURM=1 they fail instead. GIVEWAY_REQUIRE_SLURM_RELEASES=1 is the same for releases that are not
+unpacked.
 """
 
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from deploy.private_slurm import PrivateSlurm, PrivateSlurmError, releases
+
+EVERY = (releases.SYSTEM, *releases.SUITES)
+"""The releases that a test marked `every_release` runs on."""
 
 
 def new_root() -> Path:
@@ -23,49 +30,81 @@ def new_root() -> Path:
     return root
 
 
-def need_slurm() -> None:
-    """Skips where there can be no Slurm; fails instead where one is required."""
-    reason = PrivateSlurm.unavailable_reason()
+def need_slurm(release: str = releases.SYSTEM) -> None:
+    """Skips where there can be no Slurm, or not this release; fails instead where it is required."""
+    _need("GIVEWAY_REQUIRE_SLURM", PrivateSlurm.unavailable_reason())
+    _need("GIVEWAY_REQUIRE_SLURM_RELEASES", left_out(release))
+
+
+def _need(variable: str, reason: str | None) -> None:
     if reason is None:
         return
-    if os.environ.get("GIVEWAY_REQUIRE_SLURM") == "1":
-        pytest.fail(f"GIVEWAY_REQUIRE_SLURM=1, but: {reason}")
+    if os.environ.get(variable) == "1":
+        pytest.fail(f"{variable}=1, but: {reason}")
     pytest.skip(reason)
 
 
-def left_out() -> str | None:
-    """Why other releases than the installed one cannot be tried here; None when they can."""
-    for name in releases.SUITES:
-        try:
-            releases.named(name)
-        except PrivateSlurmError as error:
-            return str(error)
+def left_out(release: str) -> str | None:
+    """Why this release cannot be tried here; None when it can."""
+    try:
+        releases.named(release)
+    except PrivateSlurmError as error:
+        return str(error)
     return None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test marked `every_release` runs once on each. What is one piece of work becomes one per release."""
+    marked = metafunc.definition.get_closest_marker("every_release") is not None
+    if marked and "slurm_release" in metafunc.fixturenames:
+        one_piece = metafunc.definition.get_closest_marker("xdist_group") is not None
+        marks = {release: [pytest.mark.xdist_group(release)] * one_piece for release in EVERY}
+        each = [pytest.param(release, marks=marks[release]) for release in EVERY]
+        metafunc.parametrize("slurm_release", each, indirect=True, scope="session")
 
 
 @pytest.fixture
 def need_releases() -> None:
     """Skips where other releases are not unpacked: their packages could not be had."""
-    need_slurm()
-    if reason := left_out():
-        pytest.skip(reason)
+    for release in EVERY:
+        need_slurm(release)
+
+
+@pytest.fixture(scope="session")
+def slurm_release(request: pytest.FixtureRequest) -> str:
+    """The release that this test runs on: the installed one, unless the test is marked `every_release`."""
+    release: str = getattr(request, "param", releases.SYSTEM)
+    need_slurm(release)
+    return release
 
 
 @pytest.fixture
-def slurm_root() -> Iterator[Path]:
+def slurm_root(slurm_release: str) -> Iterator[Path]:
     """An empty folder for a private Slurm of the test's own, removed afterwards."""
-    need_slurm()
     root = new_root()
     yield root
     shutil.rmtree(root, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
-def private_slurm() -> Iterator[PrivateSlurm]:
+def private_slurm_of() -> Iterator[Callable[[str], PrivateSlurm]]:
+    """Four nodes of 8 CPUs and 8 GPUs, of a release; started when first asked for, and kept until the session ends."""
+    running: dict[str, PrivateSlurm] = {}
+    with ExitStack() as stack:
+
+        def of(release: str) -> PrivateSlurm:
+            if release not in running:
+                slurm = PrivateSlurm(new_root(), version=release, remove_root=True)
+                running[release] = stack.enter_context(slurm)
+            return running[release]
+
+        yield of
+
+
+@pytest.fixture(scope="session")
+def private_slurm(private_slurm_of: Callable[[str], PrivateSlurm], slurm_release: str) -> PrivateSlurm:
     """Four nodes of 8 CPUs and 8 GPUs; partitions x (n1), q (n3, n4), wide (all)."""
-    need_slurm()
-    with PrivateSlurm(new_root(), remove_root=True) as slurm:
-        yield slurm
+    return private_slurm_of(slurm_release)
 
 
 @pytest.fixture

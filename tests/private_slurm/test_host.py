@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.private_slurm import PrivateSlurm, PrivateSlurmError, host, users
+from deploy.private_slurm import PrivateSlurm, PrivateSlurmError, host, releases, users
 from tests.plugins import private_slurm as plugin
 
 
@@ -61,6 +61,21 @@ def test_fixtures_skip_with_the_reason_and_fail_where_slurm_is_required(
     monkeypatch.setenv("GIVEWAY_REQUIRE_SLURM", "1")
     with pytest.raises(pytest.fail.Exception, match="GIVEWAY_REQUIRE_SLURM=1, but: There is no Slurm here"):
         plugin.need_slurm()
+
+
+def test_a_release_that_is_not_unpacked_is_skipped_and_fails_where_it_is_required(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(host, "unavailable_reason", lambda: None)
+    monkeypatch.setenv(releases.PLACE, str(tmp_path))
+
+    monkeypatch.delenv("GIVEWAY_REQUIRE_SLURM_RELEASES", raising=False)
+    plugin.need_slurm()  # the installed one
+    with pytest.raises(pytest.skip.Exception, match=r"Slurm 26\.05 is not unpacked"):
+        plugin.need_slurm("26.05")
+    monkeypatch.setenv("GIVEWAY_REQUIRE_SLURM_RELEASES", "1")
+    with pytest.raises(pytest.fail.Exception, match=r"GIVEWAY_REQUIRE_SLURM_RELEASES=1, but: Slurm 26\.05"):
+        plugin.need_slurm("26.05")
 
 
 def test_a_port_with_a_listener_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.every_release]
 
 WHO = "#!/bin/sh\nid -un; id -gn; pwd; echo $HOME; echo $CUDA_VISIBLE_DEVICES\n"
 

@@ -185,14 +185,47 @@ def test_as_root_no_suite_may_be_skipped(machine: Machine) -> None:
     machine.be(0)
     machine.stand_in("apt-get", "exit 1")
     machine.stand_in("deploy/bin/debian-packages", 'echo "packages $*"')
+    machine.stand_in("deploy/bin/slurm-versions", "echo Slurm 24.11.5 is in /somewhere")
     machine.stand_in(".venv/bin/pytest", PYTEST)
-    assert machine.run("test", "-n", "2").stdout.splitlines() == [
+    assert machine.run("test", "-n", "2", GIVEWAY_SLURM="24.11").stdout.splitlines() == [
         "packages slurm-wlm munge redis-server postgresql chromium lua5.1 slapd",
         "GIVEWAY_REQUIRE_BROWSER=1",
         "GIVEWAY_REQUIRE_SERVERS=1",
         "GIVEWAY_REQUIRE_SLURM=1",
+        "GIVEWAY_REQUIRE_SLURM_RELEASES=1",
         "pytest -n 2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "said"),
+    [
+        (
+            "echo Slurm 24.11 cannot be had: no trixie; echo Slurm 26.05.5 is in /x",
+            "Slurm 24.11 cannot be had: no trixie",
+        ),
+        (
+            "echo Slurm 24.11 cannot be had: no trixie; echo Slurm 26.05 cannot be had: no forky",
+            "Slurm 24.11 cannot be had: no trixie; Slurm 26.05 cannot be had: no forky",
+        ),
+        (
+            "echo E: no network; echo giveway: apt-get could not install mmdebstrap",
+            "giveway: apt-get could not install mmdebstrap",
+        ),
+    ],
+)
+def test_releases_of_slurm_that_cannot_be_had_are_left_out_with_one_line(
+    machine: Machine, refusal: str, said: str
+) -> None:
+    machine.be(0)
+    machine.stand_in("apt-get", "exit 1")
+    machine.stand_in("deploy/bin/debian-packages", "")
+    machine.stand_in("deploy/bin/slurm-versions", f"({refusal}) >&2; exit 1")
+    machine.stand_in(".venv/bin/pytest", PYTEST)
+    lines = machine.run("test").stdout.splitlines()
+    assert lines[0] == f"giveway: left out: {said}"
+    assert "GIVEWAY_REQUIRE_SLURM=1" in lines
+    assert "GIVEWAY_REQUIRE_SLURM_RELEASES=1" not in lines
 
 
 def test_without_root_one_line_says_what_is_left_out(machine: Machine) -> None:

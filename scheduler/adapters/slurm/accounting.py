@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm.commands import Runner
-from scheduler.adapters.slurm.errors import SlurmUnavailableError, unavailable
+from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
 from scheduler.model.associations import Associations, SlurmAccount
 
 OWN = "root"
@@ -18,9 +18,11 @@ LONGEST = 64
 STORAGE = "accounting_storage/slurmdbd"
 
 
-def look(env: Mapping[str, str] | None = None, timeout_s: float = 20.0) -> Associations:
+def look(
+    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: Runner | None = None
+) -> Associations:
     """The accounts of the cluster that slurmctld calls its own; never raises for what Slurm answers."""
-    runner = Runner(dict(os.environ if env is None else env), timeout_s, max_bytes=64 * 1024 * 1024)
+    runner = runner or Runner(dict(os.environ if env is None else env), timeout_s, max_bytes=64 * 1024 * 1024)
     try:
         words = configs.words_of(_ask(runner, "scontrol", "--all", "show", "config"))
         if words.get("AccountingStorageType", "").strip() != STORAGE:
@@ -33,6 +35,8 @@ def look(env: Mapping[str, str] | None = None, timeout_s: float = 20.0) -> Assoc
         )  # fmt: skip
     except SlurmUnavailableError as error:
         return Associations(kept=True, fault=str(error))
+    except Exception as error:  # noqa: BLE001 - an answer that no decoder had foreseen
+        return Associations(kept=True, fault=str(not_understood("Slurm's answer", error)))
 
 
 def decode(out: str) -> Associations:

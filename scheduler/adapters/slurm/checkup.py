@@ -17,7 +17,12 @@ from dataclasses import replace
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.commands import Runner, clean_environment
-from scheduler.adapters.slurm.errors import SlurmUnavailableError, shortened, unavailable
+from scheduler.adapters.slurm.errors import (
+    SlurmUnavailableError,
+    not_understood,
+    shortened,
+    unavailable,
+)
 from scheduler.adapters.slurm.nodes import records
 from scheduler.model.checkup import Checkup
 
@@ -29,9 +34,11 @@ _NOT_THERE = "reservation is invalid"
 _NOT_ALLOWED = ("invalid user id", "access/permission denied")
 
 
-def look(env: Mapping[str, str] | None = None, timeout_s: float = 20.0) -> Checkup:
+def look(
+    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: Runner | None = None
+) -> Checkup:
     """Ask everything there is to ask; never raises for what Slurm answers."""
-    runner = Runner(dict(os.environ if env is None else env), timeout_s)
+    runner = runner or Runner(dict(os.environ if env is None else env), timeout_s)
     path = clean_environment(runner.env)["PATH"]
     found = Checkup(_account(), {name: shutil.which(name, path=path) or "" for name in PROGRAMS})
     if not all(found.programs.values()):
@@ -43,6 +50,8 @@ def look(env: Mapping[str, str] | None = None, timeout_s: float = 20.0) -> Check
         return _rights(runner, found)
     except SlurmUnavailableError as error:
         return replace(found, fault=str(error))
+    except Exception as error:  # noqa: BLE001 - an answer that no decoder had foreseen
+        return replace(found, fault=str(not_understood("Slurm's answer", error)))
 
 
 def _account() -> str:

@@ -2,14 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, Outcome
 from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.ports import ClusterUnavailableError
 
 TIMEOUT_S = 20.0
 
@@ -17,7 +20,8 @@ TIMEOUT_S = 20.0
 class SlurmCluster:
     """The Slurm that the commands on PATH talk to, as `SLURM_CONF` in `env` says (default: the process's own).
 
-    `name`: what Giveway calls this cluster; None: as it calls itself. `timeout_s`: for each command.
+    `name`: what Giveway calls this cluster; None: as it calls itself. `timeout_s`: for each command. `runner`: what
+    runs the commands instead (tests put one between Giveway and Slurm).
     It remembers the last observation to read the next one cheaply, so it belongs to one thread at a time; several
     of them, for several clusters or processes, do not disturb one another.
     """
@@ -28,8 +32,9 @@ class SlurmCluster:
         env: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         clock: Callable[[], float] = time.time,
+        runner: Runner | None = None,
     ) -> None:
-        runner = Runner(dict(os.environ if env is None else env), timeout_s)
+        runner = runner or Runner(dict(os.environ if env is None else env), timeout_s)
         self._name = name
         self._runner = runner
         self._reader = Reader(runner, clock)
@@ -37,7 +42,8 @@ class SlurmCluster:
 
     def describe(self) -> ClusterInfo:
         """Name, version and the settings that matter for making room. Raises `ClusterUnavailableError`."""
-        config = self._reader.fresh_config()
+        with _understood("scontrol's configuration"):
+            config = self._reader.fresh_config()
         facts = dict(config.facts or {})
         if config.skew_s:
             facts["ClockDifference"] = f"{config.skew_s} s"
@@ -45,12 +51,25 @@ class SlurmCluster:
 
     def observe(self) -> Observation:
         """The whole cluster at one moment. Raises `ClusterUnavailableError`."""
-        return self._reader.observe(self._name)
+        with _understood("Slurm's answer"):
+            return self._reader.observe(self._name)
 
     def glance(self) -> frozenset[str]:
         """Ids of the jobs that wait; an array is one id. Raises `ClusterUnavailableError`."""
-        return waiting(self._runner)
+        with _understood("squeue's answer"):
+            return waiting(self._runner)
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions, those of one kind and value together; see `Cluster.apply`."""
         return self._writer.apply(actions)
+
+
+@contextmanager
+def _understood(what: str) -> Iterator[None]:
+    """Whatever Slurm answers, only `ClusterUnavailableError` comes out: also where no decoder had foreseen it."""
+    try:
+        yield
+    except ClusterUnavailableError:
+        raise
+    except Exception as error:
+        raise not_understood(what, error) from error

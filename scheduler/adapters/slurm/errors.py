@@ -1,17 +1,22 @@
 """What Slurm's commands say when they do not do what was asked, and what each of it means for us.
 
 Every message known from slurmctld 22.05 and later stands once, in `MESSAGES`. A message that is not listed is
-taken as a refusal: the cluster said something that we do not understand, and nothing is to be hoped from asking again.
+not understood: whether the change was made is unknown then, and the job is looked at again. It is no refusal, for a
+stop that is taken for refused although it took effect would leave its job held.
 """
 
 import re
+import traceback
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from scheduler.model.actions import Outcome, OutcomeKind
 from scheduler.ports import ClusterUnavailableError
 
 MAX_DETAIL = 200
+MAX_MESSAGE = 1 << 20
+"""Characters of an error output that are looked at."""
 
 
 class SlurmUnavailableError(ClusterUnavailableError):
@@ -38,6 +43,7 @@ class Meaning(StrEnum):
     REFUSED = "refused"
     NOT_YET = "not_yet"
     UNREACHABLE = "unreachable"
+    NOT_UNDERSTOOD = "not_understood"
 
 
 _OUTCOMES = {
@@ -46,6 +52,7 @@ _OUTCOMES = {
     Meaning.REFUSED: OutcomeKind.REFUSED,
     Meaning.NOT_YET: OutcomeKind.UNKNOWN,
     Meaning.UNREACHABLE: OutcomeKind.UNKNOWN,
+    Meaning.NOT_UNDERSTOOD: OutcomeKind.UNKNOWN,
 }
 
 # Lower case; the first entry that is contained in a message decides.
@@ -94,13 +101,14 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("resource temporarily unavailable", Meaning.UNREACHABLE),
 )
 
-# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution";
+# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution" (26.05: "46_[2]");
 # scancel: "error: Kill job error on job id 777: Invalid job id specified".
 _NAMED = (
     re.compile(r"^(?P<text>.+?) for job (?P<id>\d+(?:_\d+)?)$"),
     re.compile(r"^Kill job error on job id (?P<id>\d+(?:_\d+)?): (?P<text>.+)$"),
-    re.compile(r"^(?P<id>\d+_\d+): (?P<text>.+)$"),
+    re.compile(r"^(?P<id>\d+_(?:\d+|\[\d+\])): (?P<text>.+)$"),
 )
+_NO_BRACKETS = str.maketrans("", "", "[]")
 _PREFIX = re.compile(r"^(?:scontrol|scancel|squeue): (?:error: |fatal: )?|^error: ")
 
 
@@ -113,13 +121,14 @@ class Complaints:
 
 
 def meaning_of(message: str) -> Meaning:
-    """What a message means; a refusal when it is not known."""
-    lowered = message.lower()
-    return next((meaning for text, meaning in MESSAGES if text in lowered), Meaning.REFUSED)
+    """What a message means."""
+    lowered = message[:MAX_MESSAGE].lower()
+    return next((meaning for text, meaning in MESSAGES if text in lowered), Meaning.NOT_UNDERSTOOD)
 
 
 def shortened(message: str) -> str:
     """A message fit for storing: one line of printable characters, bounded."""
+    message = message[: MAX_MESSAGE >> 4]
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
     return line if len(line) <= MAX_DETAIL else line[: MAX_DETAIL - 1] + "…"
 
@@ -133,15 +142,23 @@ def complaints(stderr: str) -> Complaints:
     """Sort the lines of an error output by the job they name."""
     named: dict[str, str] = {}
     general: list[str] = []
-    for line in stderr.splitlines():
+    for line in stderr[:MAX_MESSAGE].splitlines():
         text = _PREFIX.sub("", line.strip())
         match = next((m for pattern in _NAMED if (m := pattern.match(text))), None)
         if match:
             # The first word on a job is the reason; what follows it is an echo.
-            named.setdefault(match["id"], match["text"])
+            named.setdefault(match["id"].translate(_NO_BRACKETS), match["text"])
         elif text:
             general.append(text)
     return Complaints(named, tuple(general))
+
+
+def not_understood(program: str, error: Exception) -> SlurmOutputError:
+    """The error for an answer that no decoder had foreseen: what went wrong with it, and where."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    words = shortened(f"{type(error).__name__}{place}: {error}")
+    return SlurmOutputError(f"{program} is not understood ({words})")
 
 
 def unavailable(program: str, stderr: str) -> SlurmUnavailableError:

@@ -124,6 +124,7 @@ def malformed(action: Action) -> Outcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
     value = action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
-    if placed and (not value.isascii() or not value.isdecimal() or not 0 < int(value) <= HIGHEST_PRIORITY):
+    number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
+    if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
         return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None

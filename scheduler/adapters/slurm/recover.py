@@ -3,53 +3,117 @@
 A batch script that does not catch the signal is ended by it: Slurm counts the job as failed and forgets it. Slurm still
 requeues such a job for a while (MinJobAge). Only one that just this signal ended, in just the run that was meant, is
 put back; one that ended by itself, or that somebody cancelled, is left in peace.
+
+To leave it in peace is to give the job up, so two looks have to agree on that. What is not understood is "unknown": the
+job is looked at again.
 """
 
+import re
 import signal
 from collections.abc import Mapping
+from dataclasses import dataclass
 
-from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm import look, values
 from scheduler.adapters.slurm.commands import Runner
-from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
+from scheduler.adapters.slurm.errors import shortened
+from scheduler.adapters.slurm.jobs import state_of_word
+from scheduler.adapters.slurm.look import Seen
+from scheduler.adapters.slurm.rows import Table
 from scheduler.model.actions import Action, Outcome, OutcomeKind
 
 # Slurm's own fields only: nothing a user writes can stand in them.
-_FORMAT = "--Format=JobArrayID:|,StartTime:|,RestartCnt:|,exit_code:|"
-_FIELDS = 5  # the last separator is followed by an empty text
-_ENDED_OTHERWISE = Outcome(OutcomeKind.GONE, "the job ended, but not by the signal")
+_FIELDS = ("JobArrayID", "JobID", "HetJobID", "State", "StartTime", "RestartCnt", "exit_code", "Reason")
+_STATUS = re.compile(r"\d{1,5}")
+_EXIT_AND_SIGNAL = re.compile(r"(\d{1,5}):(\d{1,3})")
+_RAISED = re.compile(r"RaisedSignal:(\d{1,3})(?:\(.*\))?")
+_ENDED_BY_SIGNAL = "FAILED"
+FORGOTTEN = Outcome(OutcomeKind.GONE, "slurmctld knows the job no more, so it cannot be put back")
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a job ended, as squeue tells it: in which run, in which state, by which signal (0: by none)."""
+
+    state: str
+    start: int
+    restarts: int
+    status: str
+    signal: int
+
+    @property
+    def words(self) -> str:
+        return f"{self.state}, exit code {self.status}"
 
 
 def answers(runner: Runner, actions: Mapping[int, Action]) -> dict[int, Outcome]:
-    """Outcomes of those whose job must not be put back. Raises `SlurmUnavailableError`."""
-    ended = _ended(runner, {action.run.job_id for action in actions.values()})
-    return {
-        number: _ENDED_OTHERWISE
-        for number, action in actions.items()
-        if (action.run.start, action.run.restarts, _number(action.value)) != ended.get(action.run.job_id)
-    }
+    """Outcomes of those whose job must not be put back, or not yet. Raises `SlurmUnavailableError`."""
+    seen = _endings(runner, {action.run.job_id for action in actions.values()})
+    first = {number: said for number, action in actions.items() if (said := _verdict(action, seen))}
+    given_up = {number for number, said in first.items() if said.kind is OutcomeKind.GONE}
+    again = _endings(runner, {actions[number].run.job_id for number in given_up})
+    return {number: _agreed(said, _verdict(actions[number], again)) if number in given_up else said
+            for number, said in first.items()}  # fmt: skip
+
+
+def _agreed(first: Outcome, second: Outcome | None) -> Outcome:
+    if second == first:
+        return first
+    return Outcome(OutcomeKind.UNKNOWN, f"two looks at how the job ended do not agree: {first.detail}")
+
+
+def _verdict(action: Action, seen: Seen[_Ending]) -> Outcome | None:
+    """Why a job is not put back; None when it is to be."""
+    job_id = action.run.job_id
+    if job_id in seen.odd:
+        return Outcome(OutcomeKind.UNKNOWN, shortened(f"how it ended is not known: {seen.odd[job_id]}"))
+    ending = seen.jobs.get(job_id)
+    if ending is None:
+        return FORGOTTEN
+    if (ending.start, ending.restarts) != (action.run.start, action.run.restarts):
+        return Outcome(OutcomeKind.GONE, f"that run is over; the job has ended since ({ending.words})")
+    if ending.state != _ENDED_BY_SIGNAL or ending.signal != _number(action.value):
+        return Outcome(OutcomeKind.GONE, f"the job ended, but not by the signal ({ending.words})")
+    return None
 
 
 def _number(name: str) -> int:
-    """The signal's number, 0 for one that this system does not know."""
+    """The signal's number, -1 for one that this system does not know."""
+    if name.isascii() and name.isdecimal():
+        return int(name)
     member = getattr(signal.Signals, f"SIG{name}", None)
-    return int(member) if member is not None else 0
+    return int(member) if member is not None else -1
 
 
-def _ended(runner: Runner, job_ids: set[str]) -> dict[str, tuple[int | None, int, int]]:
-    """Failed jobs that slurmctld still knows, by id: start, restarts, and the signal that ended the script."""
-    answer = runner.run(
-        "squeue", "--noheader", "--array", "--all", "--local", "--states=FAILED", _FORMAT,
-        f"--jobs={','.join(sorted(job_ids))}",
-    )  # fmt: skip
-    if answer.code != 0:
-        if meaning_of(answer.err) is Meaning.NOT_FOUND:
-            return {}
-        raise unavailable("squeue", answer.err)
-    found = {}
-    for line in answer.out.splitlines():
-        fields = line.split("|")
-        if len(fields) != _FIELDS:
-            raise SlurmOutputError(f"squeue printed a line that does not decode: {line[:80]!r}")
-        job_id, start, restarts, status = fields[:4]
-        found[job_id] = (values.moment(start), values.number(restarts), values.number(status))
-    return found
+def _endings(runner: Runner, job_ids: set[str]) -> Seen[_Ending]:
+    table = Table.fresh()
+    *own, last = _FIELDS
+    wish = f"--Format={','.join([*(f'{name}:|' for name in own), f'{last}:{table.mark};'])}"
+    return look.through(runner, table, ("--noheader", "--array", "--all", "--local", wish), job_ids, _decode)
+
+
+def _decode(record: str) -> tuple[str, _Ending]:
+    fields = record.split("|", len(_FIELDS) - 1)
+    if len(fields) != len(_FIELDS):
+        raise ValueError(f"its row has {len(fields)} fields, not {len(_FIELDS)}")
+    task, own, het, state, start, restarts, status, reason = fields
+    if state_of_word(state) is not None:
+        raise ValueError(f"it has not ended: it is {state}")
+    ending = _Ending(
+        state, values.moment(start) or 0, values.number(restarts), status, signal_of(status, reason)
+    )
+    return own if values.text(het) else task, ending
+
+
+def signal_of(status: str, reason: str) -> int:
+    """Which signal ended a script, 0 for none: from Slurm's exit code, else from its reason. Raises ValueError.
+
+    Slurm 22.05 prints a wait status (`10`, with a memory dump `138`; `768` is `exit 3`), 24.11 and later
+    exit and signal (`0:10`, `3:0`) and a reason beside it, `RaisedSignal:10(User defined signal 1)`.
+    """
+    if match := _EXIT_AND_SIGNAL.fullmatch(status):
+        return int(match[2])
+    if _STATUS.fullmatch(status):
+        return int(status) & 0x7F
+    if match := _RAISED.fullmatch(reason):
+        return int(match[1])
+    raise ValueError(f"its exit code {status[:40]!r} is not understood")

@@ -23,8 +23,6 @@ from scheduler.adapters.slurm.rows import Row
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts, add, covers
 
-_NOT_SHARED = frozenset({"NO", "USER", "MCS"})
-
 
 @dataclass(frozen=True, slots=True)
 class Room:
@@ -53,7 +51,7 @@ class Room:
     def whole_nodes(self, row: Row) -> bool:
         """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
         exclusive = self.exclusive.intersection(row.partitions)
-        return self.config.whole_nodes or row.sharing in _NOT_SHARED or bool(exclusive)
+        return self.config.whole_nodes or row.alone or bool(exclusive)
 
     def cpus(self, count: int) -> int:
         """So many CPUs, rounded up to what is given out together."""
@@ -79,7 +77,7 @@ class _Wish:
     @property
     def anywhere(self) -> bool:
         """Whether its pieces are so small that any nodes will do."""
-        memory = self.room.config.memory_counts and not self.detail.mem_per_cpu
+        memory = self.room.config.memory_counts and not (self.detail.mem_per_cpu or self.detail.mem_per_tres)
         gres = self.per_node_gres or self.per_job_gres or self.per_task_gres
         bound = gres or self.cpus_per_gres or self.mem_per_gres
         return self.tasks > 1 and not (self.per_task > 1 or memory or self.whole or bound)
@@ -119,7 +117,8 @@ def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
 
 
 def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
-    all_memory = room.config.memory_counts and not detail.mem_per_cpu and detail.mem == 0
+    per_node = not (detail.mem_per_cpu or detail.mem_per_tres)
+    all_memory = room.config.memory_counts and per_node and detail.mem == 0
     return _Wish(
         row,
         detail,
@@ -139,19 +138,31 @@ def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
 def _nodes_asked(wish: _Wish) -> int | None:
     """The number of nodes that follows from the job's own words; None when it leaves that to Slurm."""
     detail = wish.detail
-    if detail.max_nodes is not None:
+    # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
+    told = values.tres(wish.row.tres).get("node")
+    least = values.number(told) if told else detail.min_nodes
+    if detail.max_nodes is not None and _is_limit(detail.min_nodes, detail.max_nodes, least, wish.tasks):
         if detail.min_nodes > 1 or detail.max_nodes == 1:
             return detail.min_nodes
         return min(detail.max_nodes, wish.tasks)
     if detail.tasks_per_node:
         return max(values.ceil_share(wish.tasks, detail.tasks_per_node), len(detail.req_nodes))
-    # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
-    least = values.number(values.tres(wish.row.tres).get("node", "1"))
     if detail.req_nodes:
         return max(len(detail.req_nodes), least, _fewest_nodes(wish))
     if least > 1:
         return least
     return 1 if wish.most_nodes == 1 else None
+
+
+def _is_limit(least: int, most: int, requested: int, tasks: int) -> bool:
+    """Whether the user wrote the numbers of nodes that scontrol tells as `least-most`.
+
+    Slurm 26.05 makes up the most (a node for each task) where there is no -N, and so does 24.11 of a job that was
+    submitted with --hold (the estimate again). Such a least is more than what the TRES ask for.
+    """
+    if least != requested:
+        return False
+    return most == 1 or most < tasks or least > 1
 
 
 def _fewest_nodes(wish: _Wish) -> int:
@@ -204,5 +215,7 @@ def _problems(row: Row, detail: Detail, nodes: int | None) -> Iterator[str]:
         yield "it wants further nodes besides those it names"
     if detail.mem is None:
         yield "its memory is not told exactly"
+    if detail.mem_per_tres and not values.gres(row.mem_per_tres):
+        yield "its memory is told per resource, but not of which"
     for wish in detail.special:
         yield f"it asks for {wish}"

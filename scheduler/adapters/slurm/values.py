@@ -1,5 +1,6 @@
 """Slurm's ways to write numbers, times, amounts and lists of nodes, decoded. Each function raises ValueError."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -20,6 +21,16 @@ _COUNT = re.compile(r"(\d+)([KMGT]?)")
 _LIMIT = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)")
 _UNLIMITED = frozenset({"UNLIMITED", "INFINITE", "Partition_Limit", "PARTITION_LIMIT", "INVALID"})
 _SOCKETS = re.compile(r"\([^)]*\)")
+_LONGEST = 18
+"""Characters of a number at most: more are no number of Slurm's."""
+_TOO_MANY = 1 << 63
+"""No database keeps such numbers."""
+_LATEST = 1 << 36
+"""No moment is later than this (in the year 4147)."""
+_MOST_NODES = 1 << 20
+_BRACKETS = re.compile(r"\[([^\]]*)\]")
+_RANGES = re.compile(r"[\d,/-]*", re.ASCII)
+_OUTSIDE_BRACKETS = re.compile(r",(?![^\[]*\])")
 
 
 def text(word: str) -> str:
@@ -31,9 +42,11 @@ def text(word: str) -> str:
 def number(word: str) -> int:
     """A count such as `12` or `2K`."""
     match = _COUNT.fullmatch(word)
-    if not match:
+    if not match or len(word) > _LONGEST:
         raise ValueError(f"{word[:40]!r} is no number")
-    return int(match[1]) * _COUNT_UNITS[match[2]]
+    if (count := int(match[1]) * _COUNT_UNITS[match[2]]) >= _TOO_MANY:
+        raise ValueError(f"{word[:40]!r} is no number")
+    return count
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -41,9 +54,12 @@ def moment(word: str) -> int | None:
     """A time as printed with SLURM_TIME_FORMAT=%FT%T and TZ=UTC, as epoch seconds; None when not set."""
     if word in NOTHING:
         return None
-    if word.isdigit():
-        return int(word)
-    return int(datetime.fromisoformat(word).replace(tzinfo=UTC).timestamp())
+    if len(word) > len("2026-11-20T17:50:24"):
+        raise ValueError(f"{word[:40]!r} is no moment")
+    seconds = int(word) if word.isdecimal() else datetime.fromisoformat(word).replace(tzinfo=UTC).timestamp()
+    if not 0 <= seconds <= _LATEST:
+        raise ValueError(f"{word[:40]!r} is no moment")
+    return int(seconds)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -52,10 +68,12 @@ def duration(word: str) -> int | None:
     if word in NOTHING or word in _UNLIMITED:
         return None
     match = _LIMIT.fullmatch(word)
-    if not match:
+    if not match or len(word) > 2 * _LONGEST:
         raise ValueError(f"{word[:40]!r} is no time limit")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if (limit := ((days * 24 + hours) * 60 + minutes) * 60 + seconds) >= _TOO_MANY:
+        raise ValueError(f"{word[:40]!r} is no time limit")
+    return limit
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -65,13 +83,15 @@ def memory(word: str) -> int | None:
     slurmctld takes the next unit only for whole halves of it, so `62.50G` is exactly 64000.
     """
     match = _MEMORY.fullmatch(word)
-    if not match:
+    if not match or len(word) > _LONGEST:
         raise ValueError(f"{word[:40]!r} is no amount of memory")
     halves = {"": 0, "0": 0, "00": 0, "5": 1, "50": 1}.get(match[2] or "")
     if halves is None:
         return None
     value, shift = 2 * int(match[1]) + halves, _UNITS[match[3]] - 1
-    return value << shift if shift >= 0 else -(-value >> -shift)
+    if (amount := value << shift if shift >= 0 else -(-value >> -shift)) >= _TOO_MANY:
+        raise ValueError(f"{word[:40]!r} is no amount of memory")
+    return amount
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -88,7 +108,8 @@ def tres(word: str) -> Mapping[str, str]:
 def gres(word: str) -> dict[str, int]:
     """Generic resources under both names: `gres:gpu:a100:3,gpu:2(S:0-1)` is `{"gpu": 5, "gpu:a100": 3}`.
 
-    Takes the texts of nodes, of allocations (`gpu:2(IDX:0-1)`) and of requests (`gres:gpu:2`, later `gres/gpu:2`).
+    Takes the texts of nodes, of allocations (`gpu:2(IDX:0-1)`) and of requests (`gres:gpu:2`, later `gres/gpu:2`;
+    per task `cpu=4,gres/gpu=2`, of which the CPUs are told elsewhere).
     Resources that cannot run out (`no_consume`) are left out; so are counts of zero.
     """
     amounts: dict[str, int] = {}
@@ -100,6 +121,10 @@ def gres(word: str) -> dict[str, int]:
 
 
 def _gres_part(part: str) -> tuple[tuple[str, ...], int]:
+    if part.startswith("cpu="):
+        return (), 0
+    if "=" in part and not part.startswith("gres"):
+        raise ValueError(f"{part[:80]!r} is no generic resource")
     words = part.removeprefix("gres:").removeprefix("gres/").replace("=", ":").split(":")
     if "no_consume" in words:
         return (), 0
@@ -121,10 +146,22 @@ def nodes(expression: str) -> tuple[str, ...]:
         return ()
     if "[" not in expression and "," not in expression:
         return (expression,)
+    if sum(map(_size, _OUTSIDE_BRACKETS.split(expression))) > _MOST_NODES:
+        raise ValueError(f"{expression[:80]!r} is no list of nodes: no cluster has so many")
     try:
         return tuple(NodeSet(expression, resolver=RESOLVER_NOGROUP))
-    except NodeSetException as error:
+    except (NodeSetException, LookupError, TypeError, RecursionError) as error:
         raise ValueError(f"{expression[:80]!r} is no list of nodes") from error
+
+
+def _size(part: str) -> int:
+    """How many nodes a part such as `rack[1-4]n[1-40]` stands for at most, without making their names."""
+    if not _RANGES.fullmatch("".join(_BRACKETS.findall(part))):
+        raise ValueError(f"{part[:80]!r} is no list of nodes")
+    return math.prod(
+        sum(count_of_ids(one.partition("/")[0]) for one in inside.split(","))
+        for inside in _BRACKETS.findall(part)
+    )
 
 
 def count_of_ids(expression: str) -> int:
@@ -133,6 +170,8 @@ def count_of_ids(expression: str) -> int:
     for part in expression.split(",") if expression else ():
         first, dash, last = part.partition("-")
         total += int(last) - int(first) + 1 if dash else int(first) >= 0
+    if not 0 <= total <= _MOST_NODES:
+        raise ValueError(f"{expression[:80]!r} is no list of ids")
     return total
 
 

@@ -4,29 +4,34 @@
 2. All jobs of the group are looked at in one squeue; `guard.verdict` answers those that must not be touched.
 3. The rest goes to Slurm in one command. A bad job in a list does not hinder the others; scontrol and scancel
    name it in their messages, and each message is given to its job.
-4. Whatever goes wrong with the connection is "unknown": nobody knows what was done, the caller has to look.
+4. Whatever goes wrong with the connection, and whatever is not understood, is "unknown": nobody knows what was done,
+   the caller has to look.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from scheduler.adapters.slurm import guard, recover, rows
+from scheduler.adapters.slurm import guard, look, recover
 from scheduler.adapters.slurm.commands import Runner, is_job_id, is_signal
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     complaints,
+    not_understood,
     outcome_of,
     shortened,
 )
-from scheduler.adapters.slurm.queue import squeue
+from scheduler.adapters.slurm.jobs import state_of
+from scheduler.adapters.slurm.look import Seen
 from scheduler.adapters.slurm.rows import Row
 from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
+REQUEUE_DELAY_S = 121
+"""How long Slurm itself lets a requeued job wait."""
 
 DONE = Outcome(OutcomeKind.DONE)
 TOO_LATE = Outcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
@@ -44,10 +49,11 @@ class Writer:
     extra_s: float = 0.1
     scancel_s: float = 5.0
     clock: Callable[[], float] = time.monotonic
+    now: Callable[[], float] = time.time
     _until: float = field(default=0.0, init=False)
 
     def apply(self, actions: Sequence[Action]) -> list[Outcome]:
-        """One outcome per action, in order. Never raises for what Slurm answers or fails to answer.
+        """One outcome per action, in order. Never raises, whatever Slurm answers or fails to answer.
 
         Nothing is begun later than twice the time limit of a command from now: a process that stood still after its
         look must not act on it, and the caller's right to act (its lease) has an end.
@@ -60,36 +66,31 @@ class Writer:
                 outcomes.update(self._group(group))
             except SlurmUnavailableError as error:
                 # Raised only before the first change of the group: later failures are outcomes.
-                outcomes.update(dict.fromkeys(group, Outcome(OutcomeKind.UNKNOWN, shortened(str(error)))))
+                outcomes.update(dict.fromkeys(group, _unknown(error)))
+            except Exception as error:  # noqa: BLE001 - every action has to be answered
+                # An answer that no decoder had foreseen. The other groups still have their turn.
+                outcomes.update(dict.fromkeys(group, _unknown(not_understood("Slurm's answer", error))))
         return [outcomes[number] for number in range(len(actions))]
 
     def _group(self, group: dict[int, Action]) -> dict[int, Outcome]:
         outcomes = {number: bad for number, action in group.items() if (bad := _malformed(action))}
         asked = {number: action for number, action in group.items() if number not in outcomes}
-        seen = self._look(action.run.job_id for action in asked.values())
-        ended = {
-            number: action
-            for number, action in asked.items()
-            if action.kind is ActionKind.RECOVER and action.run.job_id not in seen
-        }
+        seen = look.at_jobs(self.runner, {action.run.job_id for action in asked.values()})
+        ended = {number: action for number, action in asked.items() if _is_to_be_recovered(action, seen)}
         if ended:
             outcomes.update(recover.answers(self.runner, ended))
         due: dict[int, Action] = {}
         for number, action in asked.items():
-            if number in ended:
-                if number not in outcomes:
-                    due[number] = action
-                continue
-            answer = guard.verdict(action, seen.get(action.run.job_id))
+            answer = outcomes.get(number) or (None if number in ended else _verdict(action, seen))
             if answer is None:
                 due[number] = action
             else:
                 outcomes[number] = answer
         if due:
-            outcomes.update(self._due(due, seen))
+            outcomes.update(self._due(due, seen.jobs))
         return outcomes
 
-    def _due(self, due: dict[int, Action], seen: dict[str, Row]) -> dict[int, Outcome]:
+    def _due(self, due: dict[int, Action], seen: Mapping[str, Row]) -> dict[int, Outcome]:
         """What is to be carried out, with the comments."""
         actions = list(due.values())
         cancels = actions[0].kind is ActionKind.CANCEL
@@ -104,24 +105,9 @@ class Writer:
             self._comment(action for action in actions if action.comment and done[action.run.job_id].ok)
         return {number: done[action.run.job_id] for number, action in due.items()}
 
-    def _look(self, job_ids: Iterable[str]) -> dict[str, Row]:
-        """The jobs as they are now, by id; those that are not there are left out."""
-        wanted = set(job_ids)
-        if not wanted:
-            return {}
-        found: dict[str, Row] = {}
-        for record in squeue(self.runner, f"--jobs={','.join(sorted(wanted))}"):
-            try:
-                row = rows.decode(record)
-            except ValueError as error:
-                raise SlurmUnavailableError(f"{rows.name_of(record)} does not decode: {error}") from error
-            if row.id in wanted:
-                found[row.id] = row
-        return found
-
     # --- the kinds ---
 
-    def _carry_out(self, action: Action, ids: list[str], seen: dict[str, Row]) -> dict[str, Outcome]:
+    def _carry_out(self, action: Action, ids: list[str], seen: Mapping[str, Row]) -> dict[str, Outcome]:
         match action.kind:
             case ActionKind.PRIORITISE:
                 return self._many(
@@ -141,7 +127,7 @@ class Writer:
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
 
-    def _release(self, ids: list[str], seen: dict[str, Row], priority: str) -> dict[str, Outcome]:
+    def _release(self, ids: list[str], seen: Mapping[str, Row], priority: str) -> dict[str, Outcome]:
         """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.
 
         Not to nothing: slurmd refuses a job that starts in the very second in which it was stopped ("Job credential
@@ -153,8 +139,9 @@ class Writer:
         """
         delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
         held = [job_id for job_id in ids if seen[job_id].priority == 0]
-        safe = datetime.fromtimestamp(max((seen[i].submit for i in delayed), default=0) + 1, UTC)
-        begin = f"StartTime={safe:%FT%T}"
+        # No later than Slurm's own delay would end: a begin time that was misread must not hold anybody for longer.
+        returned = min(max((seen[i].submit for i in delayed), default=0), int(self.now()) + REQUEUE_DELAY_S)
+        begin = f"StartTime={datetime.fromtimestamp(returned + 1, UTC):%FT%T}"
         if priority:
             return self._release_first(ids, held, dict.fromkeys(delayed, begin), priority)
         begun = self._many("scontrol", delayed, "update", each="JobId=", more=(begin,))
@@ -214,7 +201,7 @@ class Writer:
         try:
             answer = self.runner.run(program, *arguments, timeout_s=limit)
         except SlurmUnavailableError as error:
-            return dict.fromkeys(ids, Outcome(OutcomeKind.UNKNOWN, shortened(str(error))))
+            return dict.fromkeys(ids, _unknown(error))
         if answer.code == 0:
             return dict.fromkeys(ids, DONE)
         said = complaints(answer.err)
@@ -228,6 +215,29 @@ class Writer:
             DONE if said.named and (general is None or general.kind is not OutcomeKind.UNKNOWN) else general
         )
         return {i: outcome_of(said.named[i]) if i in said.named else whole or DONE for i in ids}
+
+
+def _unknown(error: SlurmUnavailableError) -> Outcome:
+    return Outcome(OutcomeKind.UNKNOWN, shortened(str(error)))
+
+
+def _is_to_be_recovered(action: Action, seen: Seen[Row]) -> bool:
+    """Whether a job is to be put back that has ended, as far as is known: `recover` finds out how."""
+    if action.kind is not ActionKind.RECOVER or action.run.job_id in seen.odd:
+        return False
+    row = seen.jobs.get(action.run.job_id)
+    try:
+        return row is None or state_of(row) is None
+    except ValueError:
+        return False  # In a state that is not known: `guard` has the words.
+
+
+def _verdict(action: Action, seen: Seen[Row]) -> Outcome | None:
+    """The outcome of an action that need not, must not or cannot be carried out; None when it is to be."""
+    job_id = action.run.job_id
+    if job_id in seen.odd:
+        return Outcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
+    return guard.verdict(action, seen.jobs.get(job_id))
 
 
 def _malformed(action: Action) -> Outcome | None:

@@ -28,7 +28,7 @@ from tests.adapters.slurm.replay import VERSIONS, recorded_answers
         ("Job not heterogeneous job leader", OutcomeKind.REFUSED),
         ("Job is in held state, pending scheduler release", OutcomeKind.REFUSED),
         ("Access/permission denied", OutcomeKind.REFUSED),
-        ("something that nobody has heard of", OutcomeKind.REFUSED),
+        ("something that nobody has heard of", OutcomeKind.UNKNOWN),
         ("Job can not be altered now, try again later", OutcomeKind.UNKNOWN),
         ("Unable to contact slurm controller (connect failure)", OutcomeKind.UNKNOWN),
         ("Socket timed out on send/recv operation", OutcomeKind.UNKNOWN),
@@ -84,5 +84,12 @@ def test_details_are_one_bounded_printable_line() -> None:
     assert len(shortened("x" * 1000)) == MAX_DETAIL
 
 
-def test_refusals_are_the_rule_for_the_unknown() -> None:
-    assert meaning_of("") is Meaning.REFUSED
+def test_what_nobody_has_heard_of_is_looked_at_again_and_is_no_refusal() -> None:
+    assert meaning_of("") is Meaning.NOT_UNDERSTOOD
+
+
+def test_an_error_output_without_end_is_looked_at_in_part() -> None:
+    told = complaints("x" * (1 << 24) + "\n" + "for job 1" * (1 << 20))
+
+    assert told.named == {}
+    assert len(shortened(told.general[0])) == MAX_DETAIL

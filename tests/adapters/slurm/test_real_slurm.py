@@ -11,7 +11,7 @@ from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.observation import Observation
 
-pytestmark = pytest.mark.slurm
+pytestmark = [pytest.mark.slurm, pytest.mark.every_release]
 
 NODES = ("n1", "n2", "n3", "n4")
 CPUS, GPUS, MEM = 8, 8, 16_000

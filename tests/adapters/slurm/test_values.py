@@ -1,5 +1,8 @@
 """Slurm's ways to write values."""
 
+import contextlib
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,3 +142,39 @@ def test_any_text_decodes_or_is_a_value_error(text: str) -> None:
             decode(text)
         except ValueError:
             continue
+
+
+@pytest.mark.parametrize(
+    ("decode", "word"),
+    [
+        (values.number, "9" * 400),
+        (values.number, "9" * 5000),
+        (values.moment, "9" * 400),
+        (values.moment, "99999-01-01T00:00:00"),
+        (values.moment, "9999-12-31T23:59:59"),
+        (values.moment, "1066-10-14T09:00:00"),
+        (values.moment, "\N{SUPERSCRIPT TWO}"),
+        (values.moment, "2026-11-20T17:50:24+99:00"),
+        (values.duration, f"{'9' * 400}-00:00:00"),
+        (values.memory, f"{'9' * 400}T"),
+        (values.nodes, "n[1-999999999999]"),
+        (values.nodes, "n[1-4096]m[1-4096]"),
+        (values.nodes, "n[1-"),
+        (values.nodes, "[" * 3000),
+        (values.nodes, "n[1-2]]"),
+    ],
+)
+def test_what_is_out_of_all_bounds_is_no_value(decode: Callable[[str], object], word: str) -> None:
+    with pytest.raises(ValueError, match=r"is no|isoformat"):
+        decode(word)
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=40) | st.text("n[]0123456789-,:.TGK%/&!^@", max_size=40)
+)
+def test_any_text_is_a_value_or_none(word: str) -> None:
+    for decode in (values.number, values.moment, values.duration, values.memory, values.tres, values.gres):
+        with contextlib.suppress(ValueError):
+            decode(word)
+    with contextlib.suppress(ValueError):
+        assert len(values.nodes(word)) <= 1 << 20

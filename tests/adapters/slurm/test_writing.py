@@ -14,6 +14,7 @@ from tests.adapters.slurm.test_rows import FREE
 
 START = 1_795_197_024
 STARTED = "2026-11-20T17:50:24"
+UNHEARD_OF = Answer("", "slurm_load_jobs error: Invalid job id specified\n", 1)
 Job = tuple[str, str, int, int]
 """Id, state, restarts, priority."""
 
@@ -37,7 +38,7 @@ def table(*jobs: Job) -> Answer:
             STARTED,
             "1:00:00",
         ]
-        own += ["1", "1", "OK", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
+        own += ["1", "1", "OK", "", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
         mark = RECORDED_MARK
         lines.append(f"{'|'.join(own)}{mark}.{f'{mark}.'.join(FREE)}{mark};\n")
     return Answer("".join(lines), "", 0)
@@ -46,8 +47,14 @@ def table(*jobs: Job) -> Answer:
 def cluster(
     *jobs: Job, says: Callable[[tuple[str, ...]], Answer] = lambda _call: Answer("", "", 0)
 ) -> Scripted:
-    """squeue tells of these jobs; `says` answers everything else."""
-    return Scripted(reply=lambda call: table(*jobs) if call[0] == "squeue" else says(call))
+    """squeue tells of these jobs, scontrol knows no others; `says` answers everything else."""
+
+    def reply(call: tuple[str, ...]) -> Answer:
+        if call[0] == "squeue":
+            return table(*jobs)
+        return UNHEARD_OF if "show" in call else says(call)
+
+    return Scripted(reply=reply)
 
 
 def running(*ids: str) -> list[Job]:
@@ -67,7 +74,7 @@ def queue(kind: ActionKind, *ids: str, value: str = "") -> list[Action]:
 
 
 def changes(runner: Scripted) -> list[tuple[str, ...]]:
-    return [call for call in runner.calls if call[0] != "squeue"]
+    return [call for call in runner.calls if call[0] != "squeue" and "show" not in call]
 
 
 def kinds(outcomes: list[Outcome]) -> list[OutcomeKind]:
@@ -261,7 +268,7 @@ def test_what_no_cluster_could_do_is_refused_without_asking(action: Action) -> N
 
 
 def test_a_job_that_squeue_does_not_know_alone_is_gone() -> None:
-    runner = Scripted(reply=lambda _call: Answer("", "slurm_load_jobs error: Invalid job id specified\n", 1))
+    runner = Scripted(reply=lambda _call: UNHEARD_OF)
 
     assert kinds(Writer(runner).apply(stop(ActionKind.CANCEL, "1"))) == [OutcomeKind.GONE]
 
@@ -375,7 +382,7 @@ def test_when_the_jobs_cannot_be_looked_at_nothing_is_changed() -> None:
     assert [call[0] for call in runner.calls] == ["squeue"]
 
 
-def test_a_row_that_does_not_decode_stops_the_whole_group() -> None:
+def test_a_job_whose_row_does_not_decode_is_not_touched() -> None:
     answer = table(("1", "RUNNING", 0, 1))
     spoilt = Answer(answer.out.replace("1:00:00", "soon"), "", 0)
     runner = Scripted(reply=lambda call: spoilt if call[0] == "squeue" else Answer("", "", 0))

@@ -30,14 +30,11 @@ def scene(driver: Driver) -> Scene:
     return Scene(driver)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of them need the one private Slurm."""
-    for item in items:
-        if "test_slurm_as_it_is" in item.nodeid:
-            for mark in (
-                pytest.mark.slurm,
-                pytest.mark.e2e,
-                pytest.mark.xdist_group("slurm"),
-                pytest.mark.timeout(240),
-            ):
-                item.add_marker(mark)
+MARKS = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(240),
+]
+"""All of them need the one private Slurm of their release."""

@@ -3,7 +3,9 @@
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.reasons import Reason
 from tests.e2e.slurm_driver import SLEEP, Driver
-from tests.e2e.test_slurm_as_it_is.conftest import Scene
+from tests.e2e.test_slurm_as_it_is.conftest import MARKS, Scene
+
+pytestmark = MARKS
 
 ONE = ("-p", "x", "-n", "1", "--mem=10")
 PART = ("-p", "wide", "-n", "1", "-c", "8", "--mem=10")

@@ -9,23 +9,30 @@ from console.steering.models import Plan
 from deploy.private_slurm import Partition, PrivateSlurm
 from scheduler.model.reasons import Reason
 from tests.e2e.slurm_driver import Driver
-from tests.e2e.test_slurm_as_it_is.conftest import Scene
-from tests.plugins.private_slurm import need_slurm, new_root
+from tests.e2e.test_slurm_as_it_is.conftest import MARKS, Scene
+from tests.plugins.private_slurm import new_root
+
+pytestmark = MARKS
 
 ONE = ("-p", "x", "-n", "1", "-c", "8", "--mem=10")
 EPILOG_S = 4
 
 
 @pytest.fixture(scope="module")
-def private_slurm() -> Iterator[PrivateSlurm]:
+def private_slurm(slurm_release: str) -> Iterator[PrivateSlurm]:
     """In place of the session's: two nodes in `x`, two licences, and an epilog that is slow after jobs of eve."""
-    need_slurm()
     root = new_root()
     epilog = root / "epilog"
     epilog.write_text(f'#!/bin/sh\n[ "$SLURM_JOB_USER" = eve ] && sleep {EPILOG_S}\nexit 0\n')
     epilog.chmod(0o755)
     options = {"Licenses": "matlab:2", "Epilog": str(epilog)}
-    with PrivateSlurm(root / "slurm", nodes=2, partitions=[Partition("x", (1, 2))], options=options) as slurm:
+    with PrivateSlurm(
+        root / "slurm",
+        nodes=2,
+        partitions=[Partition("x", (1, 2))],
+        options=options,
+        version=slurm_release,
+    ) as slurm:
         yield slurm
     shutil.rmtree(root)
 

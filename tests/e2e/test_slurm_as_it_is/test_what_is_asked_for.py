@@ -2,7 +2,9 @@
 
 from scheduler.model.reasons import Reason
 from tests.e2e.slurm_driver import Driver
-from tests.e2e.test_slurm_as_it_is.conftest import Scene
+from tests.e2e.test_slurm_as_it_is.conftest import MARKS, Scene
+
+pytestmark = MARKS
 
 NODES = ("n1", "n2", "n3", "n4")
 

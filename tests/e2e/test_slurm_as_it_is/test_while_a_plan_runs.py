@@ -10,7 +10,9 @@ from console.core import clock
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.reasons import Reason
 from tests.e2e.slurm_driver import READY, SLEEP, Driver, at
-from tests.e2e.test_slurm_as_it_is.conftest import Scene
+from tests.e2e.test_slurm_as_it_is.conftest import MARKS, Scene
+
+pytestmark = MARKS
 
 ONE = ("-p", "x", "-n", "1", "--mem=10")
 STUBBORN = f"#!/bin/bash\ntrap '' TERM USR1\n{READY}while true; do sleep 1; done\n"
