@@ -104,7 +104,7 @@ _JOB: dict[str, Reader[Any]] = {
         (
             "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",
             "array_job_id", "het_job_id", "reservation", "dependency", "unplannable", "licenses",
-            "not_understood",
+            "not_understood", "reason_code",
         ),
         _text,
     ),

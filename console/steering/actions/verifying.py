@@ -63,10 +63,11 @@ def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFa
 def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
     """Whether the cluster is in the state that the action wanted. A job that is gone needs nothing more."""
     kind = ActionKind(action.kind)
+    if job is None or job.not_understood:
+        # How a job looks that is not understood says nothing: wait, or try again.
+        return job is None and kind != ActionKind.RECOVER
     if kind == ActionKind.RECOVER:
-        return job is not None and job.state != JobState.COMPLETING
-    if job is None:
-        return True
+        return job.state != JobState.COMPLETING
     if kind == ActionKind.SIGNAL:
         return _has_survived(action, job)
     if kind in STOPS:
