@@ -36,6 +36,9 @@ PHRASES: tuple[str, ...] = (
         "often enough in this hour)"
     ),
     _("%(who)s needs %(need)s; %(partition)s does not have that, even when it is empty."),
+    _("%(who)s needs %(need)s; no node of %(partition)s has %(amounts)s: it can never start here."),
+    _("%(who)s needs %(need)s; %(partition)s has no such node: it can never start here."),
+    _("%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here."),
     _("%(who)s may not start yet: %(why)s."),
     _("%(who)s is held until a job of its level ends: %(why)s."),
     _("%(who)s is refused: %(why)s."),

@@ -69,7 +69,7 @@ _NODE: dict[str, Reader[Any]] = {
     "up": flag,
     "total": amounts,
     "features": _set,
-    "held_elsewhere": amounts,
+    **dict.fromkeys(("held_elsewhere", "coming_elsewhere"), amounts),
     "unit": maybe(_text),
     "power": mapping(number),
     "health": number,
@@ -95,6 +95,7 @@ _JOB: dict[str, Reader[Any]] = {
         (
             "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",
             "array_job_id", "het_job_id", "reservation", "dependency", "unplannable", "licenses",
+            "not_understood",
         ),
         _text,
     ),

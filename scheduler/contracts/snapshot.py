@@ -37,7 +37,7 @@ SCHEMA = "giveway.snapshot/1"
 
 _NODE_KEYS = (
     "name", "up", "total", "features", "unit", "power", "health",
-    "held_elsewhere", "state", "state_reason", "partitions",
+    "held_elsewhere", "coming_elsewhere", "state", "state_reason", "partitions",
 )  # fmt: skip
 _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
@@ -92,6 +92,7 @@ def _node(value: object, path: str) -> Node:
         total=fields.need("total", amounts),
         features=fields.get("features", names, frozenset()),
         held_elsewhere=fields.get("held_elsewhere", amounts, {}),
+        coming_elsewhere=fields.get("coming_elsewhere", amounts, {}),
         unit=fields.get("unit", maybe(name), None),
         power=fields.get("power", mapping(above_zero), {}),
         health=health,
@@ -179,6 +180,7 @@ def _encode_node(node: Node) -> dict[str, Any]:
     optional: dict[str, Any] = {
         "features": sorted(node.features),
         "held_elsewhere": dict(node.held_elsewhere),
+        "coming_elsewhere": dict(node.coming_elsewhere),
         "unit": node.unit,
         "power": dict(node.power),
         "health": None if node.health == 1 else node.health,

@@ -124,6 +124,8 @@ class ObservedJob:
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
     ever made for such a job, because it might not start in it. `licenses`: what it asks for, in Slurm's words.
+    `not_understood`: what of Slurm's words about the job itself is not, for people. It is never stopped, and nothing is
+    concluded from how it looks; what is not told of its share is its nodes' `held_elsewhere`.
     """
 
     id: str
@@ -155,6 +157,7 @@ class ObservedJob:
     request: Request | None = None
     unplannable: str = ""
     licenses: str = ""
+    not_understood: str = ""
 
     @property
     def run(self) -> RunKey:

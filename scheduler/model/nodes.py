@@ -11,7 +11,8 @@ class Node:
     """One machine.
 
     `up` is true only when new jobs may start here (not down, drained, draining, failing or in maintenance).
-    `held_elsewhere` is what running jobs of other partitions hold of `total`: neither free nor to be had.
+    `held_elsewhere` is what running jobs of other partitions hold of `total`, and jobs whose share the cluster does not
+    tell: neither free nor to be had; `coming_elsewhere` what ending jobs of other partitions hold besides: coming free.
     `state` is Slurm's own word, for people; `partitions` are the names of the partitions it belongs to.
     """
 
@@ -20,6 +21,7 @@ class Node:
     total: Amounts
     features: frozenset[str] = frozenset()
     held_elsewhere: Amounts = field(default_factory=dict)
+    coming_elsewhere: Amounts = field(default_factory=dict)
     unit: str | None = None
     power: Mapping[str, float] = field(default_factory=dict)
     health: float = 1.0

@@ -63,7 +63,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.GETS_PART: "There is room for a part of its units; the rest goes on waiting.",
     Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
     Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",
-    Reason.DOES_NOT_FIT_EVER: "It asks for more than the partition has.",
+    Reason.DOES_NOT_FIT_EVER: "No nodes of the partition can ever give what it asks for.",
     Reason.PAUSED: "Nobody may be stopped just now.",
     Reason.TOO_SOON: "It has not waited long enough for others to be stopped.",
     Reason.COOL_DOWN: "It was stopped itself a moment ago; others are not stopped for it yet.",

@@ -163,7 +163,7 @@ class _Planner:
             return cycle.queued(job, Reason.BLOCKED, f"{cycle.say.who(job)} asks for something unknown.")
         ask = Ask(job, cycle.shapes.of(job.request), reach)
         if not ask.shape.ever:
-            return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job))
+            return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, ask.shape))
         even = cycle.balancing is not None and cycle.balancing.applies(job, ask.shape)
         for step in BALANCED if even else STEPS:
             decision = step(cycle, ask)

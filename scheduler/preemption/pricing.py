@@ -47,7 +47,7 @@ FREE = Price()
 
 def fits(place: Place, shape: Shape, coming: bool) -> bool:
     """Whether the shape fits on a node without stopping anybody, counting what is coming or not."""
-    if shape.exclusive and (place.holders or (place.ending and not coming)):
+    if shape.exclusive and (place.holders or (place.leaving and not coming)):
         return False
     free, more = place.free, place.coming if coming else _NONE
     for name, amount in shape.wants:  # noqa: SIM110 - this is asked for every node, and a loop is twice as fast

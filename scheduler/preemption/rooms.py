@@ -79,7 +79,7 @@ class Rooms:
             now = soon = tuple([free.get(name, 0) for name in self.names])
             if coming:
                 soon = tuple([free.get(name, 0) + coming.get(name, 0) for name in self.names])
-            if self.exclusive and (place.holders or place.ending):
+            if self.exclusive and (place.holders or place.leaving):
                 nothing = (0,) * len(self.names)
                 now, soon = nothing, nothing if place.holders else soon
             self._now.change(order, now)

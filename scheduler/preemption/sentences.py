@@ -10,6 +10,7 @@ from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, Held
 from scheduler.preemption.quotas import JOBS, Beyond
+from scheduler.preemption.shapes import Shape
 from scheduler.preemption.tallies import Below
 from scheduler.preemption.universe import Runner
 from scheduler.priority.levels import level_word
@@ -133,9 +134,18 @@ class Speaker:
         )
         return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."
 
-    def never(self, job: Job) -> str:
+    def never(self, job: Job, shape: Shape) -> str:
         """Too much for the partition."""
-        return f"{self.needs(job)}; {clean(self._rules.name)} does not have that, even when it is empty."
+        partition = clean(self._rules.name)
+        if not shape.count:
+            return f"{self.needs(job)}; {partition} does not have that, even when it is empty."
+        if shape.beyond:
+            has = f"no node of {partition} has {words.amounts(dict(shape.beyond))}"
+        elif not shape.suitable:
+            has = f"{partition} has no such node"
+        else:
+            has = f"of such nodes {partition} has only {shape.suitable}"
+        return f"{self.needs(job)}; {has}: it can never start here."
 
     def blocked(self, job: Job) -> str:
         """Something other than room is missing."""

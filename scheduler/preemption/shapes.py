@@ -29,7 +29,8 @@ class Shape:
     `each`: equal for shapes that ask the same of a node, however many of them. `pool`: equal for spread
     shapes that ask for the same resources of the same nodes, however much. `harm`: the resource that lost
     work is counted in ("" when only running time counts). `ever`: whether the whole partition, empty and
-    repaired, could hold it.
+    repaired, could hold it. If it could not, `suitable` is how many nodes, up or not, could give what it asks of each,
+    and `beyond` what no node of the partition has so much of.
     """
 
     count: int
@@ -43,6 +44,8 @@ class Shape:
     ever: bool
     units: int = 0
     partial: bool = False
+    suitable: int = 0
+    beyond: Wants = ()
 
     @property
     def asked(self) -> Iterable[tuple[str, int]]:
@@ -93,6 +96,7 @@ class Shapes:
         allowed = self._allowed(request, holds)
         by_work = universe.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         harm = universe.scarcest(name for name, _ in wants) if by_work else ""
+        ever = self._ever(request, wants, allowed)
         return Shape(
             count=request.nodes,
             each=_key(request)[1:],
@@ -102,9 +106,11 @@ class Shapes:
             places=allowed.up,
             orders=allowed.orders,
             harm=SUBMITTED if request.count else harm,
-            ever=self._ever(request, wants, allowed),
+            ever=ever,
             units=request.count,
             partial=request.count > 0 and request.partial,
+            suitable=allowed.number,
+            beyond=() if ever else self._beyond(wants),
         )
 
     def _ever(self, request: Request, wants: Wants, allowed: _Allowed) -> bool:
@@ -116,6 +122,11 @@ class Shapes:
             held = sum(units_in(total, request.unit) * count for total, count in totals)
             return held >= (1 if request.partial else request.count)
         return all(sum(total.get(name, 0) * count for total, count in totals) >= n for name, n in wants)
+
+    def _beyond(self, wants: Wants) -> Wants:
+        """What of it no single node has."""
+        most = self._totals
+        return tuple([(name, n) for name, n in wants if all(total.get(name, 0) < n for total in most)])
 
     def _holds(self, wants: Wants) -> tuple[bool, ...]:
         """Whether each kind of node, empty, could hold so much."""

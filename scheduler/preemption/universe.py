@@ -29,7 +29,8 @@ class Place:
     """A node while planning. `free` may be below zero (an overcommitted node has nothing free).
 
     `coming` is held by jobs that are ending, `stoppable` together by runners that may go. `holders`: who is on it to
-    stay (running jobs not stopped, rooms set aside, jobs of other partitions); `ending`: who is on it but leaves.
+    stay (running jobs not stopped, rooms set aside, jobs of other partitions); `ending`: who is on it but leaves, and
+    `leaving`: whether anybody does, of other partitions too.
     """
 
     node: Node
@@ -39,6 +40,7 @@ class Place:
     stoppable: dict[str, int] = field(default_factory=dict)
     holders: int = 0
     ending: list[Job] = field(default_factory=list)
+    leaving: bool = False
     runners: list["Runner"] = field(default_factory=list)
     alone: tuple["Place", ...] = ()
     """Itself: what the many jobs that are on this node only have as their places."""
@@ -87,6 +89,7 @@ class Universe:
         self.again: list[int] = []
         self.dearer: list[int] = []
         self.reduced: list[Runner] = []
+        self.coming = False
         self.places = [
             Place(node, order, dict(node.total), holders=int(any(node.held_elsewhere.values())))
             for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
@@ -95,10 +98,11 @@ class Universe:
         for place in self.places:
             place.alone = (place,)
             subtract(place.free, place.node.held_elsewhere)
+            if place.node.coming_elsewhere:
+                self._leave(place, place.node.coming_elsewhere)
         self.runners: list[Runner] = []
         self.tallies: dict[tuple[int, int], Tally] = defaultdict(Tally)
         self._lower: dict[Reach, list[Tally]] = {}
-        self.coming = False
         self.spanning: dict[tuple[int, int], list[Runner]] = {}
         self.elastic: list[Runner] = []
         self.divided = False
@@ -161,10 +165,14 @@ class Universe:
         """Put an ending job onto its nodes."""
         for name, amounts in job.alloc.items():
             place = self.by_name[name]
-            subtract(place.free, amounts)
-            add(place.coming, amounts)
+            self._leave(place, amounts)
             place.ending.append(job)
-        self.coming = self.coming or bool(job.alloc)
+
+    def _leave(self, place: Place, amounts: Amounts) -> None:
+        """So much of a node is held by somebody who is ending."""
+        subtract(place.free, amounts)
+        add(place.coming, amounts)
+        place.leaving = self.coming = True
 
     def _divide(self, runner: Runner) -> None:
         """Note what a job may lose and go on."""

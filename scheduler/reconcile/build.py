@@ -1,15 +1,15 @@
 """From what was observed and what is configured to the planner's input for one partition."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from scheduler.model.jobs import Job, JobState, ObservedJob
+from scheduler.model.jobs import Job, JobState, ObservedJob, RunKey
 from scheduler.model.nodes import Node
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
 from scheduler.model.policy import PartitionPolicy, Project
-from scheduler.model.resources import Amounts, add
+from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, Standing
 from scheduler.reconcile.blocking import must_be_cancelled, why_blocked, why_protected
@@ -35,11 +35,13 @@ def snapshot_for(
     projects: Sequence[Project],
     *,
     preemptions: Mapping[str, int],
+    ending: Set[RunKey] = frozenset(),
 ) -> Built:
     """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
 
     A pending job that may go to several partitions counts in each of them. What jobs of other partitions
-    hold on shared nodes is `held_elsewhere`. `preemptions`: how often each job was stopped by us so far.
+    hold on shared nodes is `held_elsewhere`, or `coming_elsewhere` of those that are ending. `preemptions`: how often
+    each job was stopped by us so far. `ending`: runs that are being stopped; of other partitions they count as ending.
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
@@ -48,11 +50,13 @@ def snapshot_for(
     deriver = Deriver(policy, projects, observation.taken_at)
     jobs: list[Job] = []
     standings: dict[str, Standing] = {}
-    elsewhere: dict[str, dict[str, int]] = {}
+    held: dict[str, dict[str, int]] = {}
+    coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
         if policy.name not in observed.partitions:
             if observed.state is not JobState.PENDING:
-                _hold(elsewhere, observed.alloc)
+                leaves = observed.state is JobState.COMPLETING or observed.run in ending
+                _hold(coming if leaves else held, observed.alloc)
             continue
         standing = standings[observed.id] = deriver.derive(observed)
         job = _job(observed, standing, names)
@@ -61,7 +65,7 @@ def snapshot_for(
         elif job.state is JobState.RUNNING:
             job = _as_victim(job, observed, policy, preemptions.get(observed.id, 0))
         jobs.append(job)
-    shared = tuple(_node(node, elsewhere.get(node.name, {})) for node in nodes)
+    shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
     return Built(Snapshot(observation.taken_at, rules_of(policy), shared, tuple(jobs)), standings)
 
 
@@ -128,9 +132,9 @@ def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) ->
         add(elsewhere.setdefault(name, {}), part)
 
 
-def _node(node: Node, held: Mapping[str, int]) -> Node:
-    if not held:
-        return node
-    together = dict(node.held_elsewhere)
-    add(together, held)
-    return replace(node, held_elsewhere=together)
+def _node(node: Node, held: Amounts, coming: Amounts) -> Node:
+    if held:
+        node = replace(node, held_elsewhere=total((node.held_elsewhere, held)))
+    if coming:
+        node = replace(node, coming_elsewhere=total((node.coming_elsewhere, coming)))
+    return node

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.model.jobs import Job, JobState, RunKey
 from scheduler.model.nodes import Node
-from scheduler.model.plan import Plan
+from scheduler.model.plan import STOPPED, Plan
 from scheduler.model.resources import Amounts, add
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
@@ -30,7 +30,9 @@ class Outstanding:
         way."""
         runs = {job.id: job.run for job in snapshot.jobs if job.state is JobState.RUNNING}
         rooms = {decision.job: decision.placement for decision in made.decisions if decision.placement}
-        stopped = {runs[victim.job] for decision in made.decisions for victim in decision.victims}
+        victims = (victim for decision in made.decisions for victim in decision.victims)
+        # Who only loses a part goes on, and its partition has had its turn.
+        stopped = {runs[victim.job] for victim in victims if victim.how in STOPPED}
         return replace(
             self, beneficiaries={**self.beneficiaries, **rooms}, victims=self.victims | frozenset(stopped)
         )

@@ -125,7 +125,7 @@ class World:
 
     def free_now(self, node: Node) -> dict[str, int]:
         """What is free without waiting for ending jobs: who waits, or stops others, uses what is coming first."""
-        coming: dict[str, int] = {}
+        coming = dict(node.coming_elsewhere)
         for job in self.snapshot.jobs:
             if job.state is JobState.COMPLETING:
                 for name, amount in job.alloc.get(node.name, {}).items():

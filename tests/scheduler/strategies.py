@@ -34,6 +34,7 @@ def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[Node]:
                 total=total,
                 features=frozenset() if simple else draw(st.frozensets(st.sampled_from(FEATURES))),
                 held_elsewhere={"cpu": 1} if not simple and draw(st.integers(0, 9)) == 0 else {},
+                coming_elsewhere={"cpu": 1} if not simple and draw(st.integers(0, 9)) == 0 else {},
             )
         )
     return result

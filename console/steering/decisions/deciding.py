@@ -42,7 +42,13 @@ def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
     outstanding = facts.outstanding
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
-        built = snapshot_for(observation, partition.policy, facts.projects, preemptions=facts.preemptions)
+        built = snapshot_for(
+            observation,
+            partition.policy,
+            facts.projects,
+            preemptions=facts.preemptions,
+            ending=outstanding.victims,
+        )
         jobs = _amend(built.snapshot.jobs, observation.jobs, facts)
         snapshot = replace(
             built.snapshot,

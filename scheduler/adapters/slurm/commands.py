@@ -34,7 +34,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ),
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
-    ("scontrol", "show nodes"): ("--oneliner", "--all", "show", "nodes"),
+    ("scontrol", "show nodes"): ("--oneliner", "--details", "--all", "show", "nodes"),
     ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
     ("scontrol", "show licenses"): ("--oneliner", "--all", "show", "licenses"),
     ("scontrol", "show reservations"): ("--oneliner", "--all", "show", "reservations"),

@@ -31,6 +31,12 @@ class Config:
     skew_s: int = 0
     facts: Mapping[str, str] | None = None
 
+    @property
+    def refuses_gpus_beyond_a_node(self) -> bool:
+        """Whether one task that wants more GPUs than a node has is refused (`-n1 --gpus=12`); later releases let it
+        wait for ever, and tell it just as they tell `--gpus=12`, whose number of tasks is theirs to choose."""
+        return self.version.startswith("22.")
+
 
 def decode(out: str, asked: tuple[float, float], taken: int | None) -> Config:
     """The configuration in an answer of scontrol. `asked`: our clock before and after; `taken`: slurmctld's, if told.

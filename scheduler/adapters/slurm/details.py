@@ -3,33 +3,34 @@
 Wanted from it: the exact share of each node of a running job, and of a pending job the number of nodes it really asks
 for, the kind of its memory limit and the nodes it excludes. "One line per job" holds only while no name or comment has
 a line break, and a comment may imitate a whole job. So a job's text is found by its number *and* the name and account
-that squeue told (through its own unforgeable marks); when two places fit, the job is asked for alone.
+that squeue told (through its own unforgeable marks); when two places fit, the job is asked for alone. From there to the
+job's command Slurm speaks, in words such as `NumNodes=2`: which there are, and in what order, differs between releases,
+so they are looked up by name. The first of a name counts: a user's own text (constraint, network) stands behind them.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.rows import Row
 
-_HEAD = r"^JobId={id} (?:(?:ArrayJobId|ArrayTaskId|ArrayTaskThrottle|HetJobId|HetJobOffset)=\S+ )*JobName="
+T = TypeVar("T")
+
+_HEAD = r"^JobId={id} (?:(?!JobName=)[A-Za-z]+=\S* )*JobName="
 _THROTTLE = re.compile(r"ArrayTaskThrottle=(\d+) ")
-_BETWEEN = re.compile(r"(?:HetJobIdSet=\S+ )?UserId=[^\n]*? Account=")
-_RESTARTS = re.compile(r" JobState=(\S+) .*? Restarts=(\d+) ", re.DOTALL)
-_SHAPE = re.compile(
-    r" ReqNodeList=(?P<req>\S*) ExcNodeList=(?P<exc>\S*) NodeList=(?P<nodes>\S*) .*?"
-    r"\bNumNodes=(?P<min>\d+)(?:-(?P<max>\d+))? NumCPUs=(?P<cpus>\d+)(?:-\d+)? (?:NumTasks=(?P<tasks>\d+) )?"
-    r"CPUs/Task=(?P<per_task>\S+) ReqB:S:C:T=(?P<layout>\S+) .*?NtasksPerN:B:S:C=(?P<per_node>\d+):\S+ "
-    r"CoreSpec=(?P<spec>\S+) (?P<grants>.*?)MinCPUsNode=(?P<min_cpus>\d+) "
-    r"MinMemory(?P<kind>Node|CPU)=(?P<mem>\S+) .*? Contiguous=(?P<contiguous>\d)",
-    re.DOTALL,
-)
-_SOCKETS = re.compile(r" Socks/Node=(\S+) ")
-_LICENSES = re.compile(r" Licenses=(\S+) Network=")
+_BETWEEN = re.compile(r"(?:[A-Za-z]+=\S* )*?UserId=[^\n]*? Account=")
+_WORD = re.compile(r" ([A-Za-z][\w/:]*)=(\S*)")
+# What a user wrote may stand from here on.
+_FEATURES = " Features="
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_MEMORY = "MinMemory"
+# Of the whole tail, for what a user imitates here makes only his own job harder to plan for.
 _SWITCHES = re.compile(r" Switches=[1-9]")
-_JOB_GRES = re.compile(r"JOB_GRES=(\S*)")
+_SEGMENTS = re.compile(r" SegmentSize=[1-9]")
 _GRANT = re.compile(r"\bNodes=(\S+) CPU_IDs=(\S*) Mem=(\d+) GRES=(\S*)")
+_ANY = frozenset({"0", "*"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +44,41 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """A job as scontrol tells it. `max_nodes` is None when the job did not say how many nodes it wants.
+class Text:
+    """What scontrol says of one job.
 
-    `mem` is in MB per CPU or per node as `mem_per_cpu` says; 0 per node means all the memory of the node.
+    `words` are Slurm's own, `grants` is the part with the nodes' shares in it, `tail` what stands behind the command;
+    `throttle`: how many tasks of its array may run at a time (0: any number).
+    """
+
+    words: Mapping[str, str]
+    grants: str
+    tail: str
+    throttle: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a running job holds.
+
     `job_gres` is the sum over the nodes; while a job is completing only this is told, and no node's own part.
-    `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
-    `throttle`: how many tasks of its array may run at a time (0: any number). `licenses`: Slurm's own text.
     """
 
     state: str
-    restarts: int
     job_gres: tuple[tuple[str, int], ...]
     grants: tuple[Grant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What a pending job asks for. `max_nodes` is None when the job did not say how many nodes it wants.
+
+    `mem` is in MB, per CPU or per node as `mem_per_cpu` says, or per generic resource (`mem_per_tres`; squeue tells of
+    which); 0 per node means all the memory of the node.
+    `special` names, for people, the wishes on the inner layout of nodes or the network that we do not plan for.
+    `throttle` as in `Text`. `licenses`: Slurm's own text.
+    """
+
     req_nodes: tuple[str, ...]
     exc_nodes: tuple[str, ...]
     min_nodes: int
@@ -66,6 +89,7 @@ class Detail:
     min_cpus: int
     mem: int | None
     mem_per_cpu: bool
+    mem_per_tres: bool
     special: tuple[str, ...]
     throttle: int = 0
     licenses: str = ""
@@ -83,23 +107,23 @@ def places(text: str) -> dict[str, list[int]]:
     return found
 
 
-def find(text: str, row: Row, starts: Iterable[int]) -> Detail | None:
-    """The detail of `row`'s job in an answer of many, None when it is not there.
+def find(text: str, row: Row, starts: Iterable[int]) -> Text | None:
+    """What is said of `row`'s job in an answer of many, None when it is not there.
 
-    Raises `AmbiguousTextError` when two places fit, ValueError when the text does not decode.
+    Raises `AmbiguousTextError` when two places fit.
     """
     fitting = [(start, begin) for start in starts if (begin := _own_text(text, row, start)) is not None]
     if len(fitting) > 1:
         raise AmbiguousTextError("its text is there twice")
-    return _decode(text, *fitting[0]) if fitting else None
+    return _cut_out(text, *fitting[0]) if fitting else None
 
 
-def find_alone(text: str, row: Row) -> Detail | None:
-    """The detail in the answer to a question about this job alone (the answer may begin with other tasks of it)."""
+def find_alone(text: str, row: Row) -> Text | None:
+    """The same in the answer to a question about this job alone (it may begin with other tasks of the job)."""
     starts = places(text).get(row.raw_id, [])
     return next(
         (
-            _decode(text, start, begin)
+            _cut_out(text, start, begin)
             for start in starts
             if (begin := _own_text(text, row, start)) is not None
         ),
@@ -108,7 +132,7 @@ def find_alone(text: str, row: Row) -> Detail | None:
 
 
 def _own_text(text: str, row: Row, start: int) -> int | None:
-    """Behind name and account: from there on Slurm speaks. None when they are not those of `row`."""
+    """Behind name, account and key: from there on Slurm speaks. None when they are not those of `row`."""
     head = re.compile(_HEAD.format(id=re.escape(row.raw_id))).match(text[start : start + 400])
     if not head:
         return None
@@ -119,55 +143,103 @@ def _own_text(text: str, row: Row, start: int) -> int | None:
     account = f"{row.account or '(null)'} QOS="
     if not between or not text.startswith(account, between.end()):
         return None
-    return between.end() + len(account)
+    begin = between.end() + len(account)
+    key = f"{row.qos or '(null)'} WCKey={row.wckey or '(null)'} "
+    return begin + len(key) - 1 if text.startswith(key, begin) else begin
 
 
-def _decode(text: str, start: int, begin: int) -> Detail:
+def _cut_out(text: str, start: int, begin: int) -> Text:
     """The job whose text begins at `start`, Slurm's own part of it at `begin`."""
     # The free texts behind (paths, comment) are long; what is wanted stands in the first few thousand characters.
     end = text.find(" Command=", begin)
     own = text[begin : end if end > 0 else None]
-    state, shape, sockets = _RESTARTS.search(own), _SHAPE.search(own), _SOCKETS.search(own)
-    if not state or not shape:
-        raise ValueError("scontrol's text about it does not decode")
-    total = _JOB_GRES.match(shape["grants"])
     # Only what stands before the name, which the user chose.
     throttle = _THROTTLE.search(text, start, text.index(" JobName=", start) + 1)
-    tail = text[end : text.find("\nJobId=", begin)] if end > 0 else ""
-    return Detail(
-        state=state[1],
-        restarts=int(state[2]),
-        job_gres=tuple(values.gres(total[1]).items()) if total else (),
-        grants=tuple(_grants(shape["grants"])),
-        req_nodes=values.nodes(shape["req"]),
-        exc_nodes=values.nodes(shape["exc"]),
-        min_nodes=int(shape["min"]),
-        max_nodes=int(shape["max"]) if shape["max"] else None,
-        tasks=int(shape["tasks"] or 1),
-        cpus_per_task=int(shape["per_task"]) if shape["per_task"].isdigit() else 1,
-        tasks_per_node=int(shape["per_node"]),
-        min_cpus=int(shape["min_cpus"]),
-        mem=values.memory(shape["mem"]),
-        mem_per_cpu=shape["kind"] == "CPU",
-        special=tuple(_special(shape, sockets[1] if sockets else "*", tail)),
+    return Text(
+        words=dict(reversed(_WORD.findall(own))),
+        grants=own.partition(_FEATURES)[0],
+        tail=text[end : text.find("\nJobId=", begin)] if end > 0 else "",
         throttle=int(throttle[1]) if throttle else 0,
-        licenses=values.text(licenses[1]) if (licenses := _LICENSES.search(own)) else "",
+    )
+
+
+def granted(text: Text) -> Granted:
+    """The shares of a running job. Raises ValueError when they do not decode."""
+    return Granted(
+        state=text.words.get("JobState", ""),
+        job_gres=tuple(values.gres(text.words.get("JOB_GRES", "")).items()),
+        grants=tuple(_grants(text.grants)),
     )
 
 
 def _grants(text: str) -> Iterator[Grant]:
     for match in _GRANT.finditer(text):
         held = values.gres(match[4])
-        yield Grant(values.nodes(match[1]), values.count_of_ids(match[2]), int(match[3]), tuple(held.items()))
+        yield Grant(
+            values.nodes(match[1]),
+            values.count_of_ids(match[2]),
+            values.number(match[3]),
+            tuple(held.items()),
+        )
 
 
-def _special(shape: re.Match[str], sockets: str, tail: str) -> Iterator[str]:
+def wishes(text: Text) -> Detail:
+    """What a pending job asks for. Raises ValueError naming the word that is not there or not understood."""
+    words = text.words
+    least, most = _read(words, "NumNodes", _range)
+    kind = next((key.removeprefix(_MEMORY) for key in words if key.startswith(_MEMORY)), "")
+    if kind not in {"CPU", "Node", "TRES"}:
+        raise ValueError(f"its memory {_MEMORY}{kind[:40]} is not understood")
+    per_task = _read(words, "CPUs/Task", str)
+    return Detail(
+        req_nodes=_read(words, "ReqNodeList", values.nodes),
+        exc_nodes=_read(words, "ExcNodeList", values.nodes),
+        min_nodes=least,
+        max_nodes=most,
+        tasks=_first(_read(words, "NumTasks", _range)) if "NumTasks" in words else 1,
+        cpus_per_task=values.number(per_task) if per_task.isdigit() else 1,
+        tasks_per_node=_read(words, "NtasksPerN:B:S:C", lambda word: values.number(word.partition(":")[0])),
+        min_cpus=_read(words, "MinCPUsNode", values.number),
+        mem=_read(words, f"{_MEMORY}{kind}", values.memory),
+        mem_per_cpu=kind == "CPU",
+        mem_per_tres=kind == "TRES",
+        special=tuple(_special(text)),
+        throttle=text.throttle,
+        licenses=values.text(words.get("Licenses", "")),
+    )
+
+
+def _read(words: Mapping[str, str], key: str, read: Callable[[str], T]) -> T:
+    """A word that has to be there, decoded."""
+    if key not in words:
+        raise ValueError(f"its {key} is not told")
+    try:
+        return read(words[key])
+    except ValueError as error:
+        raise ValueError(f"its {key}={words[key][:40]} is not understood") from error
+
+
+def _range(word: str) -> tuple[int, int | None]:
+    match = _RANGE.fullmatch(word)
+    if not match:
+        raise ValueError(f"{word[:40]!r} is no number, nor from one to another")
+    return values.number(match[1]), values.number(match[2]) if match[2] else None
+
+
+def _first(pair: tuple[int, int | None]) -> int:
+    return pair[0]
+
+
+def _special(text: Text) -> Iterator[str]:
     # Boards, sockets, cores, threads: 0 and * mean any.
-    if sockets not in {"*", "0"} or any(part not in {"0", "*"} for part in shape["layout"].split(":")):
+    layout = _read(text.words, "ReqB:S:C:T", str)
+    if text.words.get("Socks/Node", "*") not in _ANY or not _ANY.issuperset(layout.split(":")):
         yield "sockets, cores or threads of its own choice"
-    if shape["spec"] not in {"*", "0", "N/A"}:
+    if _read(text.words, "CoreSpec", str) not in {*_ANY, "N/A"}:
         yield "specialised cores"
-    if shape["contiguous"] == "1":
+    if _read(text.words, "Contiguous", str) == "1":
         yield "neighbouring nodes"
-    if _SWITCHES.search(tail):
+    if _SWITCHES.search(text.tail):
         yield "a number of switches"
+    if _SEGMENTS.search(text.tail):
+        yield "nodes in segments"

@@ -101,13 +101,14 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("resource temporarily unavailable", Meaning.UNREACHABLE),
 )
 
-# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution";
+# scontrol: "Invalid job id specified for job 777"; an array task: "46_2: Job is pending execution" (26.05: "46_[2]");
 # scancel: "error: Kill job error on job id 777: Invalid job id specified".
 _NAMED = (
     re.compile(r"^(?P<text>.+?) for job (?P<id>\d+(?:_\d+)?)$"),
     re.compile(r"^Kill job error on job id (?P<id>\d+(?:_\d+)?): (?P<text>.+)$"),
-    re.compile(r"^(?P<id>\d+_\d+): (?P<text>.+)$"),
+    re.compile(r"^(?P<id>\d+_(?:\d+|\[\d+\])): (?P<text>.+)$"),
 )
+_NO_BRACKETS = str.maketrans("", "", "[]")
 _PREFIX = re.compile(r"^(?:scontrol|scancel|squeue): (?:error: |fatal: )?|^error: ")
 
 
@@ -146,7 +147,7 @@ def complaints(stderr: str) -> Complaints:
         match = next((m for pattern in _NAMED if (m := pattern.match(text))), None)
         if match:
             # The first word on a job is the reason; what follows it is an echo.
-            named.setdefault(match["id"], match["text"])
+            named.setdefault(match["id"].translate(_NO_BRACKETS), match["text"])
         elif text:
             general.append(text)
     return Complaints(named, tuple(general))

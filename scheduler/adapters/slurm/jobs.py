@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.details import Detail
+from scheduler.adapters.slurm.details import Detail, Granted
 from scheduler.adapters.slurm.rows import Row
 from scheduler.adapters.slurm.shapes import Room, request_of
 from scheduler.model.jobs import JobState, ObservedJob
@@ -11,16 +11,19 @@ from scheduler.model.resources import Amounts
 
 _STATES = {
     **dict.fromkeys(
-        ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"), JobState.PENDING
+        # EXPEDITING: requeued by Slurm itself, to start as the first of all.
+        ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD", "EXPEDITING"),
+        JobState.PENDING,
     ),
     **dict.fromkeys(
-        ("RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING"), JobState.RUNNING
+        ("RUNNING", "CONFIGURING", "POWER_UP_NODE", "SUSPENDED", "STOPPED", "SIGNALING", "RESIZING"),
+        JobState.RUNNING,
     ),
     **dict.fromkeys(("COMPLETING", "STAGE_OUT"), JobState.COMPLETING),
 }  # fmt: skip
 _ENDED = frozenset({
     "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "PREEMPTED",
-    "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL", "POWER_UP_NODE", "EXPEDITING",
+    "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL",
 })  # fmt: skip
 
 
@@ -37,6 +40,18 @@ def state_of_word(told: str) -> JobState | None:
     if word not in _STATES:
         raise ValueError(f"its state {told[:40]!r} is not known")
     return _STATES[word]
+
+
+def standing(row: Row) -> tuple[JobState | None, str]:
+    """Where the job is, and what is not understood of it: its row, or its state.
+
+    Of a state that is not known only this is: a job that has nodes holds them, and one of which nothing is told may.
+    """
+    try:
+        return state_of(row), row.odd
+    except ValueError as error:
+        waits = row.state and not row.node_list
+        return (JobState.PENDING if waits else JobState.RUNNING), row.odd or str(error)
 
 
 def plain_alloc(row: Row, room: Room) -> dict[str, Amounts] | None:
@@ -84,10 +99,11 @@ def _gres_told(
     return held
 
 
-def granted_alloc(row: Row, detail: Detail, room: Room) -> dict[str, Amounts]:
-    """The exact share of each of a job's present nodes. Raises ValueError when a node's share is not told.
+def granted_alloc(row: Row, detail: Granted, room: Room) -> dict[str, Amounts]:
+    """The exact share of each of a job's present nodes, as far as it is told. Raises ValueError.
 
-    Of a completing job the GPUs are told as a sum only: taken as even shares, until they come free in a moment.
+    Of a completing job the GPUs are told as a sum only: taken as even shares, until they come free in a moment. Of a
+    job that has grown while it ran (`permit_job_expansion`) the nodes that it got then are not told.
     """
     shares: dict[str, Amounts] = {}
     count = sum(len(grant.nodes) for grant in detail.grants)
@@ -102,11 +118,7 @@ def granted_alloc(row: Row, detail: Detail, room: Room) -> dict[str, Amounts]:
         share = {"cpu": grant.cpus, "mem": mem, **coming, **dict(grant.gres)}
         held = {name: amount for name, amount in share.items() if amount}
         shares.update(dict.fromkeys(grant.nodes, held))
-    names = values.nodes(row.node_list)
-    missing = [name for name in names if name not in shares]
-    if missing:
-        raise ValueError(f"its share of {missing[0]} is not told")
-    return {name: shares[name] for name in names}
+    return {name: shares[name] for name in values.nodes(row.node_list) if name in shares}
 
 
 def remembered_alloc(row: Row, before: ObservedJob | None) -> dict[str, Amounts] | None:
@@ -124,14 +136,14 @@ def remembered_alloc(row: Row, before: ObservedJob | None) -> dict[str, Amounts]
     return {name: before.alloc[name] for name in names}
 
 
-def running(row: Row, state: JobState, alloc: Mapping[str, Amounts]) -> ObservedJob:
-    """A job that holds resources. Raises ValueError when it has no start."""
-    if row.start is None and state is JobState.RUNNING:
-        raise ValueError("it runs but has no start time")
+def running(row: Row, state: JobState, alloc: Mapping[str, Amounts], not_understood: str = "") -> ObservedJob:
+    """A job that holds resources."""
+    if row.start is None and state is JobState.RUNNING and not not_understood:
+        not_understood = "it runs but has no start time"
     if row.state.startswith("SUSPENDED"):
         # Slurm gives the CPUs of a suspended job to others, but neither its memory nor its GPUs.
         alloc = {node: {k: v for k, v in share.items() if k != "cpu"} for node, share in alloc.items()}
-    return _job(row, state, alloc=alloc, start=row.start)
+    return _job(row, state, alloc=alloc, start=row.start, not_understood=not_understood)
 
 
 def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
@@ -145,6 +157,12 @@ def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
         held=row.priority == 0,
         licenses=detail.licenses,
     )
+
+
+def waiting(row: Row, why: str, *, of_its_row: bool = False) -> ObservedJob:
+    """A job that waits, of which we do not understand what it asks for, or even (`of_its_row`) what becomes of it."""
+    more = {"not_understood": why} if of_its_row else {}
+    return _job(row, JobState.PENDING, unplannable=why, held=row.priority == 0, **more)
 
 
 def _job(row: Row, state: JobState, **more: object) -> ObservedJob:

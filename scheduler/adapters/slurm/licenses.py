@@ -4,7 +4,7 @@ Slurm says "Licenses" only of a job that it has just tried to start.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from scheduler.adapters.slurm import values
@@ -20,7 +20,19 @@ def decode(record: str) -> tuple[str, int]:
     Raises ValueError, KeyError when it does not decode.
     """
     words: dict[str, str] = dict(_WORD.findall(record))
-    return words["LicenseName"], int(words["Free"]) - int(words.get("Reserved", "0"))
+    return words["LicenseName"], values.number(words["Free"]) - values.number(words.get("Reserved", "0"))
+
+
+def free(records: Iterable[str]) -> dict[str, int]:
+    """How many are free, by name. Of a licence whose record does not decode there is none."""
+    left: dict[str, int] = {}
+    for record in records:
+        try:
+            name, count = decode(record)
+        except (ValueError, KeyError):
+            continue  # no record, no licence: whoever wants one of these waits
+        left[name] = count
+    return left
 
 
 def wanted(text: str) -> dict[str, int]:
@@ -33,10 +45,7 @@ def wanted(text: str) -> dict[str, int]:
 
 
 def respect(jobs: Sequence[ObservedJob], free: Callable[[], Mapping[str, int]]) -> list[ObservedJob]:
-    """The jobs, with those marked that wait for licences. `free` is asked only when somebody wants some.
-
-    Raises ValueError when a job's wish does not decode.
-    """
+    """The jobs, with those marked that wait for licences. `free` is asked only when somebody wants some."""
     if not any(job.licenses and job.state is JobState.PENDING for job in jobs):
         return list(jobs)
     left = free()
@@ -44,7 +53,12 @@ def respect(jobs: Sequence[ObservedJob], free: Callable[[], Mapping[str, int]]) 
 
 
 def _waiting(job: ObservedJob, free: Mapping[str, int]) -> ObservedJob:
-    for name, count in wanted(job.licenses).items():
+    try:
+        wish = wanted(job.licenses)
+    except ValueError:
+        why = f"its licences {job.licenses[:40]} are not understood"
+        return replace(job, unplannable=job.unplannable or why)
+    for name, count in wish.items():
         if count > free.get(name, 0):
             why = f"it waits for licences ({name[:40]})"
             return replace(job, unplannable=job.unplannable or why)

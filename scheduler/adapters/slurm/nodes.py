@@ -13,6 +13,8 @@ _NOT_FOR_NEW_JOBS = frozenset({
     "MAINT", "MAINTENANCE", "RESERVED", "NOT_RESPONDING", "NO_RESPOND", "POWERED_DOWN", "POWERING_DOWN", "POWER_DOWN",
     "POWER_DRAIN", "REBOOT_ISSUED", "BLOCKED",
 })  # fmt: skip
+NOT_UNDERSTOOD = "NOT UNDERSTOOD"
+"""Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
@@ -45,14 +47,20 @@ def up(state: str) -> bool:
     return base in _UP and not _NOT_FOR_NEW_JOBS.intersection(flags)
 
 
+def words_of(record: str) -> dict[str, str]:
+    """Slurm's own words of a node's record."""
+    free = _FREE.search(record)
+    return dict(_WORD.findall(record[: free.start()] if free else record))
+
+
 def decode_node(record: str, config: Config) -> tuple[Node, int]:
     """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
-    free = _FREE.search(record)
-    words: dict[str, str] = dict(_WORD.findall(record[: free.start()] if free else record))
+    words = words_of(record)
     reason = _REASON.search(record)
-    total = {"cpu": int(words.get("CPUEfctv") or words["CPUTot"])}
+    total = {"cpu": values.number(words.get("CPUEfctv") or words["CPUTot"])}
     if config.memory_counts:
-        total["mem"] = max(0, int(words["RealMemory"]) - int(values.text(words.get("MemSpecLimit", "")) or 0))
+        spared = values.text(words.get("MemSpecLimit", "")) or "0"
+        total["mem"] = max(0, values.number(words["RealMemory"]) - values.number(spared))
     total.update(values.gres(words.get("Gres", "")))
     partitions = tuple(filter(None, values.text(words.get("Partitions", "")).split(",")))
     node = Node(
@@ -64,14 +72,36 @@ def decode_node(record: str, config: Config) -> tuple[Node, int]:
         state_reason=" ".join(reason[1].split()) if reason else "",
         partitions=partitions,
     )
-    return node, int(words.get("ThreadsPerCore", 1))
+    return node, max(1, values.number(words.get("ThreadsPerCore", "1")))
+
+
+def odd_node(record: str, error: Exception) -> Node:
+    """A node that does not decode: it takes no jobs, nothing is planned on it, and it says why."""
+    words = words_of(record)
+    return Node(
+        name=name_of(record),
+        up=False,
+        total={},
+        state=words.get("State", NOT_UNDERSTOOD)[:60],
+        state_reason=fault("node", record, error),
+        partitions=tuple(filter(None, values.text(words.get("Partitions", "")).split(","))),
+    )
 
 
 def decode_partition(record: str) -> tuple[ObservedPartition, bool]:
-    """A partition, and whether its jobs get whole nodes. Raises ValueError, KeyError when it does not decode."""
+    """A partition, and whether its jobs get whole nodes. Raises ValueError, KeyError when it does not decode.
+
+    Slurm 26.05 says the latter in a word of its own.
+    """
     words: dict[str, str] = dict(_WORD.findall(record))
     partition = ObservedPartition(words["PartitionName"], words["State"], values.nodes(words["Nodes"]))
-    return partition, words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
+    exclusive = values.text(words.get("Exclusive", "NO")) not in {"", "NO"}
+    return partition, exclusive or words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
+
+
+def odd_partition(record: str) -> ObservedPartition:
+    """A partition that does not decode: no job is taken to start in it, and nothing is planned in it."""
+    return ObservedPartition(name_of(record), NOT_UNDERSTOOD)
 
 
 def fault(kind: str, record: str, error: Exception) -> str:

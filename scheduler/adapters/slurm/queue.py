@@ -5,30 +5,36 @@
    squeue tells when that is exact (one node, every generic resource told), else asked of scontrol: once per run.
 3. A new or changed row of a pending job: its shape comes from scontrol, once for all tasks of an array, and again now
    and then, because `scontrol update` can change what squeue does not show.
-4. Few jobs are asked for one by one; many in one call for all.
-5. A job that does not decode, or changes while it is being read, is a fault; it is read anew next time.
+4. Few jobs are asked for one by one; many in one call for all (`asking`).
+5. Whatever is told of one job, only that job is affected. What is not understood of it is said in words: one that waits
+   is not planned for, one that holds something is protected, and what is not told of its share is `Untold`. It is read
+   anew now and then; one that changed while it was being read, the next time.
 6. No more tasks of an array can be planned for than it lets run at a time (`arrays`).
 """
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
-from scheduler.adapters.slurm import arrays, details, jobs, rows
+from scheduler.adapters.slurm import arrays, asking, details, jobs, rows, values
 from scheduler.adapters.slurm.commands import Runner
-from scheduler.adapters.slurm.details import AmbiguousTextError, Detail
+from scheduler.adapters.slurm.details import Detail, Text
 from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
 from scheduler.adapters.slurm.rows import Row
 from scheduler.adapters.slurm.shapes import Room
+from scheduler.adapters.slurm.untold import Untold, left_of
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts
 
 REQUEST_S = 60
-"""How long a pending job's shape is believed while its row stays the same."""
-ONE_BY_ONE = 12
-"""Up to so many jobs are asked for one by one; more in one call for all (5 ms each; 450 ms for all of 10,000)."""
+"""How long a pending job's shape is believed while its row stays the same, or a job stays not understood."""
 REFRESHED = 4
 """At most so many shapes are asked for again in one observation."""
+CHANGED = "it changed while it was being read"
+MANY_USERS = 3
+"""Jobs of so many users have to be odd before the whole answer is not believed: one user's never switch us off."""
+# What one job's texts can raise, however they were garbled.
+ODD = (ValueError, LookupError, ArithmeticError)
 
 
 def squeue(runner: Runner, *more: str) -> list[str]:
@@ -54,6 +60,15 @@ def waiting(runner: Runner) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """All jobs that have not ended. `untold`: shares that nobody tells. `faults`: why not all of it can be believed."""
+
+    jobs: list[ObservedJob]
+    untold: list[Untold]
+    faults: list[str]
+
+
+@dataclass(frozen=True, slots=True)
 class _Known:
     """A pending job's detail, for which row it holds, and when it was read."""
 
@@ -62,13 +77,24 @@ class _Known:
     read_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A job as it was made of its row. `odd`: what of it was not understood; then it is made anew from `again` on."""
+
+    job: ObservedJob
+    odd: str = ""
+    again: float = 0.0
+    untold: Untold | None = None
+
+
 @dataclass(slots=True)
 class _New:
-    """A row to be made into a job; `alloc` is None when scontrol has to be asked for it."""
+    """A row to be made into a job; `alloc` is None when scontrol has to be asked for it. `odd`: as `Row.odd`."""
 
     record: str
     row: Row
     state: JobState
+    odd: str = ""
     alloc: dict[str, Amounts] | None = None
 
 
@@ -78,7 +104,7 @@ class Queue:
 
     runner: Runner
     clock: Callable[[], float] = time.time
-    _records: dict[str, ObservedJob] = field(default_factory=dict, init=False)
+    _records: dict[str, _Kept] = field(default_factory=dict, init=False)
     _holders: dict[str, ObservedJob] = field(default_factory=dict, init=False)
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
     _throttles: dict[str, int] = field(default_factory=dict, init=False)
@@ -87,27 +113,29 @@ class Queue:
         """Read everything anew (the cluster is made of something else now)."""
         self._records, self._known = {}, {}
 
-    def read(self, room: Room) -> tuple[list[ObservedJob], list[str]]:
-        """All jobs that have not ended, and the faults. Raises `SlurmUnavailableError`."""
+    def read(self, room: Room) -> Reading:
+        """All jobs that have not ended. Raises `SlurmUnavailableError`."""
         known = self._records
         faults: list[str] = []
-        stale = self._stale()
-        kept: dict[str, ObservedJob] = {}
+        stale, now = self._stale(), self.clock()
+        kept: dict[str, _Kept] = {}
         fresh: list[str] = []
         for record in squeue(self.runner):
-            job = known.get(record)
-            if job is None or job.id in stale:
+            one = known.get(record)
+            if one is None or (one.odd and one.again <= now) or one.job.id in stale:
                 fresh.append(record)
             else:
-                kept[record] = job
+                kept[record] = one
         new = [entry for record in fresh if (entry := self._opened(record, room, faults))]
-        found = self._details([entry.row for entry in new if self._lacks_detail(entry)], faults)
+        found = asking.texts(self.runner, [entry.row for entry in new if self._lacks_detail(entry)])
         for entry in new:
-            self._finish(entry, found.get(entry.row.raw_id), room, kept, faults)
+            kept[entry.record] = self._made(entry, found.get(entry.row.raw_id), room)
         self._remember(kept)
-        if len({job.id for job in kept.values()}) != len(kept):
+        if len({one.job.id for one in kept.values()}) != len(kept):
             faults.append("squeue tells of the same job twice")
-        return arrays.throttled(list(kept.values()), self._throttles), faults
+        faults.extend(_most_are_odd(list(kept.values())))
+        told = arrays.throttled([one.job for one in kept.values()], self._throttles)
+        return Reading(told, [one.untold for one in kept.values() if one.untold], faults)
 
     # --- the steps ---
 
@@ -122,112 +150,132 @@ class Queue:
             del self._known[raw]
         if not raws:
             return frozenset()
-        waiting = (job for job in self._records.values() if job.state is JobState.PENDING)
-        return frozenset(job.id for job in waiting if job.id in raws or job.array_job_id in raws)
+        pending = (one.job for one in self._records.values() if one.job.state is JobState.PENDING)
+        return frozenset(job.id for job in pending if job.id in raws or job.array_job_id in raws)
 
     def _opened(self, record: str, room: Room, faults: list[str]) -> _New | None:
-        """A record decoded as far as it goes without scontrol; None for an ended or undecodable one."""
+        """A record decoded as far as it goes without scontrol; None for an ended job, or one that is not named."""
         try:
             row = rows.decode(record)
-            state = jobs.state_of(row)
-            if state is None:
+        except ODD:
+            salvaged = rows.salvage(record)
+            if salvaged is None:
+                # Any job that is missing now may be this one.
+                faults.append("squeue tells of a job without its id")
                 return None
-            new = _New(record, row, state)
-            if state is not JobState.PENDING:
-                before = self._holders.get(row.id)
-                new.alloc = jobs.remembered_alloc(row, before) or jobs.plain_alloc(row, room)
-        except ValueError as error:
-            faults.append(f"{rows.name_of(record)} does not decode: {error}")
+            row = salvaged
+        state, odd = jobs.standing(row)
+        if state is None:
             return None
+        new = _New(record, row, state, odd)
+        if state is not JobState.PENDING:
+            new.alloc = _told_alloc(row, self._holders.get(row.id), room)
         return new
 
     def _lacks_detail(self, entry: _New) -> bool:
+        if entry.row.odd:
+            return False
         if entry.state is not JobState.PENDING:
             return entry.alloc is None
         known = self._known.get(entry.row.raw_id)
         return known is None or known.asked != entry.row.asked
 
-    def _details(self, wanted: Iterable[Row], faults: list[str]) -> dict[str, Detail]:
-        """scontrol's details by the jobs' own numbers; a job that is not there any more is left out."""
-        left = {row.raw_id: row for row in wanted}
-        found: dict[str, Detail] = {}
-        if len(left) > ONE_BY_ONE:
-            text = self._scontrol()
-            places = details.places(text)
-            for row in list(left.values()):
-                self._one(row, faults, found, lambda row: details.find(text, row, places.get(row.raw_id, ())))
-            # Imitated, or changed between the two calls: rare, so a few more are worth their calls.
-            left = {raw: row for raw, row in left.items() if raw not in found}
-        for row in list(left.values())[:ONE_BY_ONE]:
-            self._one(row, faults, found, lambda row: details.find_alone(self._scontrol(row.id), row))
-        return found
+    def _made(self, entry: _New, text: Text | None, room: Room) -> _Kept:
+        """The job of a row, whatever is understood of it."""
+        made = self._waits if entry.state is JobState.PENDING else self._holds
+        kept = made(entry, text, room)
+        if kept.job.partitions:
+            return kept
+        # Shown wherever it can be.
+        there = kept.untold.nodes if kept.untold else ()
+        places = {
+            name for name, nodes in room.of_partition.items() if not there or not set(nodes).isdisjoint(there)
+        }
+        return replace(kept, job=replace(kept.job, partitions=tuple(sorted(places))))
 
-    def _one(
-        self,
-        row: Row,
-        faults: list[str],
-        found: dict[str, Detail],
-        search: Callable[[Row], Detail | None],
-    ) -> None:
-        try:
-            detail = search(row)
-        except AmbiguousTextError:
-            return
-        except ValueError as error:
-            faults.append(f"job {row.id} does not decode: {error}")
-            return
-        if detail is not None:
-            found[row.raw_id] = detail
-
-    def _scontrol(self, *job_id: str) -> str:
-        answer = self.runner.run("scontrol", "--oneliner", "--details", "--all", "show", "job", *job_id)
-        if answer.code == 0:
-            return answer.out
-        if job_id and meaning_of(answer.err) is Meaning.NOT_FOUND:
-            return ""
-        raise unavailable("scontrol show job", answer.err)
-
-    def _finish(
-        self, entry: _New, detail: Detail | None, room: Room, kept: dict[str, ObservedJob], faults: list[str]
-    ) -> None:
-        """Make the job; a job that cannot be made is a fault."""
+    def _waits(self, entry: _New, text: Text | None, room: Room) -> _Kept:
         row = entry.row
+        later = self.clock() + REQUEST_S
+        if entry.odd:
+            return _Kept(jobs.waiting(row, entry.odd, of_its_row=True), entry.odd, later)
         try:
-            if entry.state is JobState.PENDING:
-                shape = self._shape(row, detail)
-                kept[entry.record] = jobs.pending(row, shape, room)
-                if row.array_id:
-                    self._throttles[row.array_id] = shape.throttle
-            else:
-                alloc = entry.alloc
-                if alloc is None:
-                    alloc = jobs.granted_alloc(row, _there(detail), room)
-                kept[entry.record] = jobs.running(row, entry.state, alloc)
-        except ValueError as error:
-            faults.append(f"job {row.id}: {error}")
+            shape = self._shape(row, text)
+            if shape is None:
+                return _Kept(jobs.waiting(row, CHANGED), CHANGED)
+            job = jobs.pending(row, shape, room)
+        except ODD as error:
+            return _Kept(jobs.waiting(row, str(error)), str(error), later)
+        if row.array_id:
+            self._throttles[row.array_id] = shape.throttle
+        return _Kept(job)
 
-    def _shape(self, row: Row, detail: Detail | None) -> Detail:
+    def _holds(self, entry: _New, text: Text | None, room: Room) -> _Kept:
+        row, odd, alloc = entry.row, entry.odd, entry.alloc
+        again = self.clock() + REQUEST_S
+        if alloc is None and not row.odd and text is None:
+            odd, again = odd or CHANGED, 0.0
+        elif alloc is None and text is not None:
+            try:
+                alloc = jobs.granted_alloc(row, details.granted(text), room)
+            except ODD as error:
+                odd = odd or str(error)
+        alloc = alloc or {}
+        names = _names(row)
+        missing = None if names is None else tuple(name for name in names if name not in alloc)
+        if missing is None or (not names and entry.state is JobState.RUNNING):
+            odd, missing = odd or "its nodes are not told", None
+        elif missing:
+            odd = odd or f"its share of {missing[0]} is not told"
+        job = jobs.running(row, entry.state, alloc, odd)
+        untold = None if missing == () else Untold(missing, left_of(row, alloc))
+        return _Kept(job, job.not_understood, again, untold)
+
+    def _shape(self, row: Row, text: Text | None) -> Detail | None:
         known = self._known.get(row.raw_id)
-        if detail is None and known is not None and known.asked == row.asked:
+        if known is not None and known.asked == row.asked:
             return known.detail
-        self._known[row.raw_id] = _Known(row.asked, _there(detail), self.clock())
+        if text is None:
+            return None
+        self._known[row.raw_id] = _Known(row.asked, details.wishes(text), self.clock())
         return self._known[row.raw_id].detail
 
-    def _remember(self, kept: dict[str, ObservedJob]) -> None:
+    def _remember(self, kept: dict[str, _Kept]) -> None:
         self._records = kept
-        self._holders = {job.id: job for job in kept.values() if job.alloc}
+        self._holders = {
+            one.job.id: one.job for one in kept.values() if one.job.alloc and not one.job.not_understood
+        }
         self._throttles = {
             array: self._throttles[array]
-            for array in {job.array_job_id for job in kept.values()}
+            for array in {one.job.array_job_id for one in kept.values()}
             if self._throttles.get(array)
         }
         if self._known:
-            waiting = [job for job in kept.values() if job.state is JobState.PENDING]
+            waiting = [one.job for one in kept.values() if one.job.state is JobState.PENDING]
             present = {raw for job in waiting for raw in (job.id, job.array_job_id)}
             self._known = {raw: known for raw, known in self._known.items() if raw in present}
 
 
-def _there(detail: Detail | None) -> Detail:
-    if detail is None:
-        raise ValueError("it changed while it was being read")
-    return detail
+def _told_alloc(row: Row, before: ObservedJob | None, room: Room) -> dict[str, Amounts] | None:
+    """The share as far as it is known without scontrol."""
+    try:
+        return jobs.remembered_alloc(row, before) or jobs.plain_alloc(row, room)
+    except ODD:
+        return None
+
+
+def _names(row: Row) -> tuple[str, ...] | None:
+    """The nodes that the job is on; None when they are not told."""
+    try:
+        return None if row.odd and not row.node_list else values.nodes(row.node_list)
+    except ValueError:
+        return None
+
+
+def _most_are_odd(all_jobs: Sequence[_Kept]) -> Iterator[str]:
+    """Why the answer as a whole is not to be believed: most jobs, of most users, are not understood."""
+    odd = [one for one in all_jobs if one.odd]
+    users = {one.job.user for one in odd}
+    if len(users) < MANY_USERS or 2 * len(odd) <= len(all_jobs):
+        return
+    if 2 * len(users) > len({one.job.user for one in all_jobs}):
+        yield f"most jobs are not understood; of job {odd[0].job.id}: {odd[0].odd[:120]}"

@@ -2,15 +2,19 @@
 
 `scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock. Then each time
 `scontrol show nodes`, `show partitions`, `show reservations` and squeue, in this order: a job that starts in between is
-then seen on its nodes rather than missed. What does not decode is named in the observation's faults.
+then seen on its nodes rather than missed. Only when some job's share is not told there is one more, of what slurmctld
+has given out of each node (`untold`).
+
+What does not decode concerns only the job, node, partition or reservation that it is told of: see `queue`, `nodes`,
+`reservations`. A fault is what makes the answer as a whole unfit to be believed.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import licenses, nodes, reservations, values
+from scheduler.adapters.slurm import licenses, nodes, reservations, untold, values
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
@@ -26,14 +30,26 @@ CONFIG_S = 300
 
 @dataclass(slots=True)
 class _Machines:
-    """Nodes and partitions as far as they decode."""
+    """Nodes, partitions and reservations. `odd_nodes` do not decode: nothing is planned on them."""
 
     nodes: list[Node] = field(default_factory=list)
+    odd_nodes: list[Node] = field(default_factory=list)
     threads: set[int] = field(default_factory=set)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
     reservations: list[Reservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+
+    def untrustworthy(self) -> Iterator[str]:
+        """Why what is told of the machines cannot be believed as a whole."""
+        if len(self.odd_nodes) > len(self.nodes):
+            yield f"most nodes are not understood: {self.odd_nodes[0].state_reason}"
+        for kind, names in (
+            ("node", [node.name for node in (*self.nodes, *self.odd_nodes)]),
+            ("partition", [partition.name for partition in self.partitions]),
+        ):
+            if not all(names) or len(set(names)) != len(names):
+                yield f"scontrol tells of the same {kind} twice, or of one without a name"
 
     def room(self, config: Config) -> Room:
         """What jobs' shapes depend on. The difference of the clocks and the facts for people are not part of it."""
@@ -92,23 +108,21 @@ class Reader:
             self._queue.forget()
             self._room = room
         taken_at = int(self.clock()) + config.skew_s
-        jobs, faults = self._queue.read(room)
-        limited = reservations.respect(jobs, machines.reservations, room.of_partition, taken_at)
-        try:
-            limited = licenses.respect(limited, self._free_licenses)
-        except (ValueError, KeyError) as error:
-            faults.append(f"licences do not decode: {error}")
+        found = self._queue.read(room)
+        seen = machines.nodes
+        if found.untold:
+            given = dict(map(untold.given_out, self._records("nodes", "NodeName", "--details")))
+            seen = untold.taken(seen, found.jobs, found.untold, given)
+        limited = reservations.respect(found.jobs, machines.reservations, room.of_partition, taken_at)
+        limited = licenses.respect(limited, lambda: licenses.free(self._records("licenses", "LicenseName")))
         return Observation(
             cluster=name or config.cluster,
             taken_at=taken_at,
-            nodes=tuple(machines.nodes),
+            nodes=(*seen, *machines.odd_nodes),
             partitions=tuple(machines.partitions),
             jobs=tuple(limited),
-            faults=(*machines.faults, *faults),
+            faults=(*machines.faults, *found.faults),
         )
-
-    def _free_licenses(self) -> dict[str, int]:
-        return dict(licenses.decode(record) for record in self._records("licenses", "LicenseName"))
 
     def _machines(self, config: Config) -> _Machines:
         machines = _Machines()
@@ -116,27 +130,25 @@ class Reader:
             try:
                 node, threads = nodes.decode_node(record, config)
             except (ValueError, KeyError) as error:
-                machines.faults.append(nodes.fault("node", record, error))
+                machines.odd_nodes.append(nodes.odd_node(record, error))
                 continue
             machines.nodes.append(node)
             machines.threads.add(threads)
         for record in self._records("partitions", "PartitionName"):
             try:
                 partition, exclusive = nodes.decode_partition(record)
-            except (ValueError, KeyError) as error:
-                machines.faults.append(nodes.fault("partition", record, error))
-                continue
+            except (ValueError, KeyError):
+                partition, exclusive = nodes.odd_partition(record), False
             machines.partitions.append(partition)
             machines.exclusive.update({partition.name} if exclusive else ())
-        for record in self._records("reservations", "ReservationName"):
-            try:
-                machines.reservations.append(reservations.decode(record))
-            except (ValueError, KeyError) as error:
-                machines.faults.append(nodes.fault("reservation", record, error))
+        machines.reservations = [
+            reservations.decode(record) for record in self._records("reservations", "ReservationName")
+        ]
+        machines.faults = list(machines.untrustworthy())
         return machines
 
-    def _records(self, what: str, key: str) -> list[str]:
-        out = self._ask("scontrol", "--oneliner", "--all", "show", what)
+    def _records(self, what: str, key: str, *options: str) -> list[str]:
+        out = self._ask("scontrol", "--oneliner", *options, "--all", "show", what)
         try:
             return nodes.records(out, key)
         except ValueError as error:

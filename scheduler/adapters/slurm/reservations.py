@@ -6,6 +6,7 @@ never of the single node of several. Without it, room would be made on a node wh
 1. A job outside reservations gets no node whose reservation begins before the job must have ended.
 2. A job inside one gets the nodes of that reservation only.
 3. A reservation of a part of a node's cores counts as the whole node: what is said is stricter, never looser.
+4. So does one that is not understood: without its times it holds always, without its nodes it may hold any.
 """
 
 import re
@@ -18,31 +19,43 @@ from scheduler.model.jobs import JobState, ObservedJob, Request
 MARGIN_S = 120
 """How much later than now a job may start in the room that is made for it."""
 FOREVER = 1 << 40
+_NODES_NOT_TOLD = "the nodes of the reservation"
 _WORD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Nodes that are kept for somebody from `start` until `end`, epoch seconds."""
+    """Nodes that are kept for somebody from `start` until `end`, epoch seconds; None when they are not understood."""
 
     name: str
     start: int
     end: int
-    nodes: frozenset[str]
+    nodes: frozenset[str] | None
 
 
 def decode(record: str) -> Reservation:
-    """A record of `scontrol --oneliner show reservations`. Raises ValueError, KeyError when it does not decode."""
+    """A record of `scontrol --oneliner show reservations`."""
     words: dict[str, str] = dict(_WORD.findall(record))
-    start, end = (values.moment(words[key]) for key in ("StartTime", "EndTime"))
-    if start is None:
-        raise ValueError("it has no start")
     return Reservation(
-        words["ReservationName"],
-        start,
-        FOREVER if end is None else end,
-        frozenset(values.nodes(words["Nodes"])),
+        words.get("ReservationName", ""),
+        _moment(words, "StartTime") or 0,
+        _moment(words, "EndTime") or FOREVER,
+        _nodes(words),
     )
+
+
+def _moment(words: Mapping[str, str], key: str) -> int | None:
+    try:
+        return values.moment(words.get(key, ""))
+    except ValueError:
+        return None
+
+
+def _nodes(words: Mapping[str, str]) -> frozenset[str] | None:
+    try:
+        return frozenset(values.nodes(words["Nodes"]))
+    except (ValueError, KeyError):
+        return None
 
 
 def respect(
@@ -52,7 +65,7 @@ def respect(
     now: int,
 ) -> list[ObservedJob]:
     """The jobs, with pending ones limited to the nodes that reservations leave to them."""
-    kept = [reservation for reservation in reservations if reservation.nodes and reservation.end > now]
+    kept = [r for r in reservations if (r.nodes or r.nodes is None) and r.end > now]
     if not kept and not any(job.reservation for job in jobs):
         return list(jobs)
     return [_limited(job, kept, partitions, now) for job in jobs]
@@ -67,10 +80,18 @@ def _limited(
     own = set(job.reservation.split(",")) if job.reservation else set()
     until = FOREVER if job.time_limit_s is None else now + MARGIN_S + job.time_limit_s
     others = [r for r in reservations if r.name not in own and r.start < until]
-    taken = frozenset(name for reservation in others for name in reservation.nodes)
+    if any(r.nodes is None for r in others):
+        name = next(r.name for r in others if r.nodes is None)
+        return replace(
+            job, unplannable=job.unplannable or f"{_NODES_NOT_TOLD} {name[:60]} are not understood"
+        )
+    taken = frozenset(name for reservation in others for name in reservation.nodes or ())
     if own:
         inside = {
-            name for reservation in reservations if reservation.name in own for name in reservation.nodes
+            name
+            for reservation in reservations
+            if reservation.name in own
+            for name in reservation.nodes or ()
         }
         taken |= {name for partition in job.partitions for name in partitions.get(partition, ())} - inside
     if not taken:

@@ -4,14 +4,16 @@ A plan stops jobs, so a request must describe room in which the job surely start
 
 1. As many nodes as the job says (`-N`, `-w`, `--ntasks-per-node`): each gives the largest share of the tasks.
 2. No number of nodes, every task one CPU, memory counted per CPU: the tasks may go anywhere: a spread.
-   GPUs of the whole job (`--gpus`) go with it.
-3. No number of nodes, but tasks of several CPUs, memory per node, GPUs per node, CPUs per GPU or whole nodes:
+3. No number of nodes, but tasks of several CPUs, memory per node, GPUs, CPUs per GPU or whole nodes:
    Slurm would take any nodes on which the pieces fit. That cannot be said as a spread (half a task is no use), so
    the fewest nodes that can hold it are asked for, with equal shares.
+   A node on which a job is runs a task of it: there are never more nodes than tasks. `-n1 --gpus=12` wants one node
+   with 12 GPUs, and where there is none it waits for ever.
 4. What cannot be said at all (`--constraint` with "or", switches, sockets, …) makes the job unplannable.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -20,10 +22,9 @@ from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.details import Detail
 from scheduler.adapters.slurm.rows import Row
 from scheduler.model.jobs import Request
-from scheduler.model.resources import Amounts, add
+from scheduler.model.resources import Amounts, add, covers
 
 _AND_ONLY = re.compile(r"[\w.:=+-]+(?:[&,][\w.:=+-]+)*")
-_NOT_SHARED = frozenset({"NO", "USER", "MCS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,21 @@ class Room:
     of_partition: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclusive: frozenset[str] = frozenset()
     threads: int = 1
+    _kinds: dict[tuple[str, ...], list[Amounts]] = field(default_factory=dict, compare=False, repr=False)
 
-    def largest(self, resource: str, partitions: tuple[str, ...]) -> int:
-        """The most of a resource that one node of these partitions has."""
-        names = {name for partition in partitions for name in self.of_partition.get(partition, ())}
-        return values.largest(self.totals[name].get(resource, 0) for name in names if name in self.totals)
+    def kinds(self, partitions: tuple[str, ...]) -> list[Amounts]:
+        """The nodes of these partitions, one of each size: a few, and thousands of jobs ask."""
+        known = self._kinds.get(partitions)
+        if known is None:
+            names = {name for partition in partitions for name in self.of_partition.get(partition, ())}
+            sizes = {frozenset(self.totals[name].items()) for name in names if name in self.totals}
+            known = self._kinds[partitions] = [dict(size) for size in sizes]
+        return known
 
     def whole_nodes(self, row: Row) -> bool:
         """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
         exclusive = self.exclusive.intersection(row.partitions)
-        return self.config.whole_nodes or row.sharing in _NOT_SHARED or bool(exclusive)
+        return self.config.whole_nodes or row.alone or bool(exclusive)
 
     def cpus(self, count: int) -> int:
         """So many CPUs, rounded up to what is given out together."""
@@ -74,11 +80,18 @@ class _Wish:
     @property
     def anywhere(self) -> bool:
         """Whether its pieces are so small that any nodes will do."""
-        memory = self.room.config.memory_counts and not self.detail.mem_per_cpu
-        bound = self.per_node_gres or self.per_task_gres or self.cpus_per_gres or self.mem_per_gres
-        return not (self.per_task > 1 or memory or self.whole or bound) and (
-            self.tasks > 1 or bool(self.per_job_gres)
-        )
+        memory = self.room.config.memory_counts and not (self.detail.mem_per_cpu or self.detail.mem_per_tres)
+        gres = self.per_node_gres or self.per_job_gres or self.per_task_gres
+        bound = gres or self.cpus_per_gres or self.mem_per_gres
+        return self.tasks > 1 and not (self.per_task > 1 or memory or self.whole or bound)
+
+    @property
+    def most_nodes(self) -> int:
+        """On how many nodes it can be: each runs a task."""
+        if self.tasks == 1 and self.room.config.refuses_gpus_beyond_a_node:
+            # It named no number of tasks, or it would not be there; then Slurm takes as many as it takes nodes.
+            return max(1, values.largest(self.per_job_gres.values()))
+        return self.tasks
 
 
 def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
@@ -102,7 +115,8 @@ def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
 
 
 def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
-    all_memory = room.config.memory_counts and not detail.mem_per_cpu and detail.mem == 0
+    per_node = not (detail.mem_per_cpu or detail.mem_per_tres)
+    all_memory = room.config.memory_counts and per_node and detail.mem == 0
     return _Wish(
         row,
         detail,
@@ -122,29 +136,43 @@ def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
 def _nodes_asked(wish: _Wish) -> int | None:
     """The number of nodes that follows from the job's own words; None when it leaves that to Slurm."""
     detail = wish.detail
-    if detail.max_nodes is not None:
+    # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
+    told = values.tres(wish.row.tres).get("node")
+    least = values.number(told) if told else detail.min_nodes
+    if detail.max_nodes is not None and _is_limit(detail.min_nodes, detail.max_nodes, least, wish.tasks):
         if detail.min_nodes > 1 or detail.max_nodes == 1:
             return detail.min_nodes
         return min(detail.max_nodes, wish.tasks)
     if detail.tasks_per_node:
         return max(values.ceil_share(wish.tasks, detail.tasks_per_node), len(detail.req_nodes))
-    # Without -N squeue's and scontrol's number of nodes is an estimate; the requested TRES have the real minimum.
-    least = values.number(values.tres(wish.row.tres).get("node", "1"))
-    known = max(len(detail.req_nodes), least if least > 1 else 0)
-    if known:
-        return known
-    return 1 if wish.tasks == 1 and not wish.per_job_gres else None
+    if detail.req_nodes:
+        return max(len(detail.req_nodes), least, _fewest_nodes(wish))
+    if least > 1:
+        return least
+    return 1 if wish.most_nodes == 1 else None
+
+
+def _is_limit(least: int, most: int, requested: int, tasks: int) -> bool:
+    """Whether the user wrote the numbers of nodes that scontrol tells as `least-most`.
+
+    Slurm 26.05 makes up the most (a node for each task) where there is no -N, and so does 24.11 of a job that was
+    submitted with --hold (the estimate again). Such a least is more than what the TRES ask for.
+    """
+    if least != requested:
+        return False
+    return most == 1 or most < tasks or least > 1
 
 
 def _fewest_nodes(wish: _Wish) -> int:
-    """Rule 3: as few nodes as can hold the tasks and the GPUs of the whole job, given the largest node."""
-    partitions = wish.row.partitions
-    tasks_on_one = max(1, wish.room.largest("cpu", partitions) // wish.per_task)
-    counts = [values.ceil_share(wish.tasks, tasks_on_one)]
-    amounts = {**wish.per_job_gres, **{n: a * wish.tasks for n, a in wish.per_task_gres.items()}}
-    for name, amount in amounts.items():
-        counts.append(values.ceil_share(amount, wish.room.largest(name, partitions) or amount))
-    return max(counts)
+    """Rule 3: as few nodes as can hold the tasks and the GPUs, given the nodes that there are. Where none can, as many
+    as it may have at most: each would have to give more than there is, and nobody is stopped for that."""
+    kinds = wish.room.kinds(wish.row.partitions)
+
+    def fitting(nodes: int) -> int:
+        share = _share(wish, nodes)
+        return sum(covers(kind, share) for kind in kinds)
+
+    return bisect_left(range(1, wish.most_nodes), 1, key=fitting) + 1
 
 
 def _share(wish: _Wish, nodes: int) -> dict[str, int]:
@@ -159,8 +187,7 @@ def _share(wish: _Wish, nodes: int) -> dict[str, int]:
 
 def _sum(wish: _Wish) -> dict[str, int]:
     """What the nodes have to give together."""
-    # Every node that gives a GPU gives a CPU too.
-    return _amounts(wish, max(wish.tasks * wish.per_task, _fewest_nodes(wish)), wish.per_job_gres)
+    return _amounts(wish, wish.tasks, {})
 
 
 def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:
@@ -192,5 +219,7 @@ def _problems(row: Row, detail: Detail, nodes: int | None) -> Iterator[str]:
         yield "it wants further nodes besides those it names"
     if detail.mem is None:
         yield "its memory is not told exactly"
+    if detail.mem_per_tres and not values.gres(row.mem_per_tres):
+        yield "its memory is told per resource, but not of which"
     for wish in detail.special:
         yield f"it asks for {wish}"

@@ -71,7 +71,9 @@ def duration(word: str) -> int | None:
     if not match or len(word) > 2 * _LONGEST:
         raise ValueError(f"{word[:40]!r} is no time limit")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    if (limit := ((days * 24 + hours) * 60 + minutes) * 60 + seconds) >= _TOO_MANY:
+        raise ValueError(f"{word[:40]!r} is no time limit")
+    return limit
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -87,7 +89,9 @@ def memory(word: str) -> int | None:
     if halves is None:
         return None
     value, shift = 2 * int(match[1]) + halves, _UNITS[match[3]] - 1
-    return value << shift if shift >= 0 else -(-value >> -shift)
+    if (amount := value << shift if shift >= 0 else -(-value >> -shift)) >= _TOO_MANY:
+        raise ValueError(f"{word[:40]!r} is no amount of memory")
+    return amount
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -104,7 +108,8 @@ def tres(word: str) -> Mapping[str, str]:
 def gres(word: str) -> dict[str, int]:
     """Generic resources under both names: `gres:gpu:a100:3,gpu:2(S:0-1)` is `{"gpu": 5, "gpu:a100": 3}`.
 
-    Takes the texts of nodes, of allocations (`gpu:2(IDX:0-1)`) and of requests (`gres:gpu:2`, later `gres/gpu:2`).
+    Takes the texts of nodes, of allocations (`gpu:2(IDX:0-1)`) and of requests (`gres:gpu:2`, later `gres/gpu:2`;
+    per task `cpu=4,gres/gpu=2`, of which the CPUs are told elsewhere).
     Resources that cannot run out (`no_consume`) are left out; so are counts of zero.
     """
     amounts: dict[str, int] = {}
@@ -116,6 +121,10 @@ def gres(word: str) -> dict[str, int]:
 
 
 def _gres_part(part: str) -> tuple[tuple[str, ...], int]:
+    if part.startswith("cpu="):
+        return (), 0
+    if "=" in part and not part.startswith("gres"):
+        raise ValueError(f"{part[:80]!r} is no generic resource")
     words = part.removeprefix("gres:").removeprefix("gres/").replace("=", ":").split(":")
     if "no_consume" in words:
         return (), 0
@@ -161,6 +170,8 @@ def count_of_ids(expression: str) -> int:
     for part in expression.split(",") if expression else ():
         first, dash, last = part.partition("-")
         total += int(last) - int(first) + 1 if dash else int(first) >= 0
+    if not 0 <= total <= _MOST_NODES:
+        raise ValueError(f"{expression[:80]!r} is no list of ids")
     return total
 
 

@@ -121,7 +121,7 @@ class Exchange:
     def _once_left(self, shape: Shape, runner: Runner, up: Place) -> Member | None:
         """The node as a member of the waiting job's set, without the runner; None when the job would not fit."""
         gives = runner.alloc[up.node.name]
-        if shape.exclusive and (up.holders > 1 or up.ending):
+        if shape.exclusive and (up.holders > 1 or up.leaving):
             return None
         waste = 0
         for name, amount in shape.wants:
@@ -176,5 +176,5 @@ def _could_take(place: Place, job: Job, up: Place, gives: Amounts) -> bool:
         return False
     if job.request is None:
         return up.node.features <= place.node.features
-    empty = not job.request.exclusive or not (place.holders or place.ending)
+    empty = not job.request.exclusive or not (place.holders or place.leaving)
     return suits(job.request, place.node) and empty

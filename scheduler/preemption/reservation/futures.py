@@ -210,8 +210,10 @@ class Line:
                 yield entry
 
     def _look_further(self, by: int | None) -> None:
-        """Who fits by the moment that is reached is known already: all others come later."""
-        found = sorted([entry for entry in self._look(self._own, by) if entry[2] not in self._known])
+        """Who fits by the moment that is reached is known already: all others come later, but for forgotten nodes,
+        which have dropped out of the line and stay out."""
+        left = self._own - self._forgotten
+        found = sorted([entry for entry in self._look(left, by) if entry[2] not in self._known])
         self._sorted += found
         self._known.update({entry[2]: entry for entry in found})
         self._reached = by

@@ -1,8 +1,9 @@
 """Records what a real Slurm says, odd jobs included, for the tests beside this file.
 
-`python -m tests.adapters.slurm.record` starts a private Slurm and writes recordings/VERSION/SCENE/*.txt: the
-answers to every command that the adapter reads with, and `jobs.json`, which names the jobs of the scene. `answers.json`
-has what scontrol and scancel say about changes. Run it again on each Slurm release that is to be supported.
+`python -m tests.adapters.slurm.record [system] [24.11] [26.05]` starts a private Slurm of each release and writes
+recordings/VERSION/SCENE/*.txt: the answers to every command that the adapter reads with, and `jobs.json`, which names
+the jobs of the scene. `answers.json` has what scontrol and scancel say about changes. Run it again on each Slurm
+release that is to be supported.
 """
 
 import json
@@ -10,12 +11,14 @@ import os
 import re
 import shutil
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from deploy.private_slurm import Partition, PrivateSlurm
+from deploy.private_slurm import Partition, PrivateSlurm, releases
+from scheduler.adapters.slurm.asking import ONE_BY_ONE
 from scheduler.adapters.slurm.commands import Answer, Runner
 from scheduler.adapters.slurm.rows import Table
 
@@ -38,6 +41,7 @@ PARTITIONS = (
     Partition("whole", (2,), {"OverSubscribe": "EXCLUSIVE"}),
     Partition("shut", (4,), {"State": "DOWN"}),
 )
+GROWING = {"SchedulerParameters": "permit_job_expansion,batch_sched_delay=0,sched_interval=1,bf_interval=1"}
 # What each node is, in the words of slurm.conf: GPUs without and with types, two types on one node, spared memory.
 NODES = {
     "n1": "Gres=gpu:8 Feature=old,ib",
@@ -130,9 +134,11 @@ class Recorder:
             "nodes": self.runner.run("scontrol", "--oneliner", *show, "nodes"),
             "partitions": self.runner.run("scontrol", "--oneliner", *show, "partitions"),
             "reservations": self.runner.run("scontrol", "--oneliner", *show, "reservations"),
+            "nodes_given_out": self.runner.run("scontrol", "--oneliner", "--details", *show, "nodes"),
             "squeue": self.runner.run("squeue", *Table(MARK).arguments),
-            "jobs": self.runner.run("scontrol", "--oneliner", "--details", *show, "job"),
         }
+        if len(jobs) > ONE_BY_ONE:
+            answers["jobs"] = self.runner.run("scontrol", "--oneliner", "--details", *show, "job")
         for record in Table(MARK).records(answers["squeue"].out):
             job_id, raw = record.split("|")[:2]
             asked = job_id if "+" not in job_id else raw
@@ -173,7 +179,9 @@ def busy(slurm: PrivateSlurm) -> dict[str, str]:
         ["sbatch", "--parsable", "-J", "het", "-n", "1", ":", "-n", "2"], "cy", stdin="#!/bin/sh\nsleep 999\n"
     )
     jobs["het"] = het.stdout.strip()
-    jobs["interactive"] = str(slurm.allocate("dee", "-n", "1", "--mem=1", "-J", "interactive"))
+    # Slurm 24.11 grants nothing at once while an older job waits.
+    argv = ["salloc", "--no-shell", "--immediate=10", "-n", "1", "--mem=1", "-J", "interactive"]
+    jobs["interactive"] = _granted(slurm.run(argv, "dee").stderr)
     slurm.wait_for_state(jobs["single"], "RUNNING")
     slurm.wait_for_state(jobs["uneven"], "RUNNING")
     forged = FORGED.format(id=jobs["uneven"])
@@ -226,6 +234,23 @@ def ending(slurm: PrivateSlurm) -> dict[str, str]:
     return jobs
 
 
+def grown(slurm: PrivateSlurm) -> dict[str, str]:
+    """A job that got a second node while it ran (Slurm 22.05 only), and one beside it there."""
+    argv = ["salloc", "--no-shell", "--immediate", "-w", "n1", "-n", "2", "-J", "grown"]
+    first = _granted(slurm.run(argv, "bob").stderr)
+    beside = str(slurm.submit("ann", "--output=/dev/null", "-J", "beside", "-w", "n2", "-n", "1"))
+    slurm.wait_for_state(beside, "RUNNING")
+    argv = ["salloc", "--no-shell", "--immediate", "-w", "n2", "-n", "3", f"--dependency=expand:{first}"]
+    second = _granted(slurm.run(argv, "bob").stderr)
+    slurm.run(["scontrol", "update", f"JobId={second}", "NumNodes=0"])
+    slurm.wait_for_state(second, "")
+    return {"grown": first, "beside": beside}
+
+
+def _granted(said: str) -> str:
+    return re.findall(r"job allocation (\d+)", said)[0]
+
+
 def changes(jobs: Mapping[str, str]) -> list[list[str]]:
     """Commands that Slurm accepts, refuses, or has nothing to do for; in a busy cluster."""
     hold, running, once = jobs["nodes"], jobs["single"], jobs["once"]
@@ -248,20 +273,24 @@ def changes(jobs: Mapping[str, str]) -> list[list[str]]:
     ]
 
 
-def main() -> None:
+def record(version: str) -> None:
     root = Path(tempfile.mkdtemp(prefix="giveway-record-", dir="/tmp"))
     root.chmod(0o755)
     try:
-        with OddSlurm(root, partitions=PARTITIONS) as slurm:
+        with OddSlurm(root, partitions=PARTITIONS, version=version, options=GROWING) as slurm:
             recorder = Recorder(slurm)
             jobs = busy(slurm)
             recorder.scene("busy", jobs)
             recorder.answers(changes(jobs))
             slurm.clear()
             recorder.scene("ending", ending(slurm))
+            slurm.clear()
+            if version == releases.SYSTEM:
+                recorder.scene("grown", grown(slurm))
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main()
+    for name in sys.argv[1:] or [releases.SYSTEM]:
+        record(name)

@@ -69,6 +69,8 @@ def _name_of(program: str, arguments: Sequence[str]) -> str:
     if program == "squeue":
         return "squeue"
     words = [word for word in arguments if not word.startswith("--")][1:]
+    if words[0] == "nodes" and "--details" in arguments:
+        return "nodes_given_out"
     if words[0] != "job":
         return words[0]
     return f"job/{words[1]}" if len(words) > 1 else "jobs"

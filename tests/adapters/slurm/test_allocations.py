@@ -23,9 +23,9 @@ ROOM = Room(
 )
 
 
-def row(node: str, tres: str, per_node: str = "", sharing: str = "OK") -> Row:
+def row(node: str, tres: str, per_node: str = "", *, alone: bool = False) -> Row:
     decoded = rows.decode(rows.FIELD.join([OWN, *FREE]))
-    return replace(decoded, node_list=node, tres=tres, per_node=per_node, sharing=sharing)
+    return replace(decoded, node_list=node, tres=tres, per_node=per_node, alone=alone)
 
 
 @pytest.mark.parametrize(
@@ -50,29 +50,29 @@ def test_squeue_suffices(node: str, tres: str, asked: str, share: dict[str, int]
 
 
 @pytest.mark.parametrize(
-    ("node", "tres", "asked", "sharing"),
+    ("node", "tres", "asked", "alone"),
     [
-        ("plain,one", "cpu=4,mem=200M,node=2", "", "OK"),
-        ("unheard", "cpu=4,mem=200M,node=1", "", "OK"),
+        ("plain,one", "cpu=4,mem=200M,node=2", "", False),
+        ("unheard", "cpu=4,mem=200M,node=1", "", False),
         # GPUs were asked for, but the site does not count them.
-        ("one", "cpu=1,mem=1M,node=1", "gres:gpu:2", "OK"),
+        ("one", "cpu=1,mem=1M,node=1", "gres:gpu:2", False),
         # Two types, and the sum only.
-        ("two", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3", "OK"),
+        ("two", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3", False),
         # One of two kinds is counted.
-        ("one", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3,gres:shard:1", "OK"),
+        ("one", "cpu=1,mem=1M,gres/gpu=3", "gres:gpu:3,gres:shard:1", False),
         # A whole node: its GPUs come with it unasked.
-        ("one", "cpu=8,mem=1M,node=1", "", "NO"),
+        ("one", "cpu=8,mem=1M,node=1", "", True),
         # Rounded.
-        ("plain", "cpu=1,mem=1.46G,node=1", "", "OK"),
-        ("plain", "mem=1M", "", "OK"),
+        ("plain", "cpu=1,mem=1.46G,node=1", "", False),
+        ("plain", "mem=1M", "", False),
     ],
 )
-def test_scontrol_has_to_be_asked(node: str, tres: str, asked: str, sharing: str) -> None:
-    assert jobs.plain_alloc(row(node, tres, asked, sharing), ROOM) is None
+def test_scontrol_has_to_be_asked(node: str, tres: str, asked: str, *, alone: bool) -> None:
+    assert jobs.plain_alloc(row(node, tres, asked, alone=alone), ROOM) is None
 
 
 def test_a_whole_node_without_gpus_is_told_by_squeue() -> None:
-    assert jobs.plain_alloc(row("plain", "cpu=8,mem=1M,node=1", "", "NO"), ROOM) == {
+    assert jobs.plain_alloc(row("plain", "cpu=8,mem=1M,node=1", alone=True), ROOM) == {
         "plain": {"cpu": 8, "mem": 1}
     }
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from scheduler.adapters.slurm.reservations import FOREVER, Reservation, decode, respect
 from scheduler.model.jobs import JobState, ObservedJob, Request
 
@@ -34,8 +32,19 @@ def test_a_record_as_slurm_prints_it() -> None:
     assert (found.name, found.end - found.start) == ("soon", 3600)
     assert found.nodes == {"n1", "n3", "n4"}
     assert decode(RECORD.replace("Nodes=n[1,3-4]", "Nodes=(null)")).nodes == frozenset()
-    with pytest.raises(KeyError):
-        decode("ReservationName=soon StartTime=2026-11-21T21:21:00")
+
+
+def test_a_reservation_that_is_not_understood_is_taken_at_its_strictest() -> None:
+    always = decode("ReservationName=odd StartTime=soon Nodes=n[3-4]")
+    anywhere = decode("ReservationName=odd StartTime=2026-11-21T21:21:00")
+
+    assert (always.start, always.end, always.nodes) == (0, FOREVER, {"n3", "n4"})
+    assert anywhere.nodes is None
+    assert _left(JOB, anywhere)[1] == "the nodes of the reservation odd are not understood"
+    assert _left(replace(JOB, time_limit_s=60), replace(anywhere, start=NOW + 9999)) == ({"n3", "n4"}, "")
+    assert _left(replace(JOB, reservation="odd"), anywhere)[1] == (
+        "the nodes that it could use are kept for the reservation odd"
+    )
 
 
 def test_a_node_that_is_reserved_before_the_job_must_have_ended_is_not_for_it() -> None:

@@ -8,7 +8,7 @@ from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.rows import Table
 
 OWN = (
-    "41_2|57|N/A|RUNNING|1|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|1|4|OK|"
+    "41_2|57|N/A|RUNNING|1|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|1|4|OK||"
     "cpu=4,mem=200M,node=1,billing=4|N/A|gres:gpu:2|N/A|N/A|N/A|N/A|n3"
 )  # fmt: skip
 FREE = ["x", "ann", "None", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "train"]
@@ -94,8 +94,8 @@ def test_a_nul_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (OWN.replace("|OK|", "|O|K|"), "24 and 11 fields"),
-        (OWN.replace("|OK|", "|"), "22 and 11 fields"),
+        (OWN.replace("|OK|", "|O|K|"), "25 and 11 fields"),
+        (OWN.replace("|OK|", "|"), "23 and 11 fields"),
         (OWN.replace("2026-11-20T17:50:20", "N/A"), "no submit time"),
         (OWN.replace("|1:00:00|", "|whenever|"), "no time limit"),
         (OWN.replace("RUNNING|1|2", "RUNNING|high|2"), "high"),

@@ -1,6 +1,7 @@
 """What pending jobs ask for, read from recordings: the options given to sbatch are in record.py."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
@@ -17,8 +18,13 @@ def _jobs(version: str) -> Mapping[str, ObservedJob]:
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
-def jobs(request: pytest.FixtureRequest) -> Mapping[str, ObservedJob]:
-    return _jobs(str(request.param))
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def jobs(version: str) -> Mapping[str, ObservedJob]:
+    return _jobs(version)
 
 
 def _nodes(count: int, cpu: int, mem: int, **gres: int) -> Request:
@@ -41,9 +47,9 @@ WANTED = {
     "gres": _nodes(2, 1, 1000, gpu=2),
     "gres_without_count": _nodes(1, 1, 1000, gpu=1),
     "gpus_per_node": _nodes(2, 1, 1000, gpu=1, gpu_v100=1),
-    # Two nodes at least, and a CPU on each.
-    "gpus": Request(spread={"cpu": 2, "mem": 2000, "gpu": 12}),
-    "typed_gpus": Request(spread={"cpu": 1, "mem": 1000, "gpu": 4, "gpu:a100": 4}),
+    # It names no number of tasks: Slurm takes as many as it takes nodes.
+    "gpus": _nodes(2, 1, 1000, gpu=6),
+    "typed_gpus": _nodes(1, 1, 1000, gpu=4, gpu_a100=4),
     "gpus_on_nodes": _nodes(2, 1, 1000, gpu=3),
     "gpus_per_task": _nodes(1, 3, 3000, gpu=6),
     "cpus_and_mem_per_gpu": _nodes(1, 8, 1200, gpu=4),
@@ -61,6 +67,9 @@ WANTED = {
     "long": _nodes(1, 1, 1000),
 }
 
+# Later releases tell `--gpus=12` just as `-n1 --gpus=12`, which waits for ever.
+LATER = {"gpus": _nodes(1, 1, 1000, gpu=12)}
+
 UNPLANNABLE = {
     "gpus_per_socket": "GPUs per socket",
     "more_than_named": "further nodes besides those it names",
@@ -72,8 +81,9 @@ UNPLANNABLE = {
 
 
 @pytest.mark.parametrize("name", WANTED)
-def test_a_request_is_what_was_asked_for(jobs: Mapping[str, ObservedJob], name: str) -> None:
-    assert jobs[name].request == WANTED[name]
+def test_a_request_is_what_was_asked_for(jobs: Mapping[str, ObservedJob], version: str, name: str) -> None:
+    wanted = WANTED if version.startswith("22.") else WANTED | LATER
+    assert jobs[name].request == wanted[name]
     assert jobs[name].unplannable == ""
 
 
@@ -96,6 +106,62 @@ def test_a_constraint_that_is_not_understood_is_in_no_feature(version: str) -> N
         for name, job in _jobs(version).items()
         if name in {"or", "counted"} and job.request
     } == {frozenset()}
+
+
+def _with_gpus(gpus: int, tasks: int = 1, **further: str) -> ObservedJob:
+    """The recorded `--gpus=12` as it would be on 24.11 with other words. `named`: its nodes; `cpus`, `mem`: per GPU."""
+    row = f"gres:gpu:{gpus}|N/A|N/A|N/A|{further.get('cpus', 'N/A')}|{further.get('mem', 'N/A')}|"
+
+    def edit(name: str, text: str) -> str:
+        if name == "config":
+            return text.replace("22.05.8", "24.11.5")
+        if name == "squeue":
+            return text.replace("gres:gpu:12|N/A|N/A|N/A|N/A|N/A|", row)
+        head, own, rest = text.partition("JobId=29 ") if name == "jobs" else (text, "", "")
+        rest = rest.replace("NumTasks=1", f"NumTasks={tasks}", 1)
+        return (
+            head
+            + own
+            + rest.replace("ReqNodeList=(null)", f"ReqNodeList={further.get('named', '(null)')}", 1)
+        )
+
+    replay = Replay(scene=scene("22.05.8", "busy"))
+    replay.edit = edit
+    return next(job for job in Reader(replay).observe().jobs if job.name == "gpus")
+
+
+@pytest.mark.parametrize(
+    ("asked", "nodes", "gpus", "cpus"),
+    [
+        ({"gpus": 8}, 1, 8, 1),
+        # It waits for ever, and looks just like `--gpus=12` without tasks: 22.05 refuses it, later releases do not.
+        ({"gpus": 12}, 1, 12, 1),
+        ({"gpus": 12, "tasks": 2}, 2, 6, 1),
+        ({"gpus": 17, "tasks": 2}, 2, 9, 1),
+        ({"gpus": 17, "tasks": 3}, 3, 6, 1),
+        ({"gpus": 12, "tasks": 16}, 2, 6, 8),
+        # Two CPUs with each GPU: five of them take ten CPUs.
+        ({"gpus": 5, "tasks": 2, "cpus": "gres:gpu:2"}, 2, 3, 6),
+        ({"gpus": 5, "cpus": "gres:gpu:2"}, 1, 5, 10),
+        # 3000 MB with each GPU: no more than five on a node.
+        ({"gpus": 8, "tasks": 2, "mem": "gres:gpu:3000"}, 2, 4, 1),
+        ({"gpus": 12, "tasks": 2, "named": "n1,n2"}, 2, 6, 1),
+    ],
+)  # fmt: skip
+def test_a_job_is_on_no_more_nodes_than_it_has_tasks(
+    asked: dict[str, Any], nodes: int, gpus: int, cpus: int
+) -> None:
+    job = _with_gpus(**asked)
+    assert job.request and not job.unplannable
+    assert (job.request.nodes, job.request.per_node["gpu"], job.request.per_node["cpu"]) == (
+        nodes,
+        gpus,
+        cpus,
+    )
+
+
+def test_who_needs_more_nodes_than_it_names_is_not_planned_for() -> None:
+    assert _with_gpus(12, tasks=2, named="n1").unplannable == "it wants further nodes besides those it names"
 
 
 @pytest.mark.parametrize("version", VERSIONS)

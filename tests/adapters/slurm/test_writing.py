@@ -38,7 +38,7 @@ def table(*jobs: Job) -> Answer:
             STARTED,
             "1:00:00",
         ]
-        own += ["1", "1", "OK", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
+        own += ["1", "1", "OK", "", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
         mark = RECORDED_MARK
         lines.append(f"{'|'.join(own)}{mark}.{f'{mark}.'.join(FREE)}{mark};\n")
     return Answer("".join(lines), "", 0)

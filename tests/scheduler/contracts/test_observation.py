@@ -60,6 +60,7 @@ nodes = st.builds(
     total=amounts,
     features=st.frozensets(texts),
     held_elsewhere=amounts,
+    coming_elsewhere=amounts,
     unit=st.one_of(st.none(), texts),
     power=st.dictionaries(st.just("gpu"), st.floats(0.001, 9)),
     health=st.floats(0, 1),

@@ -76,7 +76,14 @@ def test_our_own_optional_keys() -> None:
             pending("5", anywhere(3), blocked="it is held", promised={"n1": {"cpu": 3}}, stopped_at=0),
         ],
         [
-            node("n1", held_elsewhere={"cpu": 1}, state="MIXED", state_reason="", partitions=("x", "y")),
+            node(
+                "n1",
+                held_elsewhere={"cpu": 1},
+                coming_elsewhere={"cpu": 2},
+                state="MIXED",
+                state_reason="",
+                partitions=("x", "y"),
+            ),
             node("n2", health=0.5, power={"cpu": 0.9}, features=frozenset({"b", "a"}), state_reason="sick"),
         ],
         mode=Mode.TASK,

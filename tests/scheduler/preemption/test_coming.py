@@ -29,6 +29,17 @@ class TestEndingJobs:
         assert decision.action is PREEMPT
         assert stopped(decision) == ["b"]
 
+    def test_those_of_other_partitions_leave_room_too(self) -> None:
+        shared = node(coming_elsewhere={"cpu": 4})
+        victims = [running("a", cpu=2, user=3), running("b", cpu=2, user=3, ran=60)]
+        four = decide(*victims, pending(request=one_node(4), user=0), nodes=[shared])
+        assert (four.action, four.reason, four.victims) == (WAIT, Reason.ROOM_IS_COMING, ())
+        six = decide(*victims, pending(request=one_node(6), user=0), nodes=[shared])
+        assert (six.action, stopped(six)) == (PREEMPT, ["b"])
+        alone = pending(request=one_node(4, exclusive=True), user=0)
+        assert decide(alone, nodes=[shared, node("n2")]).nodes == ("n2",)
+        assert decide(alone, nodes=[shared]).action is WAIT
+
     def test_they_are_no_victims_themselves(self) -> None:
         decision = decide(
             ending("e", cpu=4, user=3), running("k", cpu=4, user=0), pending(request=one_node(6), user=0)

@@ -67,7 +67,7 @@ class TestAPendingJob:
     @pytest.mark.parametrize(
         ("job", "why"),
         [
-            (pending("J", one_node(99), user=2), "It asks for more than the partition has."),
+            (pending("J", one_node(99), user=2), "No nodes of the partition can ever give what it asks for."),
             (pending("J", user=2, blocked="it is held"), "It may not start yet, whatever room there is."),
         ],
     )

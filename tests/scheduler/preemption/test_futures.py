@@ -111,6 +111,21 @@ def test_who_moves_onto_a_node_releases_it_there() -> None:
         assert [*moments.earliest(shapes.of(one_node(8)), by)] == [(NOW, 0, 0), (NOW + 100, 0, 1)]
 
 
+def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> None:
+    """Whoever must be alone is told of forgotten nodes too: put in again they came behind later ones, and the next
+    change took another node out of the line, or none that was there."""
+    ends = [until(str(i), f"n{i}", 8, seconds) for i, seconds in ((2, 100), (3, 300))]
+    made = snapshot(ends, nodes=[node(f"n{i}", total={"cpu": 8}) for i in (1, 2, 3)])
+    universe = Universe(made, Ranking.of(made.partition))
+    moments, alone = Moments(universe, Claims(universe)), Shapes(universe).of(one_node(8, exclusive=True))
+    assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [0, 1]
+    moments.forget([0])
+    assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [1]
+    assert [order for _, _, order in moments.earliest(alone)] == [1, 2]
+    universe.stop(universe.runners[0])
+    assert [*moments.earliest(alone)] == [(NOW, 0, 1), (NOW + 300, 0, 2)]
+
+
 def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
     made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
     universe = Universe(made, Ranking.of(made.partition))

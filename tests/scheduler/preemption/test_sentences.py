@@ -76,10 +76,29 @@ def test_lower_jobs_that_may_not_be_stopped_are_counted() -> None:
 
 
 def test_too_much_for_the_partition() -> None:
-    decision = decide(pending("J", one_node(9), user=1, of="bob"))
-    assert (
-        decision.explain
-        == "J (bob, P1) needs 9 cpu on one node; x does not have that, even when it is empty."
+    def said(request: Request) -> str:
+        few = {"cpu": 8, "gpu": 2}
+        there = [
+            node("n1", total=few, features=frozenset({"a"})),
+            node("n2", total=few, up=False),
+            node("n3", total={"cpu": 2, "gpu": 4}),
+        ]
+        return decide(pending("J", request, user=1, of="bob"), nodes=there).explain
+
+    assert said(one_node(per_node={"cpu": 9, "gpu": 4})) == (
+        "J (bob, P1) needs 4 gpu, 9 cpu on one node; no node of x has 9 cpu: it can never start here."
+    )
+    assert said(one_node(per_node={"cpu": 8, "gpu": 4})) == (
+        "J (bob, P1) needs 4 gpu, 8 cpu on one node; x has no such node: it can never start here."
+    )
+    assert said(on_nodes(3, 4)) == (
+        "J (bob, P1) needs 4 cpu on each of 3 nodes; of such nodes x has only 2: it can never start here."
+    )
+    assert said(on_nodes(2, 4, features=frozenset({"a"}))).endswith(
+        "of such nodes x has only 1: it can never start here."
+    )
+    assert said(anywhere(19)) == (
+        "J (bob, P1) needs 19 cpu in all; x does not have that, even when it is empty."
     )
 
 

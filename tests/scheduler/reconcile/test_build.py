@@ -1,6 +1,7 @@
 """From what was observed and configured to the planner's input."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -119,7 +120,7 @@ class TestOtherPartitions:
         alloc = {"n2": {"cpu": 3}, "n3": {"cpu": 4}}
         others = [
             observed("1", RUNNING, partitions=("y",), alloc=alloc),
-            observed("2", COMPLETING, partitions=("y",), alloc={"n2": {"cpu": 1}}),
+            observed("2", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 1}}),
         ]
         made = self.partition("x", *others)
         assert {place.name: place.held_elsewhere for place in made.snapshot.nodes} == {
@@ -128,6 +129,38 @@ class TestOtherPartitions:
         }
         assert made.snapshot.jobs == ()
         assert made.standings == {}
+
+    def test_what_their_ending_jobs_hold_is_coming(self) -> None:
+        """Also of those that are being stopped, while they are still seen running."""
+        others = [
+            observed("1", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 3}}),
+            observed("2", COMPLETING, partitions=("y",), alloc={"n2": {"cpu": 1}}),
+            observed("3", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 2}}),
+        ]
+        seen = observation(others, nodes(3), partitions=self.SHARED)
+        stopped = frozenset({others[2].run})
+        made = snapshot_for(seen, policy(name="x"), (), preemptions={}, ending=stopped)
+        shared = made.snapshot.nodes[1]
+        assert (shared.held_elsewhere, shared.coming_elsewhere) == ({"cpu": 3}, {"cpu": 3})
+        assert not made.snapshot.nodes[0].coming_elsewhere
+
+    def test_nobody_is_stopped_for_room_that_an_ending_job_of_another_partition_leaves(self) -> None:
+        """It counted as held: a lower job was stopped, and the other ended a moment later."""
+        levels = {"user_overrides": {"low": "P2", "urgent": "P0"}}
+        jobs = [
+            observed("1", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 8}}),
+            observed("2", RUNNING, user="low", alloc={"n1": {"cpu": 8}}),
+            observed("3", user="urgent", request=one_node(8)),
+        ]
+        for first, expected in (
+            (jobs[0], DecisionKind.PREEMPT),
+            (replace(jobs[0], state=COMPLETING), DecisionKind.WAIT),
+        ):
+            seen = observation([first, *jobs[1:]], nodes(3), partitions=self.SHARED)
+            made = snapshot_for(seen, policy(name="x", **levels), (), preemptions={})
+            (decision,) = plan(made.snapshot).decisions
+            assert decision.action is expected
+        assert (decision.nodes, decision.victims) == (("n2",), ())
 
     def test_what_a_node_holds_already_is_kept(self) -> None:
         shared = node(held_elsewhere={"cpu": 1, "mem": 5})

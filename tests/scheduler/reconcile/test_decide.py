@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
 from scheduler.model.jobs import Job, JobState, RunKey
-from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
@@ -133,6 +133,12 @@ class TestSeveralPartitions:
 
     def test_jobs_that_stay_in_the_queue_set_nothing_aside(self) -> None:
         assert under_way(snapshot([pending("A", one_node(99))])) == Outstanding()
+
+    def test_who_only_loses_a_part_is_not_ending(self) -> None:
+        spare = running("u", cpu=8, user=3, unit={"cpu": 2})
+        made = snapshot([spare, pending("A", one_node(4), user=0)])
+        assert [victim.how for victim in plan(made).decisions[0].victims] == [How.UNITS]
+        assert under_way(made).victims == frozenset()
 
     def test_adding_keeps_what_was_there(self) -> None:
         before = Outstanding({"Z": {"n9": {"cpu": 1}}}, frozenset({RunKey("z", 1)}), {"y": "Z"})

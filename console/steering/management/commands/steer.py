@@ -14,6 +14,9 @@ class Command(BaseCommand):
     """Observe, decide, record, act; one line per decision on stdout."""
 
     help = "Run one whole cycle in the foreground (or one after the other, without --once)."
+    # They load every page and the whole API: twice the time of a cycle. `manage.py check`, the console and the worker
+    # make them.
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="one cycle, then end")
