@@ -123,6 +123,8 @@ FINDINGS: tuple[str, ...] = (
     ),
     _("Slurm %(version)s, %(path)s."),
     _("Slurm of an unknown version, %(path)s."),
+    _("Giveway was not tried with Slurm %(version)s, but with %(releases)s."),
+    _("Look at its plans in shadow for some days before you let it stop jobs (docs/slurm-versions.md)."),
     _("It cannot be asked: %(why)s."),
     _("Try `scontrol ping` as the worker's account; see SLURM_CONF, munge and the network."),
     _("%(name)s answers for cluster %(cluster)s."),

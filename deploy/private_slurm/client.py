@@ -120,7 +120,7 @@ class Client(ABC):
             if time.monotonic() > until:
                 queue = "\n".join(self.squeue("    %i %u %j %P %T %r %N")) or "    empty"
                 raise PrivateSlurmError(f"waited {timeout_s:.0f} s in vain for {what}; the queue:\n{queue}")
-            time.sleep(0.05)
+            time.sleep(0.1)
 
     def clear(self) -> None:
         """Cancels every job, waits until none is left; no reservations, nodes idle, partitions up."""

@@ -1,6 +1,5 @@
 """The fixture that runs every test of this folder on every adapter."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,17 +14,15 @@ SLURMS = {f"slurm-{release}": release for release in EVERY}
 @pytest.fixture(
     params=["simulator", "stored", *(pytest.param(name, marks=pytest.mark.slurm) for name in SLURMS)]
 )
-def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
-    """An empty cluster behind each adapter in turn; a real Slurm is emptied again afterwards."""
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
+    """An empty cluster behind each adapter in turn; a real Slurm is emptied first."""
     if request.param == "simulator":
-        yield simulator_harness.in_memory()
-    elif request.param == "stored":
-        yield simulator_harness.in_file(tmp_path / "cluster.json")
-    else:
-        # Imported only here: the private Slurm is for machines that have one.
-        from tests.contract.slurm_harness import SlurmHarness
+        return simulator_harness.in_memory()
+    if request.param == "stored":
+        return simulator_harness.in_file(tmp_path / "cluster.json")
+    # Imported only here: the private Slurm is for machines that have one.
+    from tests.contract.slurm_harness import SlurmHarness
 
-        release = SLURMS[request.param]
-        need_slurm(release)
-        with SlurmHarness(request.getfixturevalue("private_slurm_of")(release)) as slurm_harness:
-            yield slurm_harness
+    release = SLURMS[request.param]
+    need_slurm(release)
+    return SlurmHarness(request.getfixturevalue("private_slurm_of")(release))

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm import SlurmCluster
@@ -15,7 +13,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from tests.contract.harness import PATIENCE_S, Work
 
-POLL_S = 0.1
+POLL_S = 0.25
 
 CHECKPOINTING = """#!/bin/bash
 save() { scontrol update job "${SLURM_ARRAY_JOB_ID:+${SLURM_ARRAY_JOB_ID}_}${SLURM_ARRAY_TASK_ID:-$SLURM_JOB_ID}" \\
@@ -38,21 +36,13 @@ exec sleep {seconds}
 
 
 class SlurmHarness:
-    """Use as a context manager: the cluster is emptied before and after."""
+    """The cluster is emptied first."""
 
     def __init__(self, slurm: PrivateSlurm) -> None:
+        slurm.clear()
         self._slurm = slurm
         self._ready: dict[str, Path] = {}
         self.cluster = SlurmCluster(env={**os.environ, **slurm.env})
-
-    def __enter__(self) -> Self:
-        self._slurm.clear()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._slurm.clear()
 
     def submit(self, work: Work) -> str:
         template = STUBBORN if work.ends_slowly else CHECKPOINTING if work.checkpoints else SLEEPING

@@ -15,7 +15,8 @@ from tests.faults.conftest import LONG, nothing_was_lost
 from tests.faults.harness import KILLED, Harness, Told
 from tests.faults.worlds import WORLDS
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
+# One process tells the undisturbed stories, which every other test of this file starts from.
+pytestmark = [pytest.mark.e2e, pytest.mark.xdist_group("stories"), pytest.mark.timeout(1800)]
 
 KILLED_ONCE = "worker killed once, at each point of each story"
 SHORT_PAIRS, LONG_PAIRS = 4, 200

@@ -170,6 +170,16 @@ def test_versions(client: str, server: str, level: Level, told: str) -> None:
     assert (found, told in text) == (level, True), text
 
 
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("22.05.11", ""), ("24.11.5", ""), ("26.05.0-rc1", ""), ("25.11.2", "25.11.2, but with 22.05")],
+)
+def test_a_release_that_was_not_tried_is_told(version: str, told: str) -> None:
+    found = bad(slurm.check_tried(replace(GOOD, words={**GOOD.words, "SLURM_VERSION": version})))
+    assert [level for level, _ in found] == [Level.WARN] * bool(told)
+    assert all(told in text for _, text in found)
+
+
 def test_rights() -> None:
     ((level, text),) = slurm_findings(replace(GOOD, operator=False, refusal="Invalid user id"))
     assert level is Level.FAIL and "adminlevel=operator" in text and "slurm(64030)" in text

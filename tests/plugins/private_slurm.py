@@ -108,8 +108,10 @@ def private_slurm(private_slurm_of: Callable[[str], PrivateSlurm], slurm_release
 
 
 @pytest.fixture
-def clean_slurm(private_slurm: PrivateSlurm) -> Iterator[PrivateSlurm]:
-    """The session's Slurm without jobs and reservations, every node idle, every partition up."""
+def clean_slurm(private_slurm: PrivateSlurm) -> PrivateSlurm:
+    """The session's Slurm without jobs and reservations, every node idle, every partition up.
+
+    Whoever comes next clears away what a test leaves: a dozen commands less for each test than clearing twice.
+    """
     private_slurm.clear()
-    yield private_slurm
-    private_slurm.clear()
+    return private_slurm

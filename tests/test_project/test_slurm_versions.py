@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from console.health.doctor.slurm import TRIED
 from deploy.private_slurm import releases
 from tests.test_project.repository import ROOT
 
@@ -65,6 +66,7 @@ def test_every_aspect_has_a_row_and_every_release_a_column() -> None:
     head, *rows = table()
     assert {row[0] for row in rows} >= ASPECTS
     assert [name.rpartition(".")[0] for name in head[3:]] == list(releases.SUITES)
+    assert [name.rpartition(".")[0] for name in head[2:]] == list(TRIED), "the doctor names the same"
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", PAGE], ids=lambda path: Path(path).name)

@@ -73,7 +73,13 @@ def _slurm(database_alive: bool) -> Iterator[Finding]:
     if found is None:
         yield ok("slurmctld", f"The cluster {settings.GIVEWAY_CLUSTER_NAME} is simulated.")
         return
-    for check in (slurm.check_commands, slurm.check_answers, slurm.check_rights, slurm.check_clock):
+    for check in (
+        slurm.check_commands,
+        slurm.check_answers,
+        slurm.check_tried,
+        slurm.check_rights,
+        slurm.check_clock,
+    ):
         yield from check(found)
     if not found.words:
         return

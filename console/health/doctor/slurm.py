@@ -7,6 +7,8 @@ from console.health.doctor.findings import Finding, fail, ok, warn
 from scheduler.model.checkup import Checkup
 
 OLDEST = (22, 5)
+TRIED = ("22.05", "24.11", "26.05")
+"""The releases of docs/slurm-versions.md."""
 CLOCK_S = 5
 
 
@@ -42,6 +44,17 @@ def check_commands(slurm: Checkup) -> Iterator[Finding]:
             f"Slurm {slurm.client}, {where}." if slurm.client else f"Slurm of an unknown version, {where}."
         )
         yield ok("commands", found)
+
+
+def check_tried(slurm: Checkup) -> Iterator[Finding]:
+    """slurmctld is of a release that Giveway was tried with."""
+    version = slurm.words.get("SLURM_VERSION", "")
+    if version and not any(version.startswith(f"{release}.") for release in TRIED):
+        yield warn(
+            "slurmctld",
+            f"Giveway was not tried with Slurm {version}, but with {', '.join(TRIED)}.",
+            "Look at its plans in shadow for some days before you let it stop jobs (docs/slurm-versions.md).",
+        )
 
 
 def check_answers(slurm: Checkup) -> Iterator[Finding]:

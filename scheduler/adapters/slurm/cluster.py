@@ -1,4 +1,4 @@
-"""The `Cluster` port over a real Slurm, by its commands: Slurm 22.05 and later."""
+"""The `Cluster` port over a real Slurm, by its commands (docs/slurm-versions.md says which releases were tried)."""
 
 import os
 import time

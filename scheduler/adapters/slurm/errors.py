@@ -1,6 +1,6 @@
 """What Slurm's commands say when they do not do what was asked, and what each of it means for us.
 
-Every message known from slurmctld 22.05 and later stands once, in `MESSAGES`. A message that is not listed is
+Every message known from slurmctld 22.05, 24.11 and 26.05 stands once, in `MESSAGES`. A message that is not listed is
 not understood: whether the change was made is unknown then, and the job is looked at again. It is no refusal, for a
 stop that is taken for refused although it took effect would leave its job held.
 """
