@@ -82,6 +82,8 @@ FINDINGS: tuple[str, ...] = (
     _("Start the worker and its timer, and look into their logs."),
     _("It cannot observe the cluster, so nobody is stopped: %(why)s"),
     _("See what is said of Slurm below."),
+    _("Nobody is stopped until a cycle has ended well: %(why)s"),
+    _("It is a defect: report it with the traceback that stands in the worker's log beside 'cycle failed'."),
     # The audit log
     _("%(path)s cannot be written by this account, so no anchors of the audit log are kept."),
     _("Give the account that runs the worker the right to write there, or set GIVEWAY_HOME."),

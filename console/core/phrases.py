@@ -216,6 +216,11 @@ PHRASES: tuple[str, ...] = (
     _("%(who)s paused all partitions: %(said)s"),
     _("%(who)s paused the partition %(partition)s"),
     _("%(who)s paused the partition %(partition)s: %(said)s"),
+    _("%(who)s paused the partition %(partition)s: three cycles in a row failed, the last in %(what)s"),
+    _("three cycles in a row failed, the last in %(what)s"),
+    _("The cycle failed in %(what)s"),
+    _("%(partition)s could not be decided on; the cycle failed in %(what)s"),
+    _("Giveway could not decide on the jobs of %(partition)s; until it can, nobody is stopped there."),
     _("plan %(plan)s was undone a moment ago; it is not tried again at once"),
     _(
         "%(who)s rejected plan %(plan)s: %(said)s. The same jobs are not asked for again in the next %(time)s."

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class NoticeKind(models.TextChoices):
-    """What happened to the job of whom is told, or who is to decide what. The last two are about no job and no plan."""
+    """What happened to whose job, or who is to decide what. The last three are about no job and no plan."""
 
     STOPPED = "stopped", _("Stopped")
     RESUMED = "resumed", _("Running again")
@@ -14,6 +14,7 @@ class NoticeKind(models.TextChoices):
     APPROVAL = "approval", _("A plan waits for approval")
     ASKED = "asked", _("A request waits for a decision")
     DECIDED = "decided", _("A request was decided")
+    PAUSED = "paused", _("A partition was paused")
 
 
 class Notice(models.Model):

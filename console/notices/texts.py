@@ -9,7 +9,7 @@ from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
-from console.steering.models import Checkpoint, Plan, PlannedAction
+from console.steering.models import Checkpoint, Pause, Plan, PlannedAction
 from console.steering.why.wording import kept, one_line, victims, who
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
@@ -140,17 +140,32 @@ def decided(request: UrgencyRequest) -> str:
     return text % facts
 
 
+def paused(pause: Pause) -> str:
+    """To an administrator of the partition that Giveway has paused by itself."""
+    facts = {
+        "partition": clean(pause.partition),
+        "at": moment(pause.since),
+        "why": kept(pause.reason, 1000),
+    }
+    text = _(
+        "Giveway has paused partition %(partition)s at %(at)s; nobody is stopped there until somebody resumes it. "
+        "Reason: %(why)s"
+    )
+    return text % facts
+
+
 def subject(notices: list[Notice]) -> str:
     """What stands in the list of e-mails: job ids are all that it has of the cluster."""
     if len(notices) > 1:
         return _("Giveway: %d notices") % len(notices)
     notice = notices[0]
-    about_requests = {
+    about_no_job = {
         NoticeKind.ASKED: _("Giveway: a request waits for your decision"),
         NoticeKind.DECIDED: _("Giveway: your request was decided"),
+        NoticeKind.PAUSED: _("Giveway: a partition was paused"),
     }
-    if notice.kind in about_requests:
-        return about_requests[NoticeKind(notice.kind)]
+    if notice.kind in about_no_job:
+        return about_no_job[NoticeKind(notice.kind)]
     subjects = {
         NoticeKind.STOPPED: _("Giveway: job %s was stopped to make room"),
         NoticeKind.RESUMED: _("Giveway: job %s runs again"),

@@ -23,7 +23,8 @@ from console.cluster.models import Cluster, ClusterPartition
 from console.core import clock
 from console.health.doctor import database, installation, run, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level
-from console.steering.models import Pause
+from console.steering.models import CycleMeter, Pause
+from console.steering.streaks import Streak, written
 from scheduler.adapters.slurm.config import words_of
 from scheduler.model.checkup import Checkup
 from tests.factories import NOW, make_partition, make_revision
@@ -206,6 +207,11 @@ def test_the_worker(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     level, text = only(work.check_worker())
     assert level is Level.FAIL and "Unable to contact slurm controller" in text
     Cluster.objects.update(fault="")
+    what = "console/steering/actions/acting.py, line 88 (act): ValueError: odd"
+    CycleMeter.objects.update(failing=written({"": Streak("", what, NOW)}))
+    level, text = only(work.check_worker())
+    assert level is Level.FAIL and f"until a cycle has ended well: The cycle failed in {what} It is" in text
+    CycleMeter.objects.update(failing={})
     monkeypatch.setattr(clock, "now", lambda: NOW - timedelta(seconds=58))
     assert "60 s ahead" in only(work.check_worker())[1]
     monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(hours=1))
@@ -295,11 +301,11 @@ def test_sqlite_is_for_one(db: None, settings: Settings) -> None:
 
 def test_missing_migrations(db: None) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'steering' AND name LIKE '0003%'")
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE app = 'steering' AND name LIKE '%_cycle_failures'"
+        )
     level, text = only(database.check_database())
-    assert (
-        level is Level.FAIL and "1 migrations are missing, first steering.0003" in text and "migrate" in text
-    )
+    assert level is Level.FAIL and "migrations are missing, first steering.00" in text and "migrate" in text
 
 
 def test_messages(settings: Settings) -> None:

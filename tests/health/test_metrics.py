@@ -47,7 +47,9 @@ def test_the_figures_are_those_of_the_tables(house: Cluster) -> None:
     wanted: dict[tuple[Any, ...], float] = {
         ("cycles_total", *dev.items()): 7,
         ("cycles_degraded_total", *dev.items()): 2,
+        ("cycles_failed_total", *dev.items()): 1,
         ("cycle_age_seconds", *dev.items()): 3,
+        ("good_cycle_age_seconds", *dev.items()): 4,
         ("observation_age_seconds", *dev.items()): 5,
         ("cluster_observed", *dev.items()): 1,
         ("cycle_phase_seconds_count", *{**dev, "phase": "observe"}.items()): 1,

@@ -11,7 +11,7 @@ from console.core.htmx import PARTS
 from tests.ui.conftest import ROLES, House, SignedIn, part
 
 SIGN_IN = 302
-PROBES = ("livez", "readyz", "healthz-cycle", "metrics")
+PROBES = ("livez", "readyz", "healthz-web", "healthz-cycle", "metrics")
 EVERYBODY = (SIGN_IN, 200, 200, 200, 200, 200)
 ELSEWHERE = ("api/v1/",)
 """Addresses whose access is tested elsewhere: tests/api/test_access.py."""
@@ -38,6 +38,7 @@ CASES = (
     Case("readyz", "get", (200, 200, 200, 200, 200, 200)),
     # Not for people; tests/health has who may read what.
     Case("metrics", "get", (200, 200, 200, 200, 200, 200)),
+    Case("healthz-web", "get", (200, 200, 200, 200, 200, 200)),
     Case("healthz-cycle", "get", (503, 503, 503, 503, 503, 503)),
     Case("login", "get", (200, 302, 302, 302, 302, 302)),
     # Off unless the settings name a provider; tests/security has it on.

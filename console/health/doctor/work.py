@@ -14,7 +14,7 @@ from console.core import clock
 from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
-from console.health.selectors import pulse
+from console.health.selectors import Health, pulse
 from console.steering.reports.submit_rules import fault_of_rules, rules_path
 
 OLDEST_REDIS = (5, 0)
@@ -78,12 +78,12 @@ def _redis(client: Any) -> Iterator[Finding]:
 
 
 def check_worker() -> Iterator[Finding]:
-    """When the last cycle was, and whether it saw the cluster."""
+    """When the last cycle was, whether it saw the cluster, and whether it ended well."""
     now = pulse()
     cure = "Start the worker and its timer, and look into their logs."
     if now.cycle_age_s is None:
         yield fail("worker", "No cycle has ever run.", cure)
-    elif now.late:
+    elif now.health == Health.LATE:
         yield fail("worker", f"The last cycle ended {now.cycle_age_s:.0f} s ago.", cure)
     elif now.cycle_age_s < -1:
         yield warn(
@@ -93,6 +93,12 @@ def check_worker() -> Iterator[Finding]:
         )
     else:
         yield ok("worker", f"The last cycle ended {now.cycle_age_s:.1f} s ago.")
+    if now.failure:
+        yield fail(
+            "worker",
+            f"Nobody is stopped until a cycle has ended well: {now.failure}",
+            "It is a defect: report it with the traceback that stands in the worker's log beside 'cycle failed'.",
+        )
     if now.fault and now.cycle_age_s is not None:
         yield fail(
             "worker",

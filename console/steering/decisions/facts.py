@@ -100,7 +100,7 @@ def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
     if pause is None:
         return ""
     what = f"the partition {partition}" if pause.partition else "all partitions"
-    return f"{pause.by} paused {what}" + (f": {pause.reason}" if pause.reason else "")
+    return f"{pause.by_whom} paused {what}" + (f": {pause.reason}" if pause.reason else "")
 
 
 def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:

@@ -50,12 +50,14 @@ BACK_IN_LINE = FIRST_IN_LINE - LEVELS * LEVELS * PLANS
 class NewPlans:
     """Makes the plans of one partition in one cycle. Must be used inside a transaction.
 
-    `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept.
+    `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
+    may be begun in the partition.
     """
 
     cluster: Cluster
     cycle: Callable[[], Cycle]
     verdicts: Verdicts
+    is_held: bool = False
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""

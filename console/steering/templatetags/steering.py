@@ -1,4 +1,4 @@
-"""What every page says of steering: pauses that hold, and how many plans wait for whoever looks."""
+"""What every page says of steering: failures and pauses that hold, and how many plans wait for whoever looks."""
 
 from collections import Counter
 from typing import Any
@@ -11,32 +11,34 @@ from console.accounts.permissions import Permission
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.models import Pause
-from console.steering.people.pausing import EVERYWHERE, pauses_shown
+from console.steering.people.pausing import EVERYWHERE
+from console.steering.streaks import Streak, standing
 
 register = template.Library()
 
 
-def _pauses(request: HttpRequest) -> list[Pause]:
+def _standing(request: HttpRequest) -> tuple[list[Pause], list[Streak]]:
     """Asked once per request."""
-    if not hasattr(request, "_pauses"):
-        request._pauses = pauses_shown(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
-    found: list[Pause] = request._pauses  # type: ignore[attr-defined]  # noqa: SLF001
+    if not hasattr(request, "_standing"):
+        request._standing = standing(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
+    found: tuple[list[Pause], list[Streak]] = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
     return found
 
 
 @register.inclusion_tag("steering/_pauses.html", takes_context=True)
 def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
-    """Who paused what, since when and why; with the button that lifts it, for whom it is."""
+    """Cycles that failed; who paused what, since when and why; with the button that lifts it, for whom it is."""
     request: HttpRequest = context["request"]
     if not request.user.is_authenticated:
         return {"pauses": []}
-    pauses = _pauses(request)
+    pauses, streaks = _standing(request)
     named = {each.partition for each in pauses} - {EVERYWHERE}
     rows = Partition.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME, name__in=named)
     partitions = {row.name: row for row in rows} if named else {}
     return {
         "request": request,
         "csrf_token": context.get("csrf_token"),
+        "streaks": streaks,
         "pauses": [(each, _may_resume(request, each, partitions)) for each in pauses],
     }
 
@@ -54,7 +56,7 @@ def pause_button(context: dict[str, Any], partition: Partition | None = None) ->
     request: HttpRequest = context["request"]
     permission = Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL
     name = partition.name if partition else EVERYWHERE
-    paused = {each.partition for each in _pauses(request)}
+    paused = {each.partition for each in _standing(request)[0]}
     return {
         "csrf_token": context.get("csrf_token"),
         "partition": partition,

@@ -12,8 +12,9 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
-from console.steering.decisions.facts import backed_off, pauses_of, why_paused
+from console.steering.decisions.facts import backed_off, why_paused
 from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
+from console.steering.streaks import Streak, standing
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import Mode, PartitionPolicy
@@ -32,6 +33,7 @@ class Known:
     `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
     `backed_off`: its last plan was undone a moment ago.
+    `streaks`: the failures of cycles on whose account nobody is stopped now.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -49,6 +51,7 @@ class Known:
     ahead: Mapping[str, Sequence[Job]] = field(default_factory=dict)
     lowest: Mapping[str, Job] = field(default_factory=dict)
     pauses: Mapping[str, str] = field(default_factory=dict)
+    streaks: Sequence[Streak] = ()
     backed_off: bool = False
 
     @property
@@ -115,7 +118,8 @@ def read(
     plans = [*own, *(act.plan for act in done)]
     names = {row.partition for row in rows} | {plan.partition for plan in plans}
     asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
-    pauses = pauses_of(cluster)
+    paused, streaks = standing(cluster.name)
+    pauses = {pause.partition: pause for pause in paused}
     policies = _policies(cluster, names, partitions)
     return Known(
         cluster=cluster,
@@ -132,6 +136,7 @@ def read(
         ahead=_ahead(rows),
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
+        streaks=streaks,
         backed_off=any(plan.state == PlanState.UNDONE for plan in own) and job_id in backed_off(cluster),
     )
 

@@ -71,6 +71,10 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
             _("Slurm cannot be observed: nothing is decided and nobody stopped. It was last seen"),
             known.cluster.observed_at,
         )
+    for streak in known.streaks:
+        if streak.partition in ("", row.partition):
+            yield Line(_("The last cycle failed: nobody is stopped until one has ended well."))
+            break
     if row.explain:
         yield Line(kept(row.explain, 1000))
     if plan is not None:
