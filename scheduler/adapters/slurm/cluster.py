@@ -2,13 +2,15 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from scheduler.adapters.slurm import endings
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, Outcome
+from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 
 TIMEOUT_S = 20.0
@@ -50,6 +52,11 @@ class SlurmCluster:
     def glance(self) -> frozenset[str]:
         """Ids of the jobs that wait; an array is one id. Raises `ClusterUnavailableError`."""
         return waiting(self._runner)
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """What became of jobs, of squeue or of sacct. Raises `ClusterUnavailableError`."""
+        facts = self._reader.config().facts or {}
+        return endings.look(self._runner, job_ids, storage=facts.get("AccountingStorageType", ""))
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions, those of one kind and value together; see `Cluster.apply`."""
