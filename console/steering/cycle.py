@@ -23,6 +23,7 @@ from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
+from console.steering.actions.victims import Following, ask_after
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.journal import tell_cluster
@@ -130,16 +131,21 @@ def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) 
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     """Everything after a good look."""
     observation = acting.observation
-    with report.phase("verify"), transaction.atomic():
-        acting.lease.renew()
-        policies = _policies(cluster, observation)
-        plans = open_plans(cluster)
-        report.open_before = _shown(plans)
-        jobs = {job.id: job for job in observation.jobs}
-        checkpoints.watch(cluster, jobs)
-        verify(plans, jobs, policies)
-        free_stranded(cluster, jobs)
-        reached("cycle.verifying")
+    jobs = {job.id: job for job in observation.jobs}
+    with report.phase("verify"):
+        endings = ask_after(cluster, jobs, acting.adapter)
+        with transaction.atomic():
+            acting.lease.renew()
+            policies = _policies(cluster, observation)
+            plans = open_plans(cluster)
+            report.open_before = _shown(plans)
+            checkpoints.watch(cluster, jobs)
+            following = Following(cluster, jobs, endings)
+            verify(plans, following, policies)
+            free_stranded(cluster, jobs)
+            if following.paused:
+                policies = partition_policies(cluster)
+            reached("cycle.verifying")
     reached("cycle.verified")
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
