@@ -151,7 +151,15 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
     elif plan.deadline and now > plan.deadline:
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
-        Plan.objects.filter(pk=plan.pk).update(not_started=True)
+        Plan.objects.filter(pk=plan.pk).update(not_started=_was_tried(plan))
+
+
+def _was_tried(plan: Plan) -> bool:
+    """Whether anybody was disturbed for it: a plan that came to nothing says nothing about its job."""
+    return any(
+        action.issued_at is not None and (action.kind in STOPS or action.kind == ActionKind.SIGNAL)
+        for action in plan.actions.all()
+    )
 
 
 def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:

@@ -12,7 +12,8 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
-from console.steering.decisions.facts import backed_off, pauses_of, why_paused
+from console.steering.decisions.facts import BACK_OFF, backed_off, pauses_of, why_paused
+from console.steering.decisions.putting_off import putting_off
 from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
@@ -31,7 +32,7 @@ class Known:
     `rows`: the mirror, one per partition. `own`: plans made for it, `acts`: what was done to it (with their plans),
     `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
-    `backed_off`: its last plan was undone a moment ago.
+    `next_try`: its last plan was undone, and a new one is not made before then.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -49,7 +50,7 @@ class Known:
     ahead: Mapping[str, Sequence[Job]] = field(default_factory=dict)
     lowest: Mapping[str, Job] = field(default_factory=dict)
     pauses: Mapping[str, str] = field(default_factory=dict)
-    backed_off: bool = False
+    next_try: datetime | None = None
 
     @property
     def anything(self) -> bool:
@@ -132,8 +133,18 @@ def read(
         ahead=_ahead(rows),
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
-        backed_off=any(plan.state == PlanState.UNDONE for plan in own) and job_id in backed_off(cluster),
+        next_try=_next_try(cluster, job_id, own),
     )
+
+
+def _next_try(cluster: Cluster, job_id: str, own: Sequence[Plan]) -> datetime | None:
+    """When a new plan may be made for it, after one that was undone."""
+    undone = [plan for plan in own if plan.state == PlanState.UNDONE and plan.ended_at]
+    if not undone:
+        return None
+    if job_id in backed_off(cluster):
+        return undone[0].ended_at and undone[0].ended_at + BACK_OFF
+    return putting_off(cluster).next_try(undone)
 
 
 def tasks_of(cluster: Cluster, job_id: str) -> list[str]:
