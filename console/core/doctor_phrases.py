@@ -82,6 +82,13 @@ FINDINGS: tuple[str, ...] = (
     _("Start the worker and its timer, and look into their logs."),
     _("It cannot observe the cluster, so nobody is stopped: %(why)s"),
     _("See what is said of Slurm below."),
+    # Incidents
+    _("Every stopped job is accounted for."),
+    _("%(n)s stopped jobs did not come back: %(names)s."),
+    _(
+        "Look at each on the page of incidents: why it failed, and whether its user has submitted it again; then "
+        "close it."
+    ),
     # The audit log
     _("%(path)s cannot be written by this account, so no anchors of the audit log are kept."),
     _("Give the account that runs the worker the right to write there, or set GIVEWAY_HOME."),

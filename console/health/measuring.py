@@ -12,7 +12,7 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
-from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Pause, Plan, PlannedAction
+from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
 
 QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0
@@ -38,6 +38,10 @@ class Figures:
     """(cluster, partition, reason)"""
     paused: Counted = field(default_factory=dict)
     """(cluster, partition); the whole cluster under an empty partition."""
+    incidents: Counted = field(default_factory=dict)
+    """Open ones: (cluster, partition)"""
+    lost: Counted = field(default_factory=dict)
+    """(cluster, partition)"""
     audit_rows: int = 0
     chain: ChainState = NEVER_VERIFIED
     notices: Counted = field(default_factory=dict)
@@ -60,6 +64,9 @@ def measure() -> Figures:
         jobs=jobs,
         held_back=held_back,
         paused=dict(_paused()),
+        incidents=_counts(Incident.objects.filter(closed_at=None), "cluster__name", "partition"),
+        # Of victims seen again after all the incidents stay: it never becomes less.
+        lost=_counts(Incident.objects, "cluster__name", "partition"),
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,
         chain=chain_state(),
         notices=_notices(),

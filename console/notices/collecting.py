@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import F
 
-from console.accounts.models import Role, User
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.notices import texts
+from console.notices.incidents import Administrators, incidents
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import requests
 from console.notices.spoken import Spoken
-from console.partitions.models import PartitionAdmin
 from console.steering.models import (
     STOP_KINDS,
     ActionState,
@@ -48,6 +47,7 @@ def collect() -> int:
             *_started(cluster, since, spoken),
             *_undone(cluster, since, spoken),
             *_approvals(cluster, spoken),
+            *incidents(cluster, since, spoken),
             *requests(cluster, since, spoken),
         )
     ]
@@ -139,15 +139,9 @@ def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
     )
     if not plans:
         return
-    named = PartitionAdmin.objects.filter(partition__cluster=cluster)
-    admins: dict[str, set[str]] = {}
-    for partition, username in named.values_list("partition__name", "username"):
-        admins.setdefault(partition, set()).add(username)
-    accounts = {account.username: account for account in User.objects.filter(is_active=True)}
-    everywhere = {name for name, account in accounts.items() if account.role == Role.ADMINISTRATOR}
+    administrators = Administrators(cluster)
     for plan in plans:
-        for name in sorted(admins.get(plan.partition) or everywhere):
-            user = accounts[name].slurm_user if name in accounts else name
+        for name, user in administrators.of(plan.partition):
             text = spoken.to(user, texts.approval, plan)
             yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)
 

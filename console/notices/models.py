@@ -5,12 +5,16 @@ from django.utils.translation import gettext_lazy as _
 
 
 class NoticeKind(models.TextChoices):
-    """What happened to the job of whom is told, or who is to decide what. The last two are about no job and no plan."""
+    """What happened to the job of whom is told, or who is to decide what. The last two are about no
+    job and no plan, `paused` neither."""
 
     STOPPED = "stopped", _("Stopped")
     RESUMED = "resumed", _("Running again")
     STARTED = "started", _("Room was made, it runs")
     UNDONE = "undone", _("Plan undone")
+    LOST = "lost", _("Stopped, and did not come back")
+    INCIDENT = "incident", _("An incident")
+    PAUSED = "paused", _("A partition was paused by itself")
     APPROVAL = "approval", _("A plan waits for approval")
     ASKED = "asked", _("A request waits for a decision")
     DECIDED = "decided", _("A request was decided")

@@ -14,7 +14,16 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
 from console.steering.decisions.facts import BACK_OFF, backed_off, pauses_of, why_paused
 from console.steering.decisions.putting_off import putting_off
-from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
+from console.steering.models import (
+    OPEN_STATES,
+    STOP_KINDS,
+    Checkpoint,
+    Fate,
+    Plan,
+    PlannedAction,
+    PlanState,
+    Victim,
+)
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import Mode, PartitionPolicy
@@ -33,6 +42,7 @@ class Known:
     `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
     `next_try`: its last plan was undone, and a new one is not made before then.
+    `lost`: the runs of it that were stopped and did not come back, by plan.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -51,6 +61,7 @@ class Known:
     lowest: Mapping[str, Job] = field(default_factory=dict)
     pauses: Mapping[str, str] = field(default_factory=dict)
     next_try: datetime | None = None
+    lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
 
     @property
     def anything(self) -> bool:
@@ -134,7 +145,18 @@ def read(
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
         next_try=_next_try(cluster, job_id, own),
+        lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
     )
+
+
+def _may_be_lost(rows: Sequence[Job]) -> bool:
+    """One that is in the queue, or runs, is not."""
+    return not rows or any(row.held or row.phase == JobPhase.ENDED for row in rows)
+
+
+def _lost(cluster: Cluster, job_id: str) -> dict[tuple[int, RunKey], Victim]:
+    rows = Victim.objects.filter(cluster=cluster, job_id=job_id, fate=Fate.LOST)
+    return {(row.plan_id, RunKey(row.job_id, row.run_start, row.run_restarts)): row for row in rows}
 
 
 def _next_try(cluster: Cluster, job_id: str, own: Sequence[Plan]) -> datetime | None:
