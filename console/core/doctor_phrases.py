@@ -226,6 +226,7 @@ CHECKS: dict[str, Any] = {
     "commands": pgettext_lazy("what the doctor looks at", "commands"),
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),
+    "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
     "rights": pgettext_lazy("what the doctor looks at", "rights"),

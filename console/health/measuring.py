@@ -52,6 +52,7 @@ def measure() -> Figures:
     """Read all of it; nothing is written."""
     meters = CycleMeter.objects.select_related("cluster")
     jobs, held_back = _jobs()
+    incidents = _incidents()
     return Figures(
         clusters=list(Cluster.objects.order_by("name")),
         meters={meter.cluster.name: meter for meter in meters},
@@ -64,9 +65,9 @@ def measure() -> Figures:
         jobs=jobs,
         held_back=held_back,
         paused=dict(_paused()),
-        incidents=_counts(Incident.objects.filter(closed_at=None), "cluster__name", "partition"),
+        incidents={key: opened for key, (_, opened) in incidents.items()},
         # Of victims seen again after all the incidents stay: it never becomes less.
-        lost=_counts(Incident.objects, "cluster__name", "partition"),
+        lost={key: every for key, (every, _) in incidents.items()},
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,
         chain=chain_state(),
         notices=_notices(),
@@ -119,6 +120,13 @@ def _paused() -> Iterator[tuple[tuple[str, ...], int]]:
         yield (cluster, ""), int((cluster, "") in pauses)
     for key in Partition.objects.values_list("cluster__name", "name"):
         yield key, int(key in pauses)
+
+
+def _incidents() -> dict[tuple[str, ...], tuple[int, int]]:
+    """All of them and those that are open, by cluster and partition."""
+    rows = Incident.objects.order_by().values_list("cluster__name", "partition")
+    counted = rows.annotate(Count("pk"), Count("pk", filter=Q(closed_at=None)))
+    return {(cluster, partition): (every, opened) for cluster, partition, every, opened in counted}
 
 
 def _notices() -> Counted:

@@ -4,15 +4,28 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('notices', '0002_requests_of_managers'),
+        ("notices", "0002_requests_of_managers"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='notice',
-            name='kind',
-            field=models.CharField(choices=[('stopped', 'Stopped'), ('resumed', 'Running again'), ('started', 'Room was made, it runs'), ('undone', 'Plan undone'), ('lost', 'Stopped, and did not come back'), ('incident', 'An incident'), ('paused', 'A partition was paused by itself'), ('approval', 'A plan waits for approval'), ('asked', 'A request waits for a decision'), ('decided', 'A request was decided')], max_length=10),
+            model_name="notice",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("stopped", "Stopped"),
+                    ("resumed", "Running again"),
+                    ("started", "Room was made, it runs"),
+                    ("undone", "Plan undone"),
+                    ("lost", "Stopped, and did not come back"),
+                    ("incident", "An incident"),
+                    ("paused", "A partition was paused by itself"),
+                    ("approval", "A plan waits for approval"),
+                    ("asked", "A request waits for a decision"),
+                    ("decided", "A request was decided"),
+                ],
+                max_length=10,
+            ),
         ),
     ]
