@@ -7,7 +7,7 @@ from rest_framework import serializers
 from console.api.base import ApiDetail
 from console.api.fields import ObjectField
 from console.cluster.models import Cluster
-from console.steering.streaks import standing
+from console.steering.people.standing import standing
 
 
 class FailureSerializer(serializers.Serializer):
@@ -49,7 +49,7 @@ class ClusterSerializer(serializers.ModelSerializer):
 
     def to_representation(self, instance: Cluster) -> dict[str, Any]:
         """With the cycles that failed, the whole cycle's first."""
-        failures = standing(instance.name)[1]
+        failures = standing(instance.name).streaks
         vars(instance)["failures"] = failures
         if failures and not instance.fault:
             instance.fault = failures[0].sentence

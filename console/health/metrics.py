@@ -39,6 +39,7 @@ class _Console(Collector):
         yield from _plans(figures)
         yield from _work(figures)
         yield from _queue(figures)
+        yield from _incidents(figures)
         yield from _rest(figures)
         yield from _broker()
 
@@ -154,6 +155,18 @@ def _queue(figures: Figures) -> Iterator[Metric]:
         [*PLACE, "reason"],
         figures.held_back,
     )
+
+
+def _incidents(figures: Figures) -> Iterator[Metric]:
+    """0 for every partition that there is, so that an alert has something to look at."""
+    none = {key: 0 for key in figures.paused if key[1]}
+    yield _gauge(
+        "incidents_open",
+        "Stopped jobs that did not come back, not yet closed.",
+        PLACE,
+        none | figures.incidents,
+    )
+    yield _counter("victims_lost", "Stopped jobs that did not come back.", PLACE, none | figures.lost)
 
 
 def _rest(figures: Figures) -> Iterator[Metric]:

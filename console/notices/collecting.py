@@ -15,6 +15,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.notices import texts
 from console.notices.administrators import Administrators
+from console.notices.incidents import incidents
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN, requests
 from console.notices.spoken import Spoken
@@ -50,6 +51,7 @@ def collect() -> int:
             *_undone(cluster, since, spoken),
             *_approvals(cluster, spoken),
             *_paused(cluster, spoken),
+            *incidents(cluster, since, spoken),
             *requests(cluster, since, spoken),
         )
     ]

@@ -11,6 +11,8 @@ class NoticeKind(models.TextChoices):
     RESUMED = "resumed", _("Running again")
     STARTED = "started", _("Room was made, it runs")
     UNDONE = "undone", _("Plan undone")
+    LOST = "lost", _("Stopped, and did not come back")
+    INCIDENT = "incident", _("An incident")
     APPROVAL = "approval", _("A plan waits for approval")
     ASKED = "asked", _("A request waits for a decision")
     DECIDED = "decided", _("A request was decided")

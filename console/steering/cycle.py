@@ -25,6 +25,7 @@ from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
+from console.steering.actions.victims import Following, ask_after
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.failures import Failures
@@ -159,15 +160,19 @@ def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) 
 
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     """Everything after a good look. What one part raises does not keep the next from taking back what was begun."""
-    observation, failures = acting.observation, acting.failures
+    failures, policies = acting.failures, None
     kept = KeptCycle(cluster, report.number)
-    policies = None
-    with report.phase("verify"), failures.kept(), transaction.atomic():
-        acting.lease.renew()
-        found = _policies(cluster, observation)
-        _verify(cluster, observation, found, failures, report)
-        reached("cycle.verifying")
-        policies = found
+    with report.phase("verify"), failures.kept():
+        jobs = {job.id: job for job in acting.observation.jobs}
+        endings = ask_after(cluster, jobs, acting.adapter)
+        with transaction.atomic():
+            acting.lease.renew()
+            following = Following(cluster, jobs, endings)
+            found = _policies(cluster, acting.observation)
+            _verify(following, found, failures, report)
+            reached("cycle.verifying")
+            # An incident may have paused a partition meanwhile.
+            policies = partition_policies(cluster) if following.paused else found
     reached("cycle.verified")
     verdicts: list[Verdicts] = []
     if policies is not None:
@@ -183,22 +188,20 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
 
 
 def _verify(
-    cluster: Cluster,
-    observation: Observation,
-    policies: Mapping[str, PartitionFacts],
-    failures: Failures,
-    report: Report,
+    following: Following, policies: Mapping[str, PartitionFacts], failures: Failures, report: Report
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
+    cluster, jobs = following.cluster, following.jobs
     plans = open_plans(cluster)
     report.open_before = _shown(plans)
-    jobs = {job.id: job for job in observation.jobs}
     with failures.kept(), transaction.atomic():
         checkpoints.watch(cluster, jobs)
     for plan in plans:
         if plan.state == PlanState.EXECUTING:
             with failures.kept(plan.partition), transaction.atomic():
-                verify([plan], jobs, policies)
+                verify([plan], following, policies)
+    with failures.kept(), transaction.atomic():
+        following.settle_others(plans)
     with failures.kept(), transaction.atomic():
         free_stranded(cluster, jobs)
 

@@ -12,9 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from console.cluster.models import Cluster
 from console.steering.failures import EVERYWHERE, Failure
-from console.steering.models import Pause
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +62,6 @@ def written(streaks: Mapping[str, Streak]) -> dict[str, Any]:
 def what_holds(streaks: Iterable[Streak]) -> list[Streak]:
     """Those on whose account nobody is stopped now, the whole cycle's first."""
     return sorted((each for each in streaks if each.holds), key=lambda each: each.partition)
-
-
-def standing(cluster_name: str) -> tuple[list[Pause], list[Streak]]:
-    """Why nobody is stopped: the pauses, and the failures that hold; the whole cluster's first. One query."""
-    rows = Cluster.objects.filter(name=cluster_name).order_by("pauses__partition")
-    fields = ("pk", "partition", "since", "by", "reason")
-    pauses, streaks = [], []
-    for failing, *values in rows.values_list("meter__failing", *(f"pauses__{name}" for name in fields)):
-        streaks = what_holds(read(failing or {}).values())
-        if values[0] is not None:
-            pauses.append(Pause(**dict(zip(fields, values, strict=True))))
-    return pauses, streaks
 
 
 def next_streaks(

@@ -16,7 +16,8 @@ from console.steering.decisions import deciding
 from console.steering.failures import EVERYWHERE, LONGEST_SAID, place_and_words
 from console.steering.models import Cycle, CycleMeter, Pause, Plan, PlannedAction
 from console.steering.people.pausing import pause, resume
-from console.steering.streaks import Streak, standing
+from console.steering.people.standing import standing
+from console.steering.streaks import Streak
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import Action, ActionKind, Outcome
@@ -74,7 +75,7 @@ def meter() -> CycleMeter:
 
 
 def holding(sim: Sim) -> list[Streak]:
-    return standing(sim.cluster.name)[1]
+    return list(standing(sim.cluster.name).streaks)
 
 
 def paused() -> list[str]:

@@ -78,6 +78,10 @@ CASES = (
     ),
     Case("plan-decide", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
     Case("approvals", "get", (SIGN_IN, 404, 404, 200, 404, 200)),
+    Case("incidents", "get", EVERYBODY),
+    # The house has no incident; tests/ui/test_incidents.py has who may close one.
+    Case("incident", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
+    Case("incident-close", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
     Case("partition-shadow", "get", EVERYBODY, ("x",)),
     Case("partition-shadow", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("pause-partition", "post", (SIGN_IN, 403, 403, 302, 403, 302), ("x",)),

@@ -15,7 +15,9 @@ from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import Health, pulse
+from console.steering.models import Incident
 from console.steering.reports.submit_rules import fault_of_rules, rules_path
+from scheduler.model.words import names
 
 OLDEST_REDIS = (5, 0)
 MANY = 100
@@ -105,6 +107,21 @@ def check_worker() -> Iterator[Finding]:
             f"It cannot observe the cluster, so nobody is stopped: {now.fault}",
             "See what is said of Slurm below.",
         )
+
+
+def check_incidents() -> Iterator[Finding]:
+    """Whether every job that was stopped is accounted for."""
+    rows = Incident.objects.filter(closed_at=None).order_by("id")
+    jobs = list(rows.values_list("job_id", flat=True))
+    if not jobs:
+        yield ok("incidents", "Every stopped job is accounted for.")
+        return
+    yield fail(
+        "incidents",
+        f"{len(jobs)} stopped jobs did not come back: {names(jobs)}.",
+        "Look at each on the page of incidents: why it failed, and whether its user has submitted it again; then "
+        "close it.",
+    )
 
 
 def check_audit() -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from django.db import transaction
 
 from console.core import clock
 from console.core.points import reached
-from console.steering.actions import checkpoints
+from console.steering.actions import checkpoints, victims
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
 from console.steering.decisions.facts import run_of
@@ -206,6 +206,7 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             for action in actions
             if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
         ]
+        victims.note(claimed)
         if kind == ActionKind.SIGNAL:
             checkpoints.ask(claimed, jobs)
             begin_grace(claimed)

@@ -65,7 +65,7 @@ def _decide(
         preemptions=facts.preemptions,
         ending=outstanding.victims,
     )
-    jobs = _amend(built.snapshot.jobs, observation.jobs, facts)
+    jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
         built.snapshot,
         jobs=tuple(_with_stops(job, facts.stops, built.snapshot.now) for job in jobs),
@@ -121,7 +121,9 @@ def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
     return replace(plan, decisions=tuple(decision for decision in plan.decisions if not decision.victims))
 
 
-def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -> Iterable[Job]:
+def _amend(
+    partition: str, jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts
+) -> Iterable[Job]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
     for job in jobs:
@@ -131,5 +133,7 @@ def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -
             yield replace(job, blocked="")
         elif job.id in facts.backed_off and not job.blocked:
             yield replace(job, blocked=facts.backed_off[job.id])
+        elif job.state == JobState.PENDING and not job.blocked and (why := facts.put_off.why(job, partition)):
+            yield replace(job, blocked=why)
         else:
             yield job

@@ -16,6 +16,7 @@ from typing import Any
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
+from console.steering.decisions.putting_off import likeness
 from console.steering.journal import tell_plan
 from console.steering.models import (
     ActionState,
@@ -123,6 +124,7 @@ class NewPlans:
             job_restarts=job.restarts,
             job_name=job.name,
             user=job.user[:LONGEST_USER],
+            likeness=likeness(job),
             reason=decision.reason.value,
             explain=decision.explain,
             created_at=clock.now(),

@@ -10,19 +10,45 @@ from django.http import HttpRequest
 from console.accounts.permissions import Permission
 from console.partitions.models import Partition
 from console.steering import selectors
-from console.steering.models import Pause
+from console.steering.models import Pause, Plan
 from console.steering.people.pausing import EVERYWHERE
-from console.steering.streaks import Streak, standing
+from console.steering.people.standing import Standing, standing
 
 register = template.Library()
 
 
-def _standing(request: HttpRequest) -> tuple[list[Pause], list[Streak]]:
+SHOWN = 5
+"""Incidents at the top of a page; the others are in their list."""
+
+
+def _standing(request: HttpRequest) -> Standing:
     """Asked once per request."""
     if not hasattr(request, "_standing"):
         request._standing = standing(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
-    found: tuple[list[Pause], list[Streak]] = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
+    found: Standing = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
     return found
+
+
+def _pauses(request: HttpRequest) -> tuple[Pause, ...]:
+    return _standing(request).pauses
+
+
+@register.inclusion_tag("steering/_incidents.html", takes_context=True)
+def incident_banners(
+    context: dict[str, Any], partition: Partition | None = None, job: str = "", plan: Plan | None = None
+) -> dict[str, Any]:
+    """The open incidents of a partition, a job or a plan; without one: all. For whoever sees the page."""
+    request: HttpRequest = context["request"]
+    if not request.user.is_authenticated:
+        return {"incidents": []}
+    found = [
+        incident
+        for incident in _standing(request).incidents
+        if (partition is None or incident.partition == partition.name)
+        and (not job or incident.job_id == job)
+        and (plan is None or incident.plan == plan.pk)
+    ]
+    return {"incidents": found[:SHOWN], "more": max(0, len(found) - SHOWN)}
 
 
 @register.inclusion_tag("steering/_pauses.html", takes_context=True)
@@ -31,14 +57,14 @@ def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
     request: HttpRequest = context["request"]
     if not request.user.is_authenticated:
         return {"pauses": []}
-    pauses, streaks = _standing(request)
+    pauses = _pauses(request)
     named = {each.partition for each in pauses} - {EVERYWHERE}
     rows = Partition.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME, name__in=named)
     partitions = {row.name: row for row in rows} if named else {}
     return {
         "request": request,
         "csrf_token": context.get("csrf_token"),
-        "streaks": streaks,
+        "streaks": _standing(request).streaks,
         "pauses": [(each, _may_resume(request, each, partitions)) for each in pauses],
     }
 
@@ -56,7 +82,7 @@ def pause_button(context: dict[str, Any], partition: Partition | None = None) ->
     request: HttpRequest = context["request"]
     permission = Permission.PAUSE_PARTITION if partition else Permission.PAUSE_ALL
     name = partition.name if partition else EVERYWHERE
-    paused = {each.partition for each in _standing(request)[0]}
+    paused = {each.partition for each in _pauses(request)}
     return {
         "csrf_token": context.get("csrf_token"),
         "partition": partition,

@@ -52,6 +52,10 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "--noheader", "--parsable2", "--readonly", "show", "associations", r"cluster=[\w.-]{1,64}",
         r"format=[\w%,]+",
     ),
+    ("sacct", ""): (
+        "--noheader", "--parsable2", "--allocations", "--allusers", "--duplicates", r"--format=[\w,]+",
+        rf"--jobs={_ID_LIST}",
+    ),
     ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip
 

@@ -18,6 +18,8 @@ class Migration(migrations.Migration):
                     ("resumed", "Running again"),
                     ("started", "Room was made, it runs"),
                     ("undone", "Plan undone"),
+                    ("lost", "Stopped, and did not come back"),
+                    ("incident", "An incident"),
                     ("approval", "A plan waits for approval"),
                     ("asked", "A request waits for a decision"),
                     ("decided", "A request was decided"),
