@@ -51,7 +51,7 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
             verdict, plan = _decide(observation, partition, facts, outstanding)
             outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), verdict.snapshot)
             decided = verdict
-        verdicts.append(decided or _undecided(observation, partition))
+        verdicts.append(_undecided(observation, partition) if decided is None else decided)
     return verdicts
 
 
