@@ -50,8 +50,8 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
         with failures.kept(name, only_there=True) if failures is not None else nullcontext():
             verdict, plan = _decide(observation, partition, facts, outstanding)
             outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), verdict.snapshot)
-            decided = verdict
-        verdicts.append(_undecided(observation, partition) if decided is None else decided)
+            decided.append(verdict)
+        verdicts += decided or [_undecided(observation, partition)]
     return verdicts
 
 
