@@ -11,11 +11,12 @@ import random
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.plan import full_partition
 from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.endings import Ending
 from scheduler.model.jobs import Job, JobState, ObservedJob, Request
 from scheduler.model.observation import ClusterInfo, Observation, ObservedPartition
 
@@ -87,6 +88,10 @@ class Memory:
     def glance(self) -> frozenset[str]:
         """Who waits."""
         return frozenset(job.id for job in self.seen.jobs if job.state is JobState.PENDING)
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """Nobody has ended."""
+        return {}
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """In shadow there is nothing to do."""

@@ -1,9 +1,10 @@
-"""The seam between Giveway and a cluster: four methods, two adapters, one contract suite (tests/contract)."""
+"""The seam between Giveway and a cluster: five methods, two adapters, one contract suite (tests/contract)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler.model.actions import Action, Outcome
+from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 
 
@@ -24,6 +25,13 @@ class Cluster(Protocol):
 
     def glance(self) -> frozenset[str]:
         """Ids of the jobs that wait, cheaper than `observe`: to notice a new one. Raises `ClusterUnavailableError`."""
+        ...
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """What became of jobs that are seen no more; one of which nothing is known is left out.
+
+        Raises `ClusterUnavailableError` and nothing else: an answer that is not understood is `untold`.
+        """
         ...
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:

@@ -21,7 +21,7 @@ from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Nod
 from console.core import clock
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
-from console.steering.models import Cycle, CycleOutcome, Plan, PlannedAction
+from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
 
 PASSWORD = "a long enough password"
 """Everybody's, in tests."""
@@ -226,3 +226,17 @@ def make_action(plan: Plan, kind: str = "requeue_hold", **fields: Any) -> Planne
         "user": "bob",
     }
     return PlannedAction.objects.create(plan=plan, kind=kind, **{**defaults, **fields})
+
+
+def make_incident(plan: Plan, **fields: Any) -> Incident:
+    """A run that `plan` has stopped and that did not come back: job 88, a later run each time."""
+    words = "It is gone, and nobody can tell what became of it."
+    victim = Victim.objects.create(
+        plan=plan, cluster=plan.cluster, job_id="88", run_start=EPOCH - 300, run_restarts=Victim.objects.count(),
+        user="bob", fate=Fate.LOST, words=words, sent_at=NOW,
+    )  # fmt: skip
+    defaults = {"partition": plan.partition, "job_id": "88", "user": "bob", "plan": plan.pk, "words": words}
+    return Incident.objects.create(
+        cluster=plan.cluster, victim=victim, kind="gone", beneficiary=plan.job_id, opened_at=NOW,
+        **{**defaults, **fields},
+    )  # fmt: skip

@@ -18,6 +18,7 @@ class Permission(StrEnum):
     PLAN_DECIDE = "steering.decide_plan"
     PAUSE_PARTITION = "steering.pause_partition"
     PAUSE_ALL = "steering.pause_all"
+    INCIDENT_CLOSE = "steering.close_incident"
     CHECKPOINT_TELL = "steering.tell_checkpoint"
     PROJECT_VIEW = "projects.view"
     PROJECT_CHANGE = "projects.change"
@@ -45,6 +46,7 @@ SENTENCES: dict[Permission, str] = {
     Permission.PLAN_DECIDE: "Approve or reject a plan of a partition that asks for it.",
     Permission.PAUSE_PARTITION: "Pause a partition, so that nobody is stopped there, and lift the pause.",
     Permission.PAUSE_ALL: "Pause the whole installation, and lift the pause.",
+    Permission.INCIDENT_CLOSE: "Close an incident of a partition: a stopped job that did not come back.",
     Permission.CHECKPOINT_TELL: "Tell that a job has saved its state (the job's own user only).",
     Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",

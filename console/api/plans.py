@@ -16,7 +16,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.fields import AmountsByNodeField, AmountsField, EpochField
 from console.api.work import WorkSerializer, work_data
-from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, Victim
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
 from scheduler.model.policy import Enforcement
@@ -93,6 +93,17 @@ class PlanCheckpointSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class FateSerializer(serializers.ModelSerializer):
+    """What became of a run that was sent a signal or a stop. `open`: not known yet; the plan is not over then."""
+
+    run_started_at = EpochField(source="run_start")
+
+    class Meta:
+        model = Victim
+        fields: ClassVar = ["job_id", "run_started_at", "run_restarts", "user", "fate", "words", "sent_at"]
+        read_only_fields = fields
+
+
 class PlanSerializer(serializers.ModelSerializer):
     """A plan from the decision to the proof that its beneficiary (`job_id`) runs."""
 
@@ -104,6 +115,7 @@ class PlanSerializer(serializers.ModelSerializer):
     work_lost = serializers.SerializerMethodField()
     actions = ActionSerializer(many=True, read_only=True)
     checkpoints = PlanCheckpointSerializer(many=True, read_only=True)
+    fates = FateSerializer(many=True, read_only=True)
 
     class Meta:
         model = Plan
@@ -127,6 +139,7 @@ class PlanSerializer(serializers.ModelSerializer):
             "work_lost",
             "actions",
             "checkpoints",
+            "fates",
             "cycle",
             "policy_revision",
             "created_at",
@@ -183,7 +196,7 @@ class Plans:
     def get_queryset(self) -> QuerySet[Plan]:
         """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
         plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
-        return plans.prefetch_related("actions", "checkpoints").order_by("-id")
+        return plans.prefetch_related("actions", "checkpoints", "fates").order_by("-id")
 
 
 class PlanList(Plans, ApiList):

@@ -118,8 +118,10 @@ def write_nodes(cluster: Cluster, observation: Observation) -> bool:
 
 
 def _used(observation: Observation) -> dict[str, dict[str, int]]:
-    """Per node, what running and ending jobs hold."""
-    used: dict[str, dict[str, int]] = {}
+    """Per node, what running and ending jobs hold, also those whose share is not told."""
+    used: dict[str, dict[str, int]] = {
+        node.name: dict(node.held_elsewhere) for node in observation.nodes if node.held_elsewhere
+    }
     for job in observation.jobs:
         for node, amounts in job.alloc.items():
             _add_nonzero(used.setdefault(node, {}), amounts)

@@ -82,6 +82,15 @@ FINDINGS: tuple[str, ...] = (
     _("Start the worker and its timer, and look into their logs."),
     _("It cannot observe the cluster, so nobody is stopped: %(why)s"),
     _("See what is said of Slurm below."),
+    _("Nobody is stopped until a cycle has ended well: %(why)s"),
+    _("It is a defect: report it with the traceback that stands in the worker's log beside 'cycle failed'."),
+    # Incidents
+    _("Every stopped job is accounted for."),
+    _("%(n)s stopped jobs did not come back: %(names)s."),
+    _(
+        "Look at each on the page of incidents: why it failed, and whether its user has submitted it again; then "
+        "close it."
+    ),
     # The audit log
     _("%(path)s cannot be written by this account, so no anchors of the audit log are kept."),
     _("Give the account that runs the worker the right to write there, or set GIVEWAY_HOME."),
@@ -221,6 +230,7 @@ CHECKS: dict[str, Any] = {
     "commands": pgettext_lazy("what the doctor looks at", "commands"),
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),
+    "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
     "rights": pgettext_lazy("what the doctor looks at", "rights"),

@@ -12,7 +12,7 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
-from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Pause, Plan, PlannedAction
+from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
 
 QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0
@@ -38,6 +38,10 @@ class Figures:
     """(cluster, partition, reason)"""
     paused: Counted = field(default_factory=dict)
     """(cluster, partition); the whole cluster under an empty partition."""
+    incidents: Counted = field(default_factory=dict)
+    """Open ones: (cluster, partition)"""
+    lost: Counted = field(default_factory=dict)
+    """(cluster, partition)"""
     audit_rows: int = 0
     chain: ChainState = NEVER_VERIFIED
     notices: Counted = field(default_factory=dict)
@@ -48,6 +52,7 @@ def measure() -> Figures:
     """Read all of it; nothing is written."""
     meters = CycleMeter.objects.select_related("cluster")
     jobs, held_back = _jobs()
+    incidents = _incidents()
     return Figures(
         clusters=list(Cluster.objects.order_by("name")),
         meters={meter.cluster.name: meter for meter in meters},
@@ -60,6 +65,9 @@ def measure() -> Figures:
         jobs=jobs,
         held_back=held_back,
         paused=dict(_paused()),
+        incidents={key: opened for key, (_, opened) in incidents.items()},
+        # Of victims seen again after all the incidents stay: it never becomes less.
+        lost={key: every for key, (every, _) in incidents.items()},
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,
         chain=chain_state(),
         notices=_notices(),
@@ -112,6 +120,13 @@ def _paused() -> Iterator[tuple[tuple[str, ...], int]]:
         yield (cluster, ""), int((cluster, "") in pauses)
     for key in Partition.objects.values_list("cluster__name", "name"):
         yield key, int(key in pauses)
+
+
+def _incidents() -> dict[tuple[str, ...], tuple[int, int]]:
+    """All of them and those that are open, by cluster and partition."""
+    rows = Incident.objects.order_by().values_list("cluster__name", "partition")
+    counted = rows.annotate(Count("pk"), Count("pk", filter=Q(closed_at=None)))
+    return {(cluster, partition): (every, opened) for cluster, partition, every, opened in counted}
 
 
 def _notices() -> Counted:

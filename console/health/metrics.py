@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health.measuring import Figures, broker_queues, measure
-from console.steering.models import OPEN_STATES
+from console.steering.models import OPEN_STATES, CycleMeter
 from console.steering.reports import metering
 
 PLACE = ("cluster", "partition")
@@ -35,10 +35,11 @@ class _Console(Collector):
     def collect(self) -> Iterable[Metric]:
         figures = measure()
         yield from _cycles(figures)
-        yield from _ages(figures.clusters)
+        yield from _ages(figures.clusters, figures.meters.values())
         yield from _plans(figures)
         yield from _work(figures)
         yield from _queue(figures)
+        yield from _incidents(figures)
         yield from _rest(figures)
         yield from _broker()
 
@@ -74,22 +75,24 @@ def _cycles(figures: Figures) -> Iterator[Metric]:
         if phase in meter.phases
     }
     degraded = {(cluster,): meter.degraded for cluster, meter in figures.meters.items()}
+    failed = {(cluster,): meter.failed for cluster, meter in figures.meters.items()}
     cycles = {(cluster.name,): cluster.cycle for cluster in figures.clusters}
     yield _counter("cycles", "Cycles that were run.", ["cluster"], cycles)
-    yield _counter(
-        "cycles_degraded", "Cycles that could not observe the cluster in full.", ["cluster"], degraded
-    )
+    yield _counter("cycles_degraded", "Cycles that did not do all their work.", ["cluster"], degraded)
+    yield _counter("cycles_failed", "Cycles in which an exception was raised.", ["cluster"], failed)
     yield _histogram(
         "cycle_phase_seconds", "Time spent in each phase of a cycle.", ["cluster", "phase"], phases
     )
 
 
-def _ages(clusters: Iterable[Cluster]) -> Iterator[Metric]:
+def _ages(clusters: Iterable[Cluster], meters: Iterable[CycleMeter]) -> Iterator[Metric]:
     now = clock.now()
+    good = {(meter.cluster.name,): _age(now, meter.ended_well_at) for meter in meters if meter.ended_well_at}
     cycles = {(row.name,): _age(now, row.attempted_at) for row in clusters if row.attempted_at}
     looks = {(row.name,): _age(now, row.observed_at) for row in clusters if row.observed_at}
     seen = {(row.name,): int(not row.fault and row.observed_at is not None) for row in clusters}
     yield _gauge("cycle_age_seconds", "Time since the last cycle.", ["cluster"], cycles)
+    yield _gauge("good_cycle_age_seconds", "Time since a cycle did all its work.", ["cluster"], good)
     yield _gauge(
         "observation_age_seconds", "Time since the cluster was last observed in full.", ["cluster"], looks
     )
@@ -152,6 +155,18 @@ def _queue(figures: Figures) -> Iterator[Metric]:
         [*PLACE, "reason"],
         figures.held_back,
     )
+
+
+def _incidents(figures: Figures) -> Iterator[Metric]:
+    """0 for every partition that there is, so that an alert has something to look at."""
+    none = {key: 0 for key in figures.paused if key[1]}
+    yield _gauge(
+        "incidents_open",
+        "Stopped jobs that did not come back, not yet closed.",
+        PLACE,
+        none | figures.incidents,
+    )
+    yield _counter("victims_lost", "Stopped jobs that did not come back.", PLACE, none | figures.lost)
 
 
 def _rest(figures: Figures) -> Iterator[Metric]:

@@ -1,6 +1,8 @@
-"""What the probes need to know: whether the database is as the code wants it, and when the worker was last at work."""
+"""What the probes need to know: whether the database is as the code wants it, and how the worker's cycles end."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 from django.conf import settings
 from django.db import connection
@@ -8,9 +10,13 @@ from django.db.migrations.executor import MigrationExecutor
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.steering.models import CycleMeter
+from console.steering.streaks import read, what_holds
 
-LATE_CYCLES = 10
-"""So many cycles may be missing before the worker counts as late; one look at Slurm may take its whole time, too."""
+LATE_CYCLES = 3
+LEAST_LATE_S = 10.0
+"""So many cycles may be missing before the worker counts as late, but never less time than this: one look at a busy
+slurmctld takes a few seconds, and so does a round of e-mails in an embedded worker."""
 
 _known_complete = False
 
@@ -33,29 +39,60 @@ def forget_migrations() -> None:
     _known_complete = False
 
 
+class Health(StrEnum):
+    """How the worker's cycles are."""
+
+    OK = "ok"
+    LATE = "late"
+    """There was none for too long."""
+    FAILED = "failed"
+    """The last one raised an exception; nobody is stopped until one has ended well."""
+    DEGRADED = "degraded"
+    """None could observe the whole cluster for too long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """How long ago the last cycle of the attached cluster ended, and how long ago the cluster was seen; None: never."""
+    """How long ago the last cycle of the attached cluster ended, the cluster was seen, and a cycle did all its work.
+
+    None: never. `fault`: why the last look failed; `failure`: where the last cycle did, and `where` without the
+    exception's words. Empty when they did not.
+    """
 
     cycle_age_s: float | None
     observation_age_s: float | None
     fault: str
     late_after_s: float
+    good_age_s: float | None = None
+    failure: str = ""
+    where: str = ""
 
     @property
-    def late(self) -> bool:
-        """Whether the worker has not run for too long. A cluster that cannot be observed is no fault of the worker."""
-        return self.cycle_age_s is None or self.cycle_age_s > self.late_after_s
+    def health(self) -> Health:
+        """The worst of it. A cluster that cannot be observed for a moment is no fault of the worker."""
+        if self.cycle_age_s is None or self.cycle_age_s > self.late_after_s:
+            return Health.LATE
+        if self.failure:
+            return Health.FAILED
+        is_long = self.good_age_s is None or self.good_age_s > self.late_after_s
+        return Health.DEGRADED if self.fault and is_long else Health.OK
 
 
 def pulse() -> Pulse:
     """The attached cluster's pulse; nothing is written."""
-    row = Cluster.objects.filter(name=settings.GIVEWAY_CLUSTER_NAME).first()
-    now = clock.now()
-    attempted, observed = (row.attempted_at, row.observed_at) if row else (None, None)
+    row = Cluster.objects.filter(name=settings.GIVEWAY_CLUSTER_NAME).select_related("meter").first()
+    meter: CycleMeter | None = getattr(row, "meter", None)
+    failing = what_holds(read(meter.failing).values()) if meter else []
     return Pulse(
-        cycle_age_s=round((now - attempted).total_seconds(), 1) if attempted else None,
-        observation_age_s=round((now - observed).total_seconds(), 1) if observed else None,
+        cycle_age_s=_age(row.attempted_at if row else None),
+        observation_age_s=_age(row.observed_at if row else None),
+        good_age_s=_age(meter.ended_well_at if meter else None),
         fault=row.fault if row else "",
-        late_after_s=LATE_CYCLES * settings.GIVEWAY_CYCLE_S + settings.GIVEWAY_SLURM_TIMEOUT_S,
+        failure=failing[0].sentence if failing else "",
+        where=failing[0].where if failing else "",
+        late_after_s=max(LEAST_LATE_S, LATE_CYCLES * settings.GIVEWAY_CYCLE_S),
     )
+
+
+def _age(moment: datetime | None) -> float | None:
+    return round((clock.now() - moment).total_seconds(), 1) if moment else None

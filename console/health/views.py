@@ -24,20 +24,34 @@ def livez(request: HttpRequest) -> JsonResponse:
 @login_not_required
 @require_safe
 @never_cache
-def readyz(request: HttpRequest) -> JsonResponse:
-    """The database answers and has all migrations; 503 with the reason otherwise.
+def web(request: HttpRequest) -> JsonResponse:
+    """The database answers and has all migrations, so the pages can be shown; 503 with the reason otherwise.
 
-    A late worker or a cluster that cannot be observed is told, but no reason to take the pages away.
+    For load balancers: whatever the cycles do, the pages are where it is seen, and where people pause and resume.
     """
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        missing = selectors.missing_migrations()
-        if missing:
-            return _unavailable(f"The database lacks {len(missing)} migrations; run manage.py migrate.")
+        return _no_pages() or JsonResponse({"status": "ok"})
+    except DatabaseError:
+        return _unavailable("The database does not answer.")
+
+
+@login_not_required
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """The same, and no cycle has failed without a good one since.
+
+    A late worker or a cluster that cannot be observed is told, but no reason to be unready.
+    """
+    try:
+        why_not = _no_pages()
+        if why_not:
+            return why_not
         pulse = selectors.pulse()
     except DatabaseError:
         return _unavailable("The database does not answer.")
+    if pulse.health == selectors.Health.FAILED:
+        return JsonResponse({"status": "failed", **_told(pulse)}, status=503)
     return JsonResponse({"status": "ok", **_told(pulse)})
 
 
@@ -45,14 +59,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def cycle(request: HttpRequest) -> JsonResponse:
-    """503 when the worker has not run for too long."""
+    """503 when the worker has not run for too long, when its last cycle failed, or when none could see for too long."""
     try:
         pulse = selectors.pulse()
     except DatabaseError:
         return _unavailable("The database does not answer.")
-    if pulse.late:
-        return JsonResponse({"status": "late", **_told(pulse)}, status=503)
-    return JsonResponse({"status": "ok", **_told(pulse)})
+    if pulse.health == selectors.Health.OK:
+        return JsonResponse({"status": "ok", **_told(pulse)})
+    return JsonResponse({"status": pulse.health.value, **_told(pulse)}, status=503)
 
 
 @login_not_required
@@ -69,13 +83,27 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _told(pulse: selectors.Pulse) -> dict[str, object]:
+    """Nobody is signed in: what Slurm or an exception said may have names in it, so it is left out."""
+    failed = {"reason": f"The cycle failed in {pulse.where}."} if pulse.where else {}
     return {
+        **failed,
         "cycle_age_s": pulse.cycle_age_s,
-        "cycle": "late" if pulse.late else "ok",
+        "cycle": pulse.health.value,
+        "good_cycle_age_s": pulse.good_age_s,
         "observation_age_s": pulse.observation_age_s,
         "cluster": settings.GIVEWAY_CLUSTER_NAME,
         "observed": not pulse.fault and pulse.observation_age_s is not None,
     }
+
+
+def _no_pages() -> JsonResponse | None:
+    """Why no page can be shown; None when all can."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    missing = selectors.missing_migrations()
+    if missing:
+        return _unavailable(f"The database lacks {len(missing)} migrations; run manage.py migrate.")
+    return None
 
 
 def _unavailable(reason: str) -> JsonResponse:

@@ -7,6 +7,7 @@ from console.history.changes import Change
 from console.history.what_if import decided, side_of
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.facts import Facts
+from console.steering.decisions.putting_off import PuttingOff
 from console.steering.decisions.stops import Stops
 from console.steering.reports.work import Work, add_work, work_of
 from scheduler.model.jobs import Job, JobState
@@ -58,6 +59,7 @@ class Replay:
             quota_held=frozenset(),
             refused=frozenset(),
             backed_off={},
+            put_off=PuttingOff(facts.put_off.now),
             rejections={},
             partitions={name: replace(each, paused="") for name, each in facts.partitions.items()},
         )

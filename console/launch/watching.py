@@ -48,6 +48,11 @@ class Watcher(threading.Thread):
             log.debug("the queue cannot be glanced at", fault=str(error))
             self._known = None
             return False
+        except Exception:
+            # Whatever the queue shows: this thread must not end by it. The timer's cycles say what is wrong.
+            log.exception("the queue cannot be glanced at")
+            self._known = None
+            return False
         new = waiting - self._known if self._known is not None else frozenset()
         self._known = waiting
         if new:

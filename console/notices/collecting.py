@@ -10,18 +10,20 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import F
 
-from console.accounts.models import Role, User
+from console.audit.services import SYSTEM
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.notices import texts
+from console.notices.administrators import Administrators
+from console.notices.incidents import incidents
 from console.notices.models import Notice, NoticeKind
-from console.notices.requests import requests
+from console.notices.requests import NO_PLAN, requests
 from console.notices.spoken import Spoken
-from console.partitions.models import PartitionAdmin
 from console.steering.models import (
     STOP_KINDS,
     ActionState,
     Checkpoint,
+    Pause,
     Plan,
     PlanKind,
     PlannedAction,
@@ -48,6 +50,8 @@ def collect() -> int:
             *_started(cluster, since, spoken),
             *_undone(cluster, since, spoken),
             *_approvals(cluster, spoken),
+            *_paused(cluster, spoken),
+            *incidents(cluster, since, spoken),
             *requests(cluster, since, spoken),
         )
     ]
@@ -139,17 +143,29 @@ def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
     )
     if not plans:
         return
-    named = PartitionAdmin.objects.filter(partition__cluster=cluster)
-    admins: dict[str, set[str]] = {}
-    for partition, username in named.values_list("partition__name", "username"):
-        admins.setdefault(partition, set()).add(username)
-    accounts = {account.username: account for account in User.objects.filter(is_active=True)}
-    everywhere = {name for name, account in accounts.items() if account.role == Role.ADMINISTRATOR}
+    administrators = Administrators(cluster)
     for plan in plans:
-        for name in sorted(admins.get(plan.partition) or everywhere):
-            user = accounts[name].slurm_user if name in accounts else name
+        for name, user in administrators.of(plan.partition):
             text = spoken.to(user, texts.approval, plan)
             yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)
+
+
+def _paused(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
+    """Partitions that Giveway has paused by itself: only a person resumes them."""
+    pauses = list(Pause.objects.filter(cluster=cluster, by=SYSTEM).order_by("partition"))
+    administrators = Administrators(cluster) if pauses else None
+    for pause in pauses:
+        for name, user in administrators.of(pause.partition) if administrators else ():
+            yield Notice(
+                kind=NoticeKind.PAUSED,
+                key=f"paused/{pause.pk}/{name}",
+                user=user,
+                cluster=cluster.name,
+                partition=pause.partition,
+                job_id="",
+                plan=NO_PLAN,
+                text=spoken.to(user, texts.paused, pause),
+            )
 
 
 def _checkpoints(cluster: Cluster, jobs: set[str]) -> dict[tuple[str, int, int], Checkpoint]:

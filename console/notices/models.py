@@ -5,15 +5,18 @@ from django.utils.translation import gettext_lazy as _
 
 
 class NoticeKind(models.TextChoices):
-    """What happened to the job of whom is told, or who is to decide what. The last two are about no job and no plan."""
+    """What happened to whose job, or who is to decide what. The last three are about no job and no plan."""
 
     STOPPED = "stopped", _("Stopped")
     RESUMED = "resumed", _("Running again")
     STARTED = "started", _("Room was made, it runs")
     UNDONE = "undone", _("Plan undone")
+    LOST = "lost", _("Stopped, and did not come back")
+    INCIDENT = "incident", _("An incident")
     APPROVAL = "approval", _("A plan waits for approval")
     ASKED = "asked", _("A request waits for a decision")
     DECIDED = "decided", _("A request was decided")
+    PAUSED = "paused", _("A partition was paused")
 
 
 class Notice(models.Model):

@@ -9,7 +9,7 @@ from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
-from console.steering.models import Checkpoint, Plan, PlannedAction
+from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
 from console.steering.why.wording import kept, one_line, victims, who
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
@@ -53,6 +53,50 @@ def resumed(row: Job, stop: PlannedAction, at: datetime, checkpoint: Checkpoint 
         "Your job %(job)s runs again since %(at)s on %(nodes)s. Plan %(plan)s had stopped it at %(before)s."
     )
     return text % facts + _saved(checkpoint)
+
+
+def lost(incident: Incident) -> str:
+    """To the victim's user."""
+    text = _(
+        "Your job %(job)s was stopped to make room for %(other)s in partition %(partition)s (plan %(plan)s) and did "
+        "not come back. %(why)s Submit it again. The administrators of the partition have been told."
+    )
+    return text % _facts(incident)
+
+
+def incident(incident: Incident) -> str:
+    """To who looks after the partition."""
+    text = _(
+        "Job %(job)s of %(user)s was stopped by plan %(plan)s to make room for %(other)s in partition %(partition)s "
+        "and did not come back. %(why)s Look into it, and close incident %(incident)s with what was found."
+    )
+    return text % _facts(incident)
+
+
+def _facts(incident: Incident) -> dict[str, object]:
+    return {
+        "job": _named(incident.job_id, incident.job_name),
+        "user": clean(incident.user),
+        "other": clean(incident.beneficiary),
+        "partition": clean(incident.partition),
+        "plan": incident.plan,
+        "why": kept(incident.words),
+        "incident": incident.pk,
+    }
+
+
+def paused(pause: Pause) -> str:
+    """To who looks after the partition, when nobody has paused it."""
+    facts = {
+        "partition": clean(pause.partition),
+        "at": moment(pause.since),
+        "why": kept(pause.reason, 1000).rstrip("."),
+    }
+    text = _(
+        "Giveway has paused partition %(partition)s by itself at %(at)s: %(why)s. Nobody is stopped there until "
+        "somebody resumes it."
+    )
+    return text % facts
 
 
 def started(plan: Plan) -> str:
@@ -145,17 +189,20 @@ def subject(notices: list[Notice]) -> str:
     if len(notices) > 1:
         return _("Giveway: %d notices") % len(notices)
     notice = notices[0]
-    about_requests = {
+    about_no_job = {
         NoticeKind.ASKED: _("Giveway: a request waits for your decision"),
         NoticeKind.DECIDED: _("Giveway: your request was decided"),
+        NoticeKind.PAUSED: _("Giveway: a partition was paused"),
     }
-    if notice.kind in about_requests:
-        return about_requests[NoticeKind(notice.kind)]
+    if notice.kind in about_no_job:
+        return about_no_job[NoticeKind(notice.kind)]
     subjects = {
         NoticeKind.STOPPED: _("Giveway: job %s was stopped to make room"),
         NoticeKind.RESUMED: _("Giveway: job %s runs again"),
         NoticeKind.STARTED: _("Giveway: job %s runs, room was made for it"),
         NoticeKind.UNDONE: _("Giveway: no room could be made for job %s"),
+        NoticeKind.LOST: _("Giveway: job %s was stopped and did not come back"),
+        NoticeKind.INCIDENT: _("Giveway: job %s was stopped and did not come back"),
         NoticeKind.APPROVAL: _("Giveway: a plan for job %s waits for your approval"),
     }
     return subjects[NoticeKind(notice.kind)] % clean(notice.job_id)

@@ -14,7 +14,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS")
 CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[f"https://{host}" for host in ALLOWED_HOSTS])
 SECURE_SSL_REDIRECT = True
 # Asked from beside the web server, past the proxy that speaks https.
-SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|metrics|healthz/cycle)$"]
+SECURE_REDIRECT_EXEMPT = [r"^(livez|readyz|metrics|healthz/cycle|healthz/web)$"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 REST_FRAMEWORK = {**API, "NUM_PROXIES": 1}
 SECURE_HSTS_SECONDS = 31536000

@@ -2,10 +2,12 @@
 
 Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
 before but what is in the database. One at a time per cluster (`lease`); whoever finds it taken leaves.
+Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
+(`closing`).
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -15,18 +17,21 @@ from django.db import transaction
 from console.cluster.connect import connect
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
-from console.core import clock
 from console.core.points import reached
 from console.partitions.services import ensure_partition
+from console.steering import closing
 from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
+from console.steering.actions.victims import Following, ask_after
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
-from console.steering.models import Cycle, CycleOutcome, Plan, PlanState
+from console.steering.kept_cycle import KeptCycle
+from console.steering.models import Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.reports.metering import count
@@ -46,6 +51,8 @@ class Report:
 
     number: int
     fault: str = ""
+    has_failed: bool = False
+    """`fault` is an exception that was raised, and not what kept the cluster from being observed."""
     lines: list[str] = field(default_factory=list)
     planned: int = 0
     issued: int = 0
@@ -64,34 +71,58 @@ class Report:
 
 
 def run_cycle(cluster: Cluster) -> Report | None:
-    """Run one whole cycle; None when another one is under way. What Slurm answers never raises: see `fault`."""
+    """Run one whole cycle; None when another one is under way. What is raised in it, or kept it from seeing: `fault`.
+
+    Raises only where no lease can be had, or given back, from the database.
+    """
     lease = leases.take(cluster)
     if lease is None:
         return None
     try:
         reached("cycle.leased")
+        return _run(cluster, lease)
+    except leases.LeaseLostError as error:
+        # Not a defect: this process stood still, and another one goes on with what is written down.
+        log.warning("cycle given up", reason=str(error))
+        return None
+    finally:
+        structlog.contextvars.unbind_contextvars("cluster", "cycle")
+        lease.release()
+
+
+def _run(cluster: Cluster, lease: leases.Lease) -> Report:
+    report, failures = Report(number=cluster.cycle + 1), Failures()
+    observation = None
+    try:
         cluster.refresh_from_db()
-        report = Report(number=cluster.cycle + 1)
+        report.number = cluster.cycle + 1
         structlog.contextvars.bind_contextvars(cluster=cluster.name, cycle=report.number)
+        failures = closing.begin(cluster, lease)
         adapter = connect(cluster)
         with report.phase("observe"):
             observation = _observe(cluster, adapter, lease, report)
         reached("cycle.observed")
         if observation is not None:
-            _steer(cluster, Acting(adapter, observation, lease), report)
+            _steer(cluster, Acting(adapter, observation, lease, failures), report)
+    except leases.LeaseLostError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a cycle that raises has failed; the worker goes on
+        failures.add(error)
+    _close(cluster, lease, report, failures, seen=observation is not None)
+    reached("cycle.closed")
+    if observation is not None:
+        observed.send_robust(sender=None, cluster=cluster, observation=observation)
+    return report
+
+
+def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Failures, *, seen: bool) -> None:
+    """Count the cycle and write down how it ended."""
+    with failures.kept(), transaction.atomic():
         count(cluster, report)
-        reached("cycle.closed")
-        if observation is not None:
-            observed.send_robust(sender=None, cluster=cluster, observation=observation)
-    except leases.LeaseLostError as error:
-        # Not a defect: this process stood still, and another one goes on with what is written down.
-        log.warning("cycle given up", reason=str(error))
-        return None
-    else:
-        return report
-    finally:
-        structlog.contextvars.unbind_contextvars("cluster", "cycle")
-        lease.release()
+    closing.close(cluster, lease, failures, report.number, seen=seen)
+    if failures.found:
+        report.has_failed = True
+        report.fault = f"The cycle failed in {failures.found[0].what}"
 
 
 def _observe(
@@ -128,32 +159,70 @@ def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) 
 
 
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
-    """Everything after a good look."""
-    observation = acting.observation
-    with report.phase("verify"), transaction.atomic():
-        acting.lease.renew()
-        policies = _policies(cluster, observation)
-        plans = open_plans(cluster)
-        report.open_before = _shown(plans)
-        jobs = {job.id: job for job in observation.jobs}
-        checkpoints.watch(cluster, jobs)
-        verify(plans, jobs, policies)
-        free_stranded(cluster, jobs)
-        reached("cycle.verifying")
+    """Everything after a good look. What one part raises does not keep the next from taking back what was begun."""
+    failures, policies = acting.failures, None
+    kept = KeptCycle(cluster, report.number)
+    with report.phase("verify"), failures.kept():
+        jobs = {job.id: job for job in acting.observation.jobs}
+        endings = ask_after(cluster, jobs, acting.adapter)
+        with transaction.atomic():
+            acting.lease.renew()
+            following = Following(cluster, jobs, endings)
+            found = _policies(cluster, acting.observation)
+            _verify(following, found, failures, report)
+            reached("cycle.verifying")
+            # An incident may have paused a partition meanwhile.
+            policies = partition_policies(cluster) if following.paused else found
     reached("cycle.verified")
-    with report.phase("decide"):
-        facts = gather(cluster, open_plans(cluster), policies)
-        verdicts = decide_all(observation, facts)
-    with report.phase("record"), transaction.atomic():
-        acting.lease.renew()
-        kept = _record(acting, facts, verdicts, report, cluster)
-        reached("cycle.recording")
-    reached("cycle.recorded")
+    verdicts: list[Verdicts] = []
+    if policies is not None:
+        with failures.kept():
+            verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
         report.issued = act(open_plans(cluster), acting)
     reached("cycle.acted")
-    kept.close(report)
-    write_submit_rules(cluster, verdicts)
+    with failures.kept():
+        kept.close(report, failures)
+        if verdicts and not any(verdict.is_undecided for verdict in verdicts):
+            write_submit_rules(cluster, verdicts)
+
+
+def _verify(
+    following: Following, policies: Mapping[str, PartitionFacts], failures: Failures, report: Report
+) -> None:
+    """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
+    cluster, jobs = following.cluster, following.jobs
+    plans = open_plans(cluster)
+    report.open_before = _shown(plans)
+    with failures.kept(), transaction.atomic():
+        checkpoints.watch(cluster, jobs)
+    for plan in plans:
+        if plan.state == PlanState.EXECUTING:
+            with failures.kept(plan.partition), transaction.atomic():
+                verify([plan], following, policies)
+    with failures.kept(), transaction.atomic():
+        following.settle_others(plans)
+    with failures.kept(), transaction.atomic():
+        free_stranded(cluster, jobs)
+
+
+def _decide(
+    cluster: Cluster,
+    acting: Acting,
+    policies: Mapping[str, PartitionFacts],
+    report: Report,
+    kept: KeptCycle,
+) -> list[Verdicts]:
+    """Decide, and write down what was decided."""
+    with report.phase("decide"):
+        facts = gather(cluster, open_plans(cluster), policies)
+        verdicts = decide_all(acting.observation, facts, acting.failures)
+    with report.phase("record"), transaction.atomic():
+        acting.lease.renew()
+        _record(acting, facts, verdicts, report, kept)
+        reached("cycle.recording")
+    reached("cycle.recorded")
+    return verdicts
 
 
 def _policies(cluster: Cluster, observation: Observation) -> dict[str, PartitionFacts]:
@@ -165,13 +234,14 @@ def _policies(cluster: Cluster, observation: Observation) -> dict[str, Partition
     return partition_policies(cluster) if new else policies
 
 
-def _record(
-    acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, cluster: Cluster
-) -> "KeptCycle":
+def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle) -> None:
     """The mirror and the intents, in the caller's transaction."""
-    kept = KeptCycle(cluster, report.number)
+    cluster = kept.cluster
     for verdict in verdicts:
-        report.planned += intend(NewPlans(cluster, kept.row, verdict), facts.plans)
+        if verdict.is_undecided:
+            continue  # its plans stay as they are
+        is_held = acting.failures.holds(verdict.facts.row.name)
+        report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held), facts.plans)
         report.lines.extend(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
             for decision in verdict.decisions
@@ -188,40 +258,7 @@ def _record(
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
-    return kept
 
 
 def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
     return [(plan.pk, plan.state) for plan in plans]
-
-
-class KeptCycle:
-    """The cycle's row, made only when something refers to it: most cycles change nothing and are not kept."""
-
-    def __init__(self, cluster: Cluster, number: int) -> None:
-        self._cluster = cluster
-        self._number = number
-        self._started_at = clock.now()
-        self._row: Cycle | None = None
-
-    def row(self) -> Cycle:
-        """The row, made at first use."""
-        if self._row is None:
-            self._close_those_that_died()
-            self._row = Cycle.objects.create(
-                cluster=self._cluster, number=self._number, started_at=self._started_at
-            )
-        return self._row
-
-    def _close_those_that_died(self) -> None:
-        """Whoever holds the lease knows that no other cycle is under way."""
-        Cycle.objects.filter(cluster=self._cluster, outcome=CycleOutcome.RUNNING).update(
-            finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail="It did not come to its end."
-        )
-
-    def close(self, report: Report) -> None:
-        """Say how it ended, if it is kept."""
-        if self._row is not None:
-            Cycle.objects.filter(pk=self._row.pk).update(
-                finished_at=clock.now(), outcome=CycleOutcome.OK, phases=report.phases
-            )

@@ -1,4 +1,4 @@
-"""The forms of steering: a decision on a plan, and the switch."""
+"""The forms of steering: a decision on a plan, the switch, and closing an incident."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -27,3 +27,9 @@ class PauseForm(forms.Form):
     """Why, if somebody wants to say it."""
 
     reason = forms.CharField(max_length=LONGEST_REASON, required=False)
+
+
+class CloseForm(forms.Form):
+    """Why an incident need not be shown any more."""
+
+    reason = ReasonField()

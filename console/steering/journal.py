@@ -12,7 +12,7 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
-from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction
+from console.steering.models import Checkpoint, Incident, Plan, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
 LONGEST_NAME = 40
@@ -100,6 +100,37 @@ def tell_checkpoint(checkpoint: Checkpoint, *, actor: str = "", request_id: str 
         ),
         after={"job": checkpoint.job_id, "saved": checkpoint.saved, "via": str(checkpoint.via)},
         context=replace(_context(plan), request_id=request_id),
+    )
+
+
+def tell_incident(
+    incident: Incident, what: str, *, reason: str, actor: str = SYSTEM, request_id: str = ""
+) -> None:
+    """Write down that a victim did not come back, or that somebody has closed the incident."""
+    record(
+        actor=actor,
+        action=what,
+        subject=Subject(
+            type="incident",
+            id=str(incident.pk),
+            label=f"incident {incident.pk} of {incident.job_id} ({incident.user})",
+            cluster=incident.cluster.name,
+            partition=incident.partition,
+            job_id=incident.job_id,
+        ),
+        after={
+            "kind": incident.kind,
+            "job": incident.job_id,
+            "for": incident.beneficiary,
+            "words": incident.words,
+        },
+        reason=reason,
+        context=Context(request_id=request_id, cycle=incident.cluster.cycle, plan=incident.plan),
+    )
+    where = {"cluster": incident.cluster.name, "partition": incident.partition, "job": incident.job_id}
+    tell = log.error if what == "incident.opened" else log.info
+    transaction.on_commit(
+        partial(tell, what, **where, incident=incident.pk, plan=incident.plan, actor=actor, reason=reason)
     )
 
 

@@ -7,12 +7,12 @@ import rules
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, is_signed_in
 from console.partitions.selectors import administered_partitions, visible_partitions
-from console.steering.models import Plan
+from console.steering.models import Incident, Plan
 
 
 @rules.predicate
-def administers_its_partition(user: Any, plan: Plan | None) -> bool:
-    """Is named administrator of the plan's partition; without a plan: of any."""
+def administers_its_partition(user: Any, plan: Plan | Incident | None) -> bool:
+    """Is named administrator of the partition of a plan (or an incident); without one: of any."""
     own = administered_partitions(user)
     if plan is None:
         return bool(own)
@@ -36,4 +36,5 @@ def is_own_job(user: Any, job: Any) -> bool:
 rules.add_perm(Permission.PLAN_DECIDE, is_administrator | administers_its_partition)
 rules.add_perm(Permission.PAUSE_PARTITION, is_administrator | administers_this)
 rules.add_perm(Permission.PAUSE_ALL, is_administrator)
+rules.add_perm(Permission.INCIDENT_CLOSE, is_administrator | administers_its_partition)
 rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in & is_own_job)

@@ -18,7 +18,7 @@ from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import RequestState, UrgencyRequest
-from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.models import Plan, PlanKind, PlanState, Victim
 from console.steering.people.approving import awaits_decision
 from console.steering.reports.work import Work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.policy import Enforcement
@@ -32,6 +32,8 @@ class Loss:
     victim: dict[str, Any]
     ran_s: int
     words: str
+    fate: Victim | None = None
+    """What became of it, once it was sent a signal or a stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,18 @@ def lost_by(plan: Plan) -> Work:
     return work_lost(plan.victims, waited_s(plan))
 
 
-def losses(victims: Iterable[dict[str, Any]], later_s: float) -> list[Loss]:
-    """Each victim with what stopping it destroys."""
-    return [Loss(victim, ran_s(victim, later_s), work_short(work_of(victim, later_s))) for victim in victims]
+def losses(victims: Iterable[dict[str, Any]], later_s: float, fates: Iterable[Victim] = ()) -> list[Loss]:
+    """Each victim with what stopping it destroys, and what became of it as far as `fates` tell."""
+    known = {(row.job_id, row.run_start, row.run_restarts): row for row in fates}
+    return [
+        Loss(
+            victim,
+            ran_s(victim, later_s),
+            work_short(work_of(victim, later_s)),
+            known.get((victim["job"], victim.get("start", 0), victim.get("restarts", 0))),
+        )
+        for victim in victims
+    ]
 
 
 def consequence(plan: Plan) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.steering.views import approvals, history, pauses, plans, project, shadow
+from console.steering.views import approvals, history, incidents, pauses, plans, project, shadow
 
 urlpatterns: list[URLPattern] = [
     path("plans/", plans.plans, name="plans"),
@@ -10,6 +10,9 @@ urlpatterns: list[URLPattern] = [
     path("plans/<int:pk>/decision/", plans.decide, name="plan-decide"),
     path("plans/<int:pk>/snapshot.json", plans.snapshot, name="plan-snapshot"),
     path("approvals/", approvals.approvals, name="approvals"),
+    path("incidents/", incidents.incidents, name="incidents"),
+    path("incidents/<int:pk>/", incidents.incident, name="incident"),
+    path("incidents/<int:pk>/close/", incidents.close, name="incident-close"),
     path("partitions/<str:name>/shadow/", shadow.shadow, name="partition-shadow"),
     path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
     path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),

@@ -169,16 +169,33 @@ def end_orphans(conf: Path) -> None:
 
 
 def orphans(conf: Path) -> list[int]:
-    """Every slurmstepd of the Slurm of this slurm.conf, each with all its descendants."""
-    mark = f"SLURM_CONF={conf}\0".encode()
-    found = []
+    """Every slurmstepd of the Slurm of this slurm.conf with all its descendants, and what has run away from it."""
+    found: set[int] = set()
     for pid in parents():
         try:
-            if Path(f"/proc/{pid}/comm").read_text(errors="replace") != "slurmstepd\n":
-                continue
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            if _is_step(Path(f"/proc/{pid}"), conf):
+                found |= {pid, *descendants(pid)}
+            elif _is_of_job(Path(f"/proc/{pid}"), conf):
+                found.add(pid)
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # ended while we were looking, or nothing of ours
-        if mark in environment:
-            found += [pid, *descendants(pid)]
-    return found
+    return sorted(found)
+
+
+def _is_step(process: Path, conf: Path) -> bool:
+    """Whether it is a slurmstepd of this Slurm.
+
+    Its environment does not tell on 24.11 and later: its title is written over it. Where it was started does, and
+    so do the files that it has open: slurmd's log, on every release.
+    """
+    if (process / "comm").read_text(errors="replace") != "slurmstepd\n":
+        return False
+    places = [process / "cwd", *(process / "fd").iterdir()]
+    return any(place.readlink().is_relative_to(conf.parent) for place in places)
+
+
+def _is_of_job(process: Path, conf: Path) -> bool:
+    """Whether a slurmstepd of this Slurm has started it, or its parent. Shells and consoles of people do not count."""
+    environment = (process / "environ").read_bytes().split(b"\0")
+    ours = f"SLURM_CONF={conf}".encode() in environment
+    return ours and any(setting.startswith(b"SLURMD_NODENAME=") for setting in environment)

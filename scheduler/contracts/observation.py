@@ -46,6 +46,13 @@ def _set(value: object, path: str) -> frozenset[str]:
     return frozenset(_texts(value, path))
 
 
+def _counted(value: object, path: str) -> tuple[int, frozenset[str]]:
+    """A number of nodes and a set of features, as a pair."""
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise InputError(path, "must be a number of nodes and a list of features")
+    return _integer(value[0], path), _set(value[1], path)
+
+
 def _maker(made: type, readers: Mapping[str, Reader[Any]]) -> Reader[Any]:
     """The reader of an object that is one `made`."""
     needed = {field.name for field in fields(made) if _default(field) is MISSING}
@@ -82,6 +89,8 @@ _REQUEST: dict[str, Reader[Any]] = {
     **dict.fromkeys(("exclusive", "partial"), flag),
     **dict.fromkeys(("per_node", "spread", "unit"), amounts),
     **dict.fromkeys(("features", "only_nodes", "not_nodes"), _set),
+    **dict.fromkeys(("any_of", "same_of"), listing(_set)),
+    "counted": listing(_counted),
 }
 _JOB: dict[str, Reader[Any]] = {
     "state": choice(JobState),
@@ -95,7 +104,7 @@ _JOB: dict[str, Reader[Any]] = {
         (
             "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",
             "array_job_id", "het_job_id", "reservation", "dependency", "unplannable", "licenses",
-            "not_understood",
+            "not_understood", "reason_code",
         ),
         _text,
     ),
@@ -144,4 +153,4 @@ def _plain(value: Any) -> Any:
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
         return sorted(value)
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value

@@ -3,7 +3,7 @@
 from typing import Any
 
 from scheduler.contracts.errors import InputError
-from scheduler.contracts.fields import Fields, amounts, flag, names, positive
+from scheduler.contracts.fields import Fields, amounts, flag, listing, names, positive
 from scheduler.model.jobs import Request
 
 _SHAPES = {"nodes": ("nodes", "per_node"), "spread": ("spread",), "unit": ("unit", "count", "partial")}
@@ -13,6 +13,9 @@ _KEYS = (
     "only_nodes",
     "not_nodes",
     "exclusive",
+    "any_of",
+    "same_of",
+    "counted",
 )
 _ASKED = {"nodes": "per_node", "spread": "spread", "unit": "unit"}
 
@@ -36,12 +39,38 @@ def decode_request(value: object, path: str) -> Request:
         only_nodes=fields.get("only_nodes", names, frozenset()),
         not_nodes=fields.get("not_nodes", names, frozenset()),
         exclusive=fields.get("exclusive", flag, False),
+        any_of=fields.get("any_of", listing(_some), ()),
+        same_of=fields.get("same_of", listing(_some), ()),
+        counted=fields.get("counted", listing(_counted), ()),
     )
+    _check_counted(request, fields)
     if request.count and request.exclusive:
         raise InputError(fields.at("exclusive"), "cannot be said of units; ask for nodes with per_node")
     if not any(getattr(request, _ASKED[shape]).values()):
         raise InputError(fields.at(_ASKED[shape]), 'asks for nothing; name an amount, for example {"cpu": 1}')
     return request
+
+
+def _some(value: object, path: str) -> frozenset[str]:
+    """A set of features, not empty: with none it would allow every node."""
+    found = names(value, path)
+    if not found:
+        raise InputError(path, "names no feature")
+    return found
+
+
+def _counted(value: object, path: str) -> tuple[int, frozenset[str]]:
+    fields = Fields(value, path, ("nodes", "features"))
+    return fields.need("nodes", positive), fields.need("features", _some)
+
+
+def _check_counted(request: Request, fields: Fields) -> None:
+    if not request.counted:
+        return
+    if sum(count for count, _ in request.counted) != request.nodes:
+        raise InputError(fields.at("counted"), "must add up to nodes")
+    if request.any_of or request.same_of:
+        raise InputError(fields.at("counted"), "cannot stand beside any_of or same_of")
 
 
 def encode_request(request: Request) -> dict[str, Any]:
@@ -58,4 +87,9 @@ def encode_request(request: Request) -> dict[str, Any]:
             result[key] = sorted(listed)
     if request.exclusive:
         result["exclusive"] = True
+    for key in ("any_of", "same_of"):
+        if sets := getattr(request, key):
+            result[key] = [sorted(features) for features in sets]
+    if request.counted:
+        result["counted"] = [{"nodes": n, "features": sorted(features)} for n, features in request.counted]
     return result

@@ -40,6 +40,8 @@ class Request:
     `spread`: any amounts on any nodes adding up to this (the document's plain counting of processors).
     `unit`/`count`: that many units, each whole on some node (spec 2.1); `partial`: fewer are welcome too.
     `features` must all be on a node; `only_nodes` (if not empty) and `not_nodes` limit where the job may go.
+    Of further sets of features, all of one: `any_of`, on each node some one of them; `same_of`, on all nodes the same.
+    `counted`: so many of the `nodes` with all of each set; the numbers add up to `nodes`.
     `exclusive`: every node given must hold nobody else.
     """
 
@@ -53,6 +55,9 @@ class Request:
     only_nodes: frozenset[str] = frozenset()
     not_nodes: frozenset[str] = frozenset()
     exclusive: bool = False
+    any_of: tuple[frozenset[str], ...] = ()
+    same_of: tuple[frozenset[str], ...] = ()
+    counted: tuple[tuple[int, frozenset[str]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,8 @@ class ObservedJob:
 
     `id` is the id that Slurm's commands take (`1234`, or `1234_7` for a pending or running array task).
     `partitions`: several while pending (`--partition=a,b`), one when running.
-    `slurm_state`/`slurm_reason`: Slurm's own words. `held`: priority 0, by the user, an administrator or us.
+    `slurm_state`/`slurm_reason`: Slurm's own words. `reason_code`: Slurm's code of a reason that is a text, where it is
+    told. `held`: priority 0, by the user, an administrator or us.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
@@ -158,6 +164,7 @@ class ObservedJob:
     unplannable: str = ""
     licenses: str = ""
     not_understood: str = ""
+    reason_code: str = ""
 
     @property
     def run(self) -> RunKey:

@@ -35,6 +35,7 @@ class Reason(StrEnum):
     NEXT_PLAN = "next_plan"
     PLAN_RUNNING = "plan_running"
     PLAN_REJECTED = "plan_rejected"
+    NOT_DECIDED = "not_decided"
     # Why a running job was passed over
     EQUAL_OR_HIGHER = "equal_or_higher"
     SAME_BAND = "same_band"
@@ -81,6 +82,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.NEXT_PLAN: "A node on which another job starts has room for it too; it is its turn in the next plan.",
     Reason.PLAN_RUNNING: "Room is being made for it.",
     Reason.PLAN_REJECTED: "An administrator rejected the plan that would have made room for it.",
+    Reason.NOT_DECIDED: "Giveway could not decide on it; nobody is stopped until it can.",
     Reason.EQUAL_OR_HIGHER: "Equal or higher rank.",
     Reason.SAME_BAND: "Same band.",
     Reason.PROTECTED: "Protected.",

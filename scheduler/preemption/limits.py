@@ -87,6 +87,17 @@ class Limits:
         most = self._rules.max_stops_per_hour
         return self.of_the_job(job) is None and (most is None or self._used + runners <= most)
 
+    def over(self, victims: Sequence[Runner]) -> Held | None:
+        """The limit within an hour that so many victims together would break."""
+        most = self._rules.max_stops_per_hour
+        if most is not None and self._used + len(victims) > most:
+            return Held(Reason.HOURLY_LIMIT, used=self._used)
+        if self._rules.max_stops_per_user_hour is None:
+            return None
+        by_user = Counter(runner.job.user for runner in victims)
+        user = next((user for user, count in by_user.items() if count > self._left(user)), None)
+        return None if user is None else Held(Reason.HOURLY_LIMIT, user, self._used_by[user])
+
     def changed(self) -> None:
         """Room was taken or made: what was answered before holds no longer."""
         self._answers.clear()

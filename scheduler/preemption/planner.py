@@ -19,6 +19,8 @@
      queue, takes nothing, and says so;
    - a part: a request in units gets those units that are free (`units`).
    Whom no step decides stays in the queue; in managed dispatch nodes are kept for it (`reservation`).
+   A job whose nodes must all have the same one of several features goes through each step with one after the other;
+   one that counts its nodes by their features, through steps of its own (`constrained`).
 6. The result depends on nothing but the snapshot, and not on the order of its rows.
 """
 
@@ -37,6 +39,7 @@ from scheduler.preemption.balance.steps import (
     no_even_set,
     stop_for_an_even_set,
 )
+from scheduler.preemption.constrained import first_of, in_groups
 from scheduler.preemption.cycle import Ask, Cycle, Step
 from scheduler.preemption.elastic.growing import grow, growers
 from scheduler.preemption.elastic.steps import shrink_elastic_jobs
@@ -44,6 +47,7 @@ from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.reservation.steps import best_free_nodes, look_ahead, next_in_turn, starts_soon
 from scheduler.preemption.sentences import clean, printable, wanted
+from scheduler.preemption.shapes import alternatives
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
 from scheduler.preemption.units.steps import free_part
 from scheduler.priority.levels import weight
@@ -161,12 +165,16 @@ class _Planner:
         cycle = self._cycle
         if job.request is None or not any(wanted(job).values()):
             return cycle.queued(job, Reason.BLOCKED, f"{cycle.say.who(job)} asks for something unknown.")
-        ask = Ask(job, cycle.shapes.of(job.request), reach)
-        if not ask.shape.ever:
-            return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, ask.shape))
+        every = [Ask(job, cycle.shapes.of(request), reach) for request in alternatives(job.request)]
+        asks = [ask for ask in every if ask.shape.ever]
+        if not asks:
+            return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, every[0].shape))
+        ask = asks[0]
         even = cycle.balancing is not None and cycle.balancing.applies(job, ask.shape)
+        if job.request.counted:
+            return in_groups(cycle, ask, cycle.shapes.groups(job.request)) or no_room(cycle, ask)
         for step in BALANCED if even else STEPS:
-            decision = step(cycle, ask)
+            decision = step(cycle, ask) if len(asks) == 1 else first_of(step, cycle, asks)
             if decision is not None:
                 return look_ahead(cycle, ask, decision)
         return look_ahead(cycle, ask, no_room(cycle, ask))

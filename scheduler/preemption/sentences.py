@@ -1,6 +1,6 @@
 """Every decision in one or two plain sentences, with the numbers (contract A, `explain`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler.model import words
 from scheduler.model.jobs import Job, Level, Request
@@ -181,9 +181,8 @@ def need(request: Request) -> str:
             where = "on one node"
         case count:
             where = f"on each of {count} nodes"
-    extra = (
-        [f"with {words.names(clean(name) for name in sorted(request.features))}"] if request.features else []
-    )
+    features = [clean(name) for name in sorted(request.features)] + [clean(each) for each in _sets(request)]
+    extra = [f"with {words.names(features)}"] if features else []
     if request.only_nodes:
         extra.append(f"out of {words.names(clean(name) for name in sorted(request.only_nodes))}")
     if request.not_nodes:
@@ -191,6 +190,20 @@ def need(request: Request) -> str:
     if request.exclusive:
         extra.append("for itself alone")
     return " ".join(part for part in (asked, where, *extra) if part)
+
+
+def _sets(request: Request) -> Iterator[str]:
+    """Further sets of features in Slurm's words: `a|(b&c)`, `[a|b]`, `[a*2&b*1]`."""
+    if request.any_of:
+        yield "|".join(map(_set, request.any_of))
+    if request.same_of:
+        yield f"[{'|'.join(map(_set, request.same_of))}]"
+    if request.counted:
+        yield f"[{'&'.join(f'{_set(features)}*{count}' for count, features in request.counted)}]"
+
+
+def _set(features: frozenset[str]) -> str:
+    return "&".join(sorted(features)) if len(features) == 1 else f"({'&'.join(sorted(features))})"
 
 
 def wanted(job: Job) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scheduler.model.jobs import Request
@@ -73,6 +73,7 @@ class Shapes:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._known: dict[ShapeKey, Shape] = {}
+        self._groups: dict[ShapeKey, tuple[Shape, ...]] = {}
         self._suitable: dict[ShapeKey, _Allowed] = {}
         # Many nodes have the same in total: what a request asks of that is asked once for all of them.
         kinds: dict[frozenset[tuple[str, int]], int] = {}
@@ -88,6 +89,15 @@ class Shapes:
             shape = self._known[key] = self._make(request)
         return shape
 
+    def groups(self, request: Request) -> tuple[Shape, ...]:
+        """The shapes of the groups of nodes that a request counts by their features, each with nodes of its own."""
+        key = (*_key(request), request.counted)
+        known = self._groups.get(key)
+        if known is None:
+            nodes = [place.node for place in self._universe.places]
+            known = self._groups[key] = tuple([self.of(group) for group in groups_of(request, nodes)])
+        return known
+
     def _make(self, request: Request) -> Shape:
         universe = self._universe
         asked = request.per_node if request.nodes else request.spread or request.unit
@@ -100,7 +110,7 @@ class Shapes:
         return Shape(
             count=request.nodes,
             each=_key(request)[1:],
-            pool=(wants if request.count else frozenset(name for name, _ in wants), *_key(request)[3:7]),
+            pool=(wants if request.count else frozenset(name for name, _ in wants), *_key(request)[3:8]),
             wants=wants,
             exclusive=request.exclusive,
             places=allowed.up,
@@ -138,7 +148,7 @@ class Shapes:
 
         Many requests allow the same.
         """
-        key = (request.features, request.only_nodes, request.not_nodes, holds)
+        key = (request.features, request.any_of, request.only_nodes, request.not_nodes, holds)
         known = self._suitable.get(key)
         if known is None:
             places = [place for place in self._universe.places if suits(request, place.node)]
@@ -156,6 +166,7 @@ def _key(request: Request) -> ShapeKey:
         frozenset(request.per_node.items()),
         frozenset(request.spread.items()),
         request.features,
+        request.any_of,
         request.only_nodes,
         request.not_nodes,
         request.exclusive,
@@ -165,10 +176,54 @@ def _key(request: Request) -> ShapeKey:
     )
 
 
+def alternatives(request: Request) -> tuple[Request, ...]:
+    """A request once for each set of features of which all its nodes must have the same; mostly just itself. Where
+    nodes are counted by their features, any of the sets will do for a node."""
+    if request.same_of:
+        return tuple(
+            [replace(request, features=request.features | one, same_of=()) for one in request.same_of]
+        )
+    if request.counted:
+        return (replace(request, any_of=tuple([features for _, features in request.counted]), counted=()),)
+    return (request,)
+
+
+def groups_of(request: Request, nodes: Iterable[Node]) -> tuple[Request, ...]:
+    """What a request that counts nodes by their features asks of each group of them.
+
+    A node that would do for several goes to the one that lacks most; then the others do not get it.
+    """
+    plain = replace(request, counted=())
+    own: list[set[str]] = [set() for _ in request.counted]
+    shared: list[tuple[str, list[int]]] = []
+    for node in nodes:
+        able = suits(plain, node) and covers(node.total, request.per_node)
+        fits = [i for i, (_, features) in enumerate(request.counted) if able and features <= node.features]
+        if len(fits) == 1:
+            own[fits[0]].add(node.name)
+        elif fits:
+            shared.append((node.name, fits))
+    for name, fits in shared:
+        own[max(fits, key=lambda i: (request.counted[i][0] - len(own[i]), -i))].add(name)
+    every = frozenset().union(*own)
+    return tuple(
+        [
+            replace(
+                plain,
+                nodes=count,
+                features=plain.features | features,
+                not_nodes=plain.not_nodes | (every - own[i]),
+            )
+            for i, (count, features) in enumerate(request.counted)
+        ]
+    )
+
+
 def suits(request: Request, node: Node) -> bool:
     """Whether a node is one that the request allows, apart from its state and its room."""
     return (
         request.features <= node.features
+        and (not request.any_of or any(one <= node.features for one in request.any_of))
         and (not request.only_nodes or node.name in request.only_nodes)
         and node.name not in request.not_nodes
     )

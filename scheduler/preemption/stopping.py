@@ -20,8 +20,11 @@ def stop_lower_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
     """Victims make room (`search`), unless a limit forbids to stop those who were found (`limits`)."""
     below = cycle.universe.below(ask.reach)
     found = cycle.limits.victims(ask.job, Wanted(ask.shape, ask.reach), below)
-    if found is None:
-        return None
+    return None if found is None else stop_or_not(cycle, ask, found)
+
+
+def stop_or_not(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+    """Those who were found make room, or it is said why they may not."""
     return _held(cycle, ask, found) if found.held else _preempt(cycle, ask, found)
 
 

@@ -6,11 +6,17 @@ from scheduler.model.policy import PartitionPolicy
 from scheduler.reconcile.protection import protecting_rule
 
 _WAITS_FOR_ROOM = frozenset({"", "none", "resources", "priority"})
-_NODES_BUSY = "nodes required for job"
-"""Slurm's longest reason: nodes are down, drained or kept for others. Which ones, the planner sees for
-itself."""
-NOT_STARTING = frozenset({"DOWN", "INACTIVE"})
-"""States of a partition in which queued jobs do not start (in DRAIN they do)."""
+_SAYS_RESOURCES = (
+    # Nodes are down, drained or kept for others. Which ones, the planner sees for itself.
+    "nodes required for job",
+    # From 26.05 on: there is room, but not within one unit of the network.
+    "no suitable topology unit found",
+    "insufficient resources in topology unit",
+    "weight-based selection could not satisfy request within topology unit",
+)
+"""How the texts begin that Slurm may say in place of `Resources`."""
+_STARTING = frozenset({"", "UP", "DRAIN"})
+"""States of a partition in which queued jobs start; a state that is not known here is none of them."""
 
 _REASONS = {
     "jobhelduser": "it is held by its user",
@@ -30,35 +36,50 @@ _REASONS = {
     "partitiontimelimit": "it asks for more time than the partition allows",
     "reqnodenotavail": "a node that it names is down, drained or reserved",
     "cleaning": "its last run is still being cleaned up",
+    "raisedsignal": "its last run was ended by a signal",
 }
+
+
+def starts_jobs(partition_state: str) -> bool:
+    """Whether queued jobs start in a partition in this state."""
+    return partition_state.upper() in _STARTING
 
 
 def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
     """What a pending job waits for other than room; empty when room is all that it lacks.
 
     Slurm's own reason is believed unless it says "no room" or "others first": a reason that is not known
-    here blocks too, since nobody must be stopped for a job that would not start.
+    here blocks too, since nobody must be stopped for a job that would not start. Slurm may say a text instead of the
+    reason's code: then the code counts, if it is told.
     """
     if job.held:
-        return _REASONS.get(_word(job.slurm_reason), "it is held") if _is_hold(job) else "it is held"
-    if partition_state.upper() in NOT_STARTING:
-        return f"the partition is {partition_state.upper()}"
+        held = _REASONS.get(_word(job.slurm_reason), "it is held") if _is_hold(job) else "it is held"
+        return f"{held}, and {_unplannable(job)}" if job.unplannable else held
+    if not starts_jobs(partition_state):
+        return f"the partition is {partition_state.upper()[:40]}"
     if job.dependency:
         return f"it waits for another job ({job.dependency[:80]})"
     if job.eligible is not None and job.eligible > now:
         return _REASONS["begintime"]
     if job.unplannable:
-        return f"no room can be made for it, because {job.unplannable[:120]}"
+        return _unplannable(job)
     if job.request is None:
         return "what it asks for is not known"
-    word = _word(job.slurm_reason)
-    if word in _WAITS_FOR_ROOM or job.slurm_reason.replace("_", " ").lower().startswith(_NODES_BUSY):
+    word = _word(job.reason_code or job.slurm_reason)
+    text = job.slurm_reason.strip().strip("()").replace("_", " ").lower()
+    if word in _WAITS_FOR_ROOM or (not job.reason_code and text.startswith(_SAYS_RESOURCES)):
         return ""
     return _REASONS.get(word, f"Slurm says {job.slurm_reason[:80]}")
 
 
+def _unplannable(job: ObservedJob) -> str:
+    return f"no room can be made for it, because {job.unplannable[:120]}"
+
+
 def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:
     """Why a running job may not be stopped; empty when it may."""
+    if job.not_understood:
+        return f"not everything that Slurm tells of it is understood: {job.not_understood[:120]}"
     if job.slurm_state.upper().startswith("SUSPENDED"):
         return "it is suspended"
     if job.het_job_id:
@@ -85,8 +106,8 @@ def _is_hold(job: ObservedJob) -> bool:
 
 
 def _word(reason: str) -> str:
-    """Slurm's reason without what may follow it: `ReqNodeNotAvail, UnavailableNodes:n1`."""
-    word = reason.strip().strip("()").partition(",")[0].lower()
+    """Slurm's reason without what may follow it: `ReqNodeNotAvail, UnavailableNodes:n1`, `RaisedSignal:10(…)`."""
+    word = reason.strip().strip("()").partition(",")[0].partition(":")[0].lower()
     return "" if word == "null" else word
 
 

@@ -45,8 +45,10 @@ def snapshot_for(
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
-    names = frozenset(partition.nodes)
-    nodes = [node for node in observation.nodes if node.name in names]
+    theirs = frozenset(partition.nodes)
+    nodes = [node for node in observation.nodes if node.name in theirs]
+    # A partition may name a node of which nothing is told: nothing is planned there.
+    names = frozenset(node.name for node in nodes)
     deriver = Deriver(policy, projects, observation.taken_at)
     jobs: list[Job] = []
     standings: dict[str, Standing] = {}

@@ -9,7 +9,7 @@ from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import Ranking, Reach
 from scheduler.priority.derive import Deriver
 from scheduler.priority.levels import weight
-from scheduler.reconcile.blocking import NOT_STARTING, why_protected
+from scheduler.reconcile.blocking import starts_jobs, why_protected
 from scheduler.reconcile.build import rules_of
 
 _NOTHING = weight(None)
@@ -37,8 +37,8 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     if waiting is None or waiting.state is not JobState.PENDING:
         return f"{beneficiary} no longer waits."
     state = next((part.state for part in observation.partitions if part.name == policy.name), "INACTIVE")
-    if state.upper() in NOT_STARTING:
-        return f"{beneficiary} could not start: the partition is {state.upper()}."
+    if not starts_jobs(state):
+        return f"{beneficiary} could not start: the partition is {state.upper()[:40]}."
     running = [
         job for run in victims if (job := jobs.get(run.job_id)) and _is_running(job) and job.run == run
     ]

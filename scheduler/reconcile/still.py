@@ -30,6 +30,7 @@ def still_makes_room(
         if node is None or not node.up:
             return f"Node {name} no longer takes jobs."
         free = dict(node.total)
+        subtract(free, node.held_elsewhere)
         for taken in held[name]:
             subtract(free, taken)
         if not covers(free, wanted):

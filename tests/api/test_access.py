@@ -69,6 +69,10 @@ TABLE: list[Row] = [
     # The house's plan is being carried out: whoever may decide is told so.
     ("api-plan-decision", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-decision", {"pk": "plan"}, "post", (401, 403, 403, 409, 403, 409)),
+    ("api-incidents", {}, "get", EVERYBODY),
+    # The house has no incident; tests/api/test_incidents.py has who may close one.
+    ("api-incident", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-incident-close", {"pk": 999999}, "post", (401, 404, 404, 404, 404, 404)),
     ("api-pause", {}, "get", EVERYBODY),
     ("api-pause", {}, "put", (401, 403, 403, 403, 403, 200)),
     ("api-pause", {}, "delete", (401, 403, 403, 403, 403, 204)),

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 from rest_framework.test import APIClient
 
+from console.steering.models import CycleMeter
+from console.steering.streaks import Streak, written
 from tests import factories
 from tests.api.conftest import SNAPSHOT, House
 from tests.factories import EPOCH
@@ -97,6 +99,21 @@ def test_the_cluster_tells_its_cycle_when_it_was_seen_and_what_is_wrong(house: H
     cluster = ada.get("/api/v1/cluster/").json()
     assert (cluster["name"], cluster["cycle"], cluster["fault"]) == ("dev", 7, "squeue: timed out")
     assert cluster["observed_at"] == "2026-03-02T12:00:00Z"
+    assert cluster["failures"] == []
+
+
+def test_the_cluster_tells_of_a_cycle_that_failed(house: House, ada: APIClient) -> None:
+    what = "console/steering/cycle.py, line 9 (_run): KeyError: 'x'"
+    streaks = {
+        "": Streak("", what, factories.NOW, in_a_row=2),
+        "y": Streak("y", what, factories.NOW, holds=False),
+    }
+    CycleMeter.objects.create(cluster=house.cluster, failing=written(streaks))
+    cluster = ada.get("/api/v1/cluster/").json()
+    assert cluster["fault"] == f"The cycle failed in {what}"
+    assert cluster["failures"] == [
+        {"partition": "", "fault": cluster["fault"], "since": "2026-03-02T12:00:00Z", "in_a_row": 2}
+    ]
 
 
 def test_a_partition_counts_its_jobs_and_shows_its_policy_to_whom_it_concerns(

@@ -15,6 +15,7 @@ SAME: dict[str, Done] = {
     "audit-export": {("api-audit-export", "get")},
     "audit-save-search": {("api-audit-searches", "post")},
     "audit-verify": {("api-audit-chain", "post")},
+    "incident-close": {("api-incident-close", "post")},
     "levels-preview": {("api-what-if", "post")},
     "new-project": {("api-projects", "post")},
     "new-project-what-if": {("api-what-if", "post"), ("api-studies", "post")},

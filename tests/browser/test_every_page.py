@@ -24,7 +24,7 @@ At = Callable[[str], str]
 ELSEWHERE = {
     "login", "setup-administrator", "invitation",  # for somebody without an account: `test_an_empty_house`
     "oidc", "oidc-callback",  # lead elsewhere, and are off unless the settings name a provider
-    "livez", "readyz", "healthz-cycle", "metrics",  # not for people
+    "livez", "readyz", "healthz-web", "healthz-cycle", "metrics",  # not for people
 }  # fmt: skip
 STATES = (
     "/partitions/x/?map=table&w_col=project", "/partitions/x/timeline/?span=7d", "/partitions/y/shadow/",

@@ -50,6 +50,8 @@ def house(db: None, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     CycleMeter.objects.create(
         cluster=cluster,
         degraded=2,
+        failed=1,
+        ended_well_at=NOW + timedelta(seconds=1),
         phases={
             "observe": metering.observe(None, 0.3, metering.PHASE_BUCKETS),
             metering.START: {"x": metering.observe(None, 7.0, metering.START_BUCKETS)},

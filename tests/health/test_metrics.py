@@ -17,7 +17,8 @@ from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.health.metrics import text
-from tests.factories import EPOCH, NOW, make_cluster, make_running_job
+from console.steering.models import Plan
+from tests.factories import EPOCH, NOW, make_cluster, make_incident, make_running_job
 from tests.plugins.servers import RedisServer
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +41,8 @@ def of(samples: Samples, name: str, **labels: str) -> float | None:
 
 
 def test_the_figures_are_those_of_the_tables(house: Cluster) -> None:
+    for closed_at in (None, NOW):
+        make_incident(Plan.objects.get(job_id="100"), closed_at=closed_at)
     told = samples()
     dev, x = {"cluster": "dev"}, {"cluster": "dev", "partition": "x"}
     plan = {**x, "kind": "preempt"}
@@ -47,7 +50,9 @@ def test_the_figures_are_those_of_the_tables(house: Cluster) -> None:
     wanted: dict[tuple[Any, ...], float] = {
         ("cycles_total", *dev.items()): 7,
         ("cycles_degraded_total", *dev.items()): 2,
+        ("cycles_failed_total", *dev.items()): 1,
         ("cycle_age_seconds", *dev.items()): 3,
+        ("good_cycle_age_seconds", *dev.items()): 4,
         ("observation_age_seconds", *dev.items()): 5,
         ("cluster_observed", *dev.items()): 1,
         ("cycle_phase_seconds_count", *{**dev, "phase": "observe"}.items()): 1,
@@ -72,6 +77,9 @@ def test_the_figures_are_those_of_the_tables(house: Cluster) -> None:
         ("paused", *x.items()): 1,
         ("paused", *{**dev, "partition": "y"}.items()): 0,
         ("paused", *{**dev, "partition": ""}.items()): 0,
+        ("incidents_open", *x.items()): 1,
+        ("incidents_open", *{**dev, "partition": "y"}.items()): 0,
+        ("victims_lost_total", *x.items()): 2,
         ("audit_rows",): 0,
         ("audit_verified_row",): 0,
         ("audit_broken",): 0,
@@ -119,12 +127,12 @@ def test_no_job_and_no_person_is_a_label(house: Cluster) -> None:
 def test_the_number_of_queries_does_not_grow(
     house: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         text()
     for number in range(30):
         make_running_job(house, f"5{number}", user_level_name=f"P{number % 4}")
         make_cluster(f"other{number}")
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         text()
 
 

@@ -1,5 +1,6 @@
 """Liveness, readiness and the worker's pulse."""
 
+import re
 import time
 from datetime import timedelta
 from typing import Any
@@ -12,6 +13,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health import selectors
+from console.steering.models import CycleMeter
+from console.steering.streaks import Streak, written
 from tests.e2e.processes import clean_environment, process, wait_until
 from tests.factories import NOW
 from tests.plugins.server_process import free_port
@@ -23,6 +26,12 @@ def get(path: str) -> tuple[int, dict[str, Any]]:
     return answer.status_code, answer.json()
 
 
+def failing(words: str = "console/steering/actions/acting.py, line 88 (act): ValueError: odd") -> None:
+    """A cycle has failed, and none has ended well since."""
+    streaks = {"": Streak("", words, NOW)}
+    CycleMeter.objects.update(failing=written(streaks))
+
+
 def test_a_ready_console_tells_the_workers_pulse(house: Cluster) -> None:
     assert get("/readyz") == (
         200,
@@ -30,21 +39,23 @@ def test_a_ready_console_tells_the_workers_pulse(house: Cluster) -> None:
             "status": "ok",
             "cycle_age_s": 3.0,
             "cycle": "ok",
+            "good_cycle_age_s": 4.0,
             "observation_age_s": 5.0,
             "cluster": "dev",
             "observed": True,
         },
     )
     assert get("/livez") == (200, {"status": "ok"})
+    assert get("/healthz/web") == (200, {"status": "ok"})
     status, told = get("/healthz/cycle")
     assert (status, told["status"]) == (200, "ok")
 
 
-@pytest.mark.parametrize(("seconds", "late"), [(39, False), (41, True)])
+@pytest.mark.parametrize(("seconds", "late"), [(9, False), (11, True), (22, True)])
 def test_a_late_worker_is_no_reason_to_take_the_pages_away(
     house: Cluster, monkeypatch: pytest.MonkeyPatch, seconds: int, late: bool
 ) -> None:
-    """Ten cycles of a second, and a look that takes its whole 30 s."""
+    """At a cycle age of 22 s it used to say ok."""
     monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(seconds=2 + seconds))
     status, told = get("/readyz")
     assert (status, told["status"], told["cycle"]) == (200, "ok", "late" if late else "ok")
@@ -52,17 +63,49 @@ def test_a_late_worker_is_no_reason_to_take_the_pages_away(
     assert (status, told["status"]) == ((503, "late") if late else (200, "ok"))
 
 
-def test_how_late_is_late_follows_the_settings(house: Cluster, settings: Settings) -> None:
-    settings.GIVEWAY_CYCLE_S = 0.2
-    settings.GIVEWAY_SLURM_TIMEOUT_S = 0.5
-    assert get("/healthz/cycle")[0] == 503
+@pytest.mark.parametrize(("every_s", "seconds", "late"), [(0.2, 11, True), (10, 29, False), (10, 31, True)])
+def test_how_late_is_late_follows_the_cycles_own_interval(
+    house: Cluster,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    every_s: float,
+    seconds: int,
+    late: bool,
+) -> None:
+    settings.GIVEWAY_CYCLE_S = every_s
+    monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(seconds=2 + seconds))
+    assert get("/healthz/cycle")[0] == (503 if late else 200)
 
 
-def test_a_cluster_that_cannot_be_observed_is_told_and_no_more(house: Cluster) -> None:
+def test_a_cluster_that_cannot_be_observed_for_a_moment_is_told_and_no_more(house: Cluster) -> None:
     Cluster.objects.update(fault="Unable to contact slurm controller")
     status, told = get("/readyz")
     assert (status, told["status"], told["observed"]) == (200, "ok", False)
     assert get("/healthz/cycle")[0] == 200
+
+
+def test_a_cluster_that_cannot_be_observed_for_long_is_told_by_the_cycles_probe(house: Cluster) -> None:
+    Cluster.objects.update(fault="Unable to contact slurm controller")
+    CycleMeter.objects.update(ended_well_at=NOW - timedelta(seconds=6))
+    status, told = get("/healthz/cycle")
+    assert (status, told["status"]) == (503, "degraded")
+    assert "slurm controller" not in str(told), "it may have names in it"
+    status, told = get("/readyz")
+    assert (status, told["cycle"]) == (200, "degraded")
+
+
+def test_a_cycle_that_failed_is_told_by_both_and_the_pages_stay(house: Cluster) -> None:
+    """They said ok while the cycle crashed every second."""
+    failing()
+    for path in ("/readyz", "/healthz/cycle"):
+        status, told = get(path)
+        assert (status, told["status"], told["cycle"]) == (503, "failed", "failed")
+        assert told["reason"] == (
+            "The cycle failed in console/steering/actions/acting.py, line 88 (act): ValueError."
+        )
+    assert get("/healthz/web")[0] == 200, "the pages are where it is seen, and where people resume"
+    CycleMeter.objects.update(failing=written({"": Streak("", "x", NOW, holds=False)}))
+    assert get("/readyz")[0] == 200
 
 
 def test_before_the_first_cycle(db: None) -> None:
@@ -74,11 +117,13 @@ def test_before_the_first_cycle(db: None) -> None:
 
 def test_a_database_without_all_migrations_is_not_ready(house: Cluster) -> None:
     with connection.cursor() as cursor:
-        cursor.execute("DELETE FROM django_migrations WHERE app = 'steering' AND name LIKE '0003%'")
-    assert get("/readyz") == (
-        503,
-        {"status": "unavailable", "reason": "The database lacks 1 migrations; run manage.py migrate."},
-    )
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE app = 'steering' AND name LIKE '%_cycle_failures'"
+        )
+    for path in ("/readyz", "/healthz/web"):
+        status, told = get(path)
+        assert (status, told["status"]) == (503, "unavailable")
+        assert re.fullmatch(r"The database lacks \d+ migrations; run manage.py migrate\.", told["reason"])
 
 
 def test_migrations_are_looked_at_once(

@@ -3,6 +3,8 @@
 import threading
 from dataclasses import dataclass, field
 
+import pytest
+
 from console.launch.watching import Watcher
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
@@ -52,6 +54,18 @@ def test_a_job_that_leaves_the_queue_wakes_nobody() -> None:
     scene.cluster.cancel(job)
     scene.watcher.look()
     assert scene.woken == 0
+
+
+def test_a_glance_that_raises_does_not_end_the_watcher() -> None:
+    scene = Scene()
+    scene.watcher.look()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(scene.cluster), "glance", lambda _: int("0:10"))
+        assert not scene.watcher.look()
+    assert scene.watcher.look()
+    scene.submit()
+    scene.watcher.look()
+    assert scene.woken == 1
 
 
 def test_after_a_failed_glance_what_waits_is_not_taken_for_new() -> None:

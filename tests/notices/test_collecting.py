@@ -7,6 +7,7 @@ from django.db.models import Value
 from django.db.models.functions import Concat
 
 from console.accounts.models import Role, User
+from console.audit.services import SYSTEM
 from console.core import clock
 from console.notices import tasks, texts
 from console.notices.collecting import collect
@@ -15,6 +16,7 @@ from console.notices.models import Notice
 from console.projects.changing import decide_request, withdraw_request
 from console.projects.models import UrgencyRequest
 from console.steering.models import Checkpoint, Plan, PlannedAction
+from console.steering.people.pausing import pause
 from scheduler.model.actions import ActionKind
 from tests import factories
 from tests.notices.conftest import MailSink
@@ -233,3 +235,22 @@ def test_a_request_is_told_to_who_decides_and_its_end_to_who_asked(db: None) -> 
     [answer] = told("decided")
     assert answer.user == f"{pam.username}_r" and "ada has rejected the urgency of 9" in answer.text
     assert document(answer)["plan"] is None and document(answer)["job_id"] == ""
+
+
+def test_a_partition_that_giveway_has_paused_is_told_to_its_administrators(sim: Sim) -> None:
+    sim.policy()
+    sim.policy("q")
+    x, q = (sim.cluster.partitions.get(name=name) for name in ("x", "q"))
+    factories.make_partition_admin(x, "dave")
+    factories.make_administrator("ada")
+    why = "three cycles in a row failed, the last in console/steering/cycle.py, line 9 (_run): KeyError: 'x'"
+    pause(actor="ada", cluster=sim.cluster, reason="Maintenance")
+    for partition in (x, q):
+        pause(actor=SYSTEM, cluster=sim.cluster, partition=partition, reason=why)
+
+    assert [collect(), collect()] == [2, 0]
+
+    assert {(n.user, n.partition) for n in told("paused")} == {("dave", "x"), ("ada", "q")}
+    text = told("paused")[0].text
+    assert "Giveway has paused partition" in text and f"Reason: {why}" in text
+    assert texts.subject(told("paused")[:1]) == "Giveway: a partition was paused"

@@ -174,7 +174,8 @@ class World:
 def suits(request: Request, node: Node) -> bool:
     """Whether a node has the features, and is not ruled out by name."""
     named = not request.only_nodes or node.name in request.only_nodes
-    return request.features <= node.features and named and node.name not in request.not_nodes
+    any_of = not request.any_of or any(one <= node.features for one in request.any_of)
+    return request.features <= node.features and any_of and named and node.name not in request.not_nodes
 
 
 def holds(room: Amounts, want: Amounts) -> bool:

@@ -92,4 +92,6 @@ def _room(node: Node, there: Iterable[Job], request: Request) -> Counter[str]:
 
 def _allowed(node: Node, request: Request) -> bool:
     named = not request.only_nodes or node.name in request.only_nodes
-    return node.up and named and node.name not in request.not_nodes and request.features <= node.features
+    any_of = not request.any_of or any(one <= node.features for one in request.any_of)
+    allowed = named and node.name not in request.not_nodes
+    return node.up and allowed and request.features <= node.features and any_of

@@ -71,6 +71,7 @@ def requests(draw: st.DrawFn, places: Sequence[Node], *, simple: bool = False) -
         names = st.sampled_from([node.name for node in places])
         limits = {
             "features": draw(st.sampled_from([frozenset(), frozenset(), frozenset({"big"})])),
+            "any_of": draw(st.sampled_from([(), (), (), (frozenset({"big"}), frozenset({"fast"}))])),
             "only_nodes": draw(st.one_of(st.just(frozenset()), st.frozensets(names, max_size=2))),
             "not_nodes": draw(st.one_of(st.just(frozenset()), st.frozensets(names, max_size=1))),
         }

@@ -6,7 +6,7 @@ import pytest
 
 from console.audit.models import AuditEntry
 from console.core import clock
-from console.steering.models import PlannedAction
+from console.steering.models import Incident, PlannedAction
 from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -24,7 +24,9 @@ def test_a_victim_that_half_a_table_lacked_is_let_go_when_it_is_seen_again(sim: 
     sim.cycle()
     hide(sim, low)
     sim.cycles(8)
-    assert sim.plan().state == "verified"
+    assert sim.plan().state == "executing", "nobody knows what became of it"
+    sim.cycles(6)
+    assert (sim.plan().state, sim.plan().outcome) == ("verified", "2 runs. 1 was lost.")
     assert sim.port.job(low).held
     hide(sim)
 
@@ -32,6 +34,9 @@ def test_a_victim_that_half_a_table_lacked_is_let_go_when_it_is_seen_again(sim: 
 
     assert not sim.port.job(low).held
     assert sim.plan().state == "verified"
+    assert sim.plan().outcome in {"2 runs. 1 waits.", "2 runs. 1 came back."}
+    incident = Incident.objects.get()
+    assert (incident.kind, incident.closed_by, incident.counts) == ("gone", "giveway", False)
     assert AuditEntry.objects.filter(action="plan.executing", reason__contains="still held").count() == 1
 
 

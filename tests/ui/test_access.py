@@ -11,7 +11,7 @@ from console.core.htmx import PARTS
 from tests.ui.conftest import ROLES, House, SignedIn, part
 
 SIGN_IN = 302
-PROBES = ("livez", "readyz", "healthz-cycle", "metrics")
+PROBES = ("livez", "readyz", "healthz-web", "healthz-cycle", "metrics")
 EVERYBODY = (SIGN_IN, 200, 200, 200, 200, 200)
 ELSEWHERE = ("api/v1/",)
 """Addresses whose access is tested elsewhere: tests/api/test_access.py."""
@@ -38,6 +38,7 @@ CASES = (
     Case("readyz", "get", (200, 200, 200, 200, 200, 200)),
     # Not for people; tests/health has who may read what.
     Case("metrics", "get", (200, 200, 200, 200, 200, 200)),
+    Case("healthz-web", "get", (200, 200, 200, 200, 200, 200)),
     Case("healthz-cycle", "get", (503, 503, 503, 503, 503, 503)),
     Case("login", "get", (200, 302, 302, 302, 302, 302)),
     # Off unless the settings name a provider; tests/security has it on.
@@ -77,6 +78,10 @@ CASES = (
     ),
     Case("plan-decide", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
     Case("approvals", "get", (SIGN_IN, 404, 404, 200, 404, 200)),
+    Case("incidents", "get", EVERYBODY),
+    # The house has no incident; tests/ui/test_incidents.py has who may close one.
+    Case("incident", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
+    Case("incident-close", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999999",)),
     Case("partition-shadow", "get", EVERYBODY, ("x",)),
     Case("partition-shadow", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("pause-partition", "post", (SIGN_IN, 403, 403, 302, 403, 302), ("x",)),

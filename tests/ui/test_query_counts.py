@@ -32,7 +32,7 @@ PAGES: dict[str, int] = {
     "/jobs/101/": 13,
     "/jobs/88/": 15,
     "/plans/": 9,  # and whether the cluster is seen
-    "/plans/{plan}/": 11,
+    "/plans/{plan}/": 12,  # and what became of its victims
     "/approvals/": 10,
     "/projects/": 13,
     "/projects/alpha/": 12,

@@ -1,4 +1,4 @@
-"""Whether the cluster can be read."""
+"""Whether the cluster can be read, and the cycles end well."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -16,6 +16,19 @@ ACTIONS = (
         "cluster.recovered",
         _("Cluster readable again"),
         _("{object_label} can be read in full again."),
+        ("cluster",),
+    ),
+    AuditAction(
+        "cycle.failed",
+        _("Cycle failed"),
+        _("{object_label}: nobody is stopped until a cycle has ended well. {reason}"),
+        ("cluster",),
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "cycle.recovered",
+        _("Cycle well again"),
+        _("{object_label}: a cycle has ended well."),
         ("cluster",),
     ),
 )

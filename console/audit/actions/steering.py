@@ -95,6 +95,21 @@ ACTIONS = (
         _("{actor} told that {object_label} has saved its state."),
         (*PLAN_FACTS, "after"),
     ),
+    # --- Incidents ---
+    AuditAction(
+        "incident.opened",
+        _("Incident opened"),
+        _("A stopped job did not come back: {object_label}: {reason}"),
+        (*PLAN_FACTS, "after"),
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "incident.closed",
+        _("Incident closed"),
+        _("{actor} closed {object_label}: {reason}"),
+        PLAN_FACTS,
+        Reason.ALWAYS,
+    ),
     # --- The switch ---
     AuditAction(
         "pause.set",

@@ -81,9 +81,9 @@ def check_partitions() -> Iterator[Finding]:
         yield ok("partitions", f"Without a policy, so nothing is planned there: {', '.join(without)}.")
     for pause in Pause.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME):
         paused = (
-            f"{pause.by} has paused {pause.partition} since {pause.since:%F %R}: nobody is stopped there."
+            f"{pause.by_whom} has paused {pause.partition} since {pause.since:%F %R}: nobody is stopped there."
             if pause.partition
-            else f"{pause.by} has paused the whole cluster since {pause.since:%F %R}: nobody is stopped there."
+            else f"{pause.by_whom} has paused the whole cluster since {pause.since:%F %R}: nobody is stopped there."
         )
         yield warn(
             "partitions",

@@ -15,6 +15,7 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("worker", work.check_worker),
+    ("incidents", work.check_incidents),
     ("audit", work.check_audit),
     ("audit", work.check_chain),
     ("partitions", installation.check_partitions),

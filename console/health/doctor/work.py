@@ -14,8 +14,10 @@ from console.core import clock
 from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
-from console.health.selectors import pulse
+from console.health.selectors import Health, pulse
+from console.steering.models import Incident
 from console.steering.reports.submit_rules import fault_of_rules, rules_path
+from scheduler.model.words import names
 
 OLDEST_REDIS = (5, 0)
 MANY = 100
@@ -78,12 +80,12 @@ def _redis(client: Any) -> Iterator[Finding]:
 
 
 def check_worker() -> Iterator[Finding]:
-    """When the last cycle was, and whether it saw the cluster."""
+    """When the last cycle was, whether it saw the cluster, and whether it ended well."""
     now = pulse()
     cure = "Start the worker and its timer, and look into their logs."
     if now.cycle_age_s is None:
         yield fail("worker", "No cycle has ever run.", cure)
-    elif now.late:
+    elif now.health == Health.LATE:
         yield fail("worker", f"The last cycle ended {now.cycle_age_s:.0f} s ago.", cure)
     elif now.cycle_age_s < -1:
         yield warn(
@@ -93,12 +95,33 @@ def check_worker() -> Iterator[Finding]:
         )
     else:
         yield ok("worker", f"The last cycle ended {now.cycle_age_s:.1f} s ago.")
+    if now.failure:
+        yield fail(
+            "worker",
+            f"Nobody is stopped until a cycle has ended well: {now.failure}",
+            "It is a defect: report it with the traceback that stands in the worker's log beside 'cycle failed'.",
+        )
     if now.fault and now.cycle_age_s is not None:
         yield fail(
             "worker",
             f"It cannot observe the cluster, so nobody is stopped: {now.fault}",
             "See what is said of Slurm below.",
         )
+
+
+def check_incidents() -> Iterator[Finding]:
+    """Whether every job that was stopped is accounted for."""
+    rows = Incident.objects.filter(closed_at=None).order_by("id")
+    jobs = list(rows.values_list("job_id", flat=True))
+    if not jobs:
+        yield ok("incidents", "Every stopped job is accounted for.")
+        return
+    yield fail(
+        "incidents",
+        f"{len(jobs)} stopped jobs did not come back: {names(jobs)}.",
+        "Look at each on the page of incidents: why it failed, and whether its user has submitted it again; then "
+        "close it.",
+    )
 
 
 def check_audit() -> Iterator[Finding]:

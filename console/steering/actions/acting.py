@@ -1,11 +1,14 @@
 """Carrying out what was written down, at most once.
 
-Per kind of action, in this order: put beneficiaries first in line, send checkpoint signals, stop, hold, release.
+Per kind of action, in this order: put back who was ended by a signal, put beneficiaries first in line, send checkpoint
+signals, stop, hold, release.
 1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
    a hole, so the look that counts for the stops is one made after that.
 2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
 3. Apply, all actions of a kind in one call. The adapter hits the named run of a job and no other.
 4. Write the outcome and the audit row in one transaction. "Already so" and "gone" are successes.
+While a failure holds a partition (`failures`) nothing is begun there: only what takes back is done, each by itself, so
+that one that raises does not keep the others from it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +19,12 @@ from django.db import transaction
 
 from console.core import clock
 from console.core.points import reached
-from console.steering.actions import checkpoints
+from console.steering.actions import checkpoints, victims
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
 from console.steering.decisions.facts import run_of
 from console.steering.decisions.looking_again import LookAgain
+from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
@@ -32,11 +36,11 @@ from scheduler.ports import ClusterUnavailableError
 from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
+    ActionKind.RECOVER,  # who cannot be brought back is no reason to stop the next one: if it raises, nobody is stopped
     ActionKind.PRIORITISE,
     ActionKind.SIGNAL,
     ActionKind.REQUEUE_HOLD,
     ActionKind.CANCEL,
-    ActionKind.RECOVER,
     ActionKind.HOLD,
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
@@ -57,6 +61,7 @@ class Acting:
     adapter: ClusterPort
     observation: Observation
     lease: Lease
+    failures: Failures
 
 
 @dataclass(slots=True)
@@ -83,24 +88,34 @@ class _Look:
 
 def act(plans: Sequence[Plan], acting: Acting) -> int:
     """Carry out every action that is due; returns how many were issued."""
-    begin([plan for plan in plans if plan.state == PlanState.APPROVED])
+    failures = acting.failures
+    begin([plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)])
     reached("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
-    issued = 0
     look = _Look(acting)
+    issued = 0
     for kind in STAGES:
         due = [
             action
             for plan in running
+            if kind in TAKING_BACK or not failures.holds(plan.partition)
             for action in plan.actions.all()
             if action.kind == kind and is_due(action, plan, clock.now())
         ]
-        if kind in STOPPING and due:
-            due = _still_sensible(due, running, look.latest())
-        if due:
-            issued += _issue(due, acting)
-            look.is_old |= kind == ActionKind.PRIORITISE
+        for some in [[action] for action in due] if failures.found or failures.held else [due]:
+            with failures.kept(*{action.plan.partition for action in some}):
+                issued += _carry_out(some, running, look)
     return issued
+
+
+def _carry_out(due: list[PlannedAction], plans: Sequence[Plan], look: "_Look") -> int:
+    """Issue actions of one kind that still make sense; returns how many."""
+    if due and due[0].kind in STOPPING:
+        due = _still_sensible(due, plans, look.latest())
+    if not due:
+        return 0
+    look.is_old |= due[0].kind == ActionKind.PRIORITISE
+    return _issue(due, look.acting)
 
 
 def begin(plans: Iterable[Plan]) -> None:
@@ -191,6 +206,7 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             for action in actions
             if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
         ]
+        victims.note(claimed)
         if kind == ActionKind.SIGNAL:
             checkpoints.ask(claimed, jobs)
             begin_grace(claimed)

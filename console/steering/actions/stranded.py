@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.actions.undoing import add_action
+from console.steering.actions.victims import follow_again
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import (
     OPEN_STATES,
@@ -75,6 +76,7 @@ def _open_again(stop: PlannedAction) -> None:
     if not move_plan(plan, PlanState.EXECUTING, ended_at=None, undo_reason=why):
         return
     add_action(plan, stop, ActionKind.RELEASE, order=4, value="")
+    follow_again(stop)
     tell_plan(
         plan,
         "plan.executing",

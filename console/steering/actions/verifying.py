@@ -4,7 +4,7 @@
 2. A claimed action whose process died (still `executing` when a new cycle holds the lease) is judged the same way.
 3. A plan whose beneficiary runs gets its releases; one that cannot reach that any more is undone: no further stop,
    releases at once, the beneficiary's priority given back.
-4. When nothing is left to do, the plan is over: verified or undone.
+4. When nothing is left to do, and every victim is accounted for, the plan is over: verified or undone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from console.steering.actions import checkpoints
 from console.steering.actions.acting import TAKING_BACK, request_undo
 from console.steering.actions.stranded import LEFT
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
+from console.steering.actions.victims import Following, fates_of, told
 from console.steering.decisions.facts import PartitionFacts, run_of
 from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_action, tell_plan
@@ -37,12 +38,15 @@ PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 FINAL = frozenset({ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED})
+NEVER_STOPPED = "It was never stopped."
+NOT_PUT_BACK = "It ended in its grace time and was not put back into the queue."
 
 Jobs = Mapping[str, ObservedJob]
 
 
-def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFacts]) -> None:
+def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, PartitionFacts]) -> None:
     """Move every open plan and its actions on, by what is seen. Must run inside a transaction."""
+    jobs = following.jobs
     for plan in plans:
         if plan.state != PlanState.EXECUTING:
             continue
@@ -57,16 +61,18 @@ def verify(plans: Sequence[Plan], jobs: Jobs, policies: Mapping[str, PartitionFa
         elif plan.kind == PlanKind.PREEMPT and not plan.started_at:
             checkpoints.end_grace(plan, jobs)
         _drop_what_is_not_needed(plan)
-        _finish(plan)
+        if following.settle(plan):
+            _finish(plan)
 
 
 def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
     """Whether the cluster is in the state that the action wanted. A job that is gone needs nothing more."""
     kind = ActionKind(action.kind)
+    if job is None or job.not_understood:
+        # How a job looks that is not understood says nothing: wait, or try again.
+        return job is None and kind != ActionKind.RECOVER
     if kind == ActionKind.RECOVER:
-        return job is not None and job.state != JobState.COMPLETING
-    if job is None:
-        return True
+        return job.state != JobState.COMPLETING
     if kind == ActionKind.SIGNAL:
         return _has_survived(action, job)
     if kind in STOPS:
@@ -145,6 +151,15 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
     elif plan.deadline and now > plan.deadline:
         request_undo(plan, f"{plan.job_id} had not started by the deadline.")
+        Plan.objects.filter(pk=plan.pk).update(not_started=_was_tried(plan))
+
+
+def _was_tried(plan: Plan) -> bool:
+    """Whether anybody was disturbed for it: a plan that came to nothing says nothing about its job."""
+    return any(
+        action.issued_at is not None and (action.kind in STOPS or action.kind == ActionKind.SIGNAL)
+        for action in plan.actions.all()
+    )
 
 
 def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:
@@ -214,7 +229,8 @@ def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction
     if all(a.state in FINAL for a in theirs):
         theirs = [a for a in theirs if a.kind != ActionKind.SIGNAL]
     if all(a.state in (ActionState.EXPIRED, ActionState.FAILED) for a in theirs):
-        move_action(release, ActionState.EXPIRED, detail="It was never stopped.")
+        recovered = any(a.kind == ActionKind.RECOVER for a in theirs)
+        move_action(release, ActionState.EXPIRED, detail=NOT_PUT_BACK if recovered else NEVER_STOPPED)
 
 
 def _finish(plan: Plan) -> None:
@@ -225,12 +241,13 @@ def _finish(plan: Plan) -> None:
         return
     done = plan.kind == PlanKind.QUOTA or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
-    outcome = plan.undo_reason or f"{plan.job_id} runs."
+    victims = told(plan)
+    outcome = " ".join(filter(None, (plan.undo_reason or f"{plan.job_id} runs.", victims)))
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,
             f"plan.{state.value}",
             before={"state": "executing"},
-            after={"state": state.value},
+            after={"state": state.value, "victims": fates_of(plan)},
             reason=outcome,
         )

@@ -1,19 +1,22 @@
 """From an observation and the facts to a verdict on every pending job. Nothing is written here."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
+from console.steering.failures import Failures
 from scheduler.model.jobs import Job, JobState, ObservedJob
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Decision, Plan
+from scheduler.model.plan import Decision, DecisionKind, Plan
 from scheduler.model.policy import Enforcement, PartitionPolicy
+from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Standing
-from scheduler.reconcile.build import snapshot_for
-from scheduler.reconcile.decide import decide, overlay
+from scheduler.reconcile.build import rules_of, snapshot_for
+from scheduler.reconcile.decide import Outstanding, decide, overlay
 
 REFUSED = "Slurm refused to stop it"
 
@@ -21,7 +24,7 @@ REFUSED = "Slurm refused to stop it"
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """One partition's decisions with all they rest on. `snapshot` is what was planned on: planning it again gives
-    the same decisions."""
+    the same decisions. `is_undecided`: deciding raised, so nothing is known of its jobs but that."""
 
     facts: PartitionFacts
     snapshot: Snapshot
@@ -29,39 +32,67 @@ class Verdicts:
     decisions: tuple[Decision, ...]
     jobs: Mapping[str, Job]
     """The snapshot's jobs, by id."""
+    is_undecided: bool = False
 
 
-def decide_all(observation: Observation, facts: Facts) -> list[Verdicts]:
+def decide_all(observation: Observation, facts: Facts, failures: Failures | None = None) -> list[Verdicts]:
     """Decide for every partition that has a policy and was observed, in the order of their names.
 
     Partitions that share nodes see what the ones before them have set aside in this cycle. Plans that are only
-    proposed set nothing aside.
+    proposed set nothing aside. With `failures` a partition on which deciding raises is told there, and is undecided.
     """
     seen = {partition.name for partition in observation.partitions}
     verdicts: list[Verdicts] = []
     outstanding = facts.outstanding
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
-        built = snapshot_for(
-            observation,
-            partition.policy,
-            facts.projects,
-            preemptions=facts.preemptions,
-            ending=outstanding.victims,
-        )
-        jobs = _amend(built.snapshot.jobs, observation.jobs, facts)
-        snapshot = replace(
-            built.snapshot,
-            jobs=tuple(_with_stops(job, facts.stops, built.snapshot.now) for job in jobs),
-            partition=_rules(built.snapshot.partition, partition, facts.stops),
-        )
-        snapshot = overlay(snapshot, outstanding)
-        by_id = {job.id: job for job in snapshot.jobs}
-        plan = decide(snapshot)
-        plan = replace(plan, decisions=heed(plan.decisions, name, by_id, facts.rejections))
-        outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), snapshot)
-        verdicts.append(Verdicts(partition, snapshot, built.standings, plan.decisions, by_id))
+        decided: Verdicts | None = None
+        with failures.kept(name, only_there=True) if failures is not None else nullcontext():
+            verdict, plan = _decide(observation, partition, facts, outstanding)
+            outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), verdict.snapshot)
+            decided = verdict
+        verdicts.append(decided or _undecided(observation, partition))
     return verdicts
+
+
+def _decide(
+    observation: Observation, partition: PartitionFacts, facts: Facts, outstanding: Outstanding
+) -> tuple[Verdicts, Plan]:
+    built = snapshot_for(
+        observation,
+        partition.policy,
+        facts.projects,
+        preemptions=facts.preemptions,
+        ending=outstanding.victims,
+    )
+    jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
+    snapshot = replace(
+        built.snapshot,
+        jobs=tuple(_with_stops(job, facts.stops, built.snapshot.now) for job in jobs),
+        partition=_rules(built.snapshot.partition, partition, facts.stops),
+    )
+    snapshot = overlay(snapshot, outstanding)
+    by_id = {job.id: job for job in snapshot.jobs}
+    plan = decide(snapshot)
+    plan = replace(plan, decisions=heed(plan.decisions, partition.row.name, by_id, facts.rejections))
+    return Verdicts(partition, snapshot, built.standings, plan.decisions, by_id), plan
+
+
+def _undecided(observation: Observation, partition: PartitionFacts) -> Verdicts:
+    """What is told of a partition whose decisions could not be made: that, of every job that waits."""
+    name = partition.row.name
+    decisions = tuple(
+        Decision(
+            job.id,
+            DecisionKind.QUEUE,
+            Reason.NOT_DECIDED,
+            f"Giveway could not decide on the jobs of {name}; until it can, nobody is stopped there.",
+        )
+        for job in observation.jobs
+        if job.state == JobState.PENDING and name in job.partitions
+    )
+    nothing = Snapshot(observation.taken_at, rules_of(partition.policy), (), ())
+    return Verdicts(partition, nothing, {}, decisions, {}, is_undecided=True)
 
 
 def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> PartitionRules:
@@ -90,7 +121,9 @@ def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
     return replace(plan, decisions=tuple(decision for decision in plan.decisions if not decision.victims))
 
 
-def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -> Iterable[Job]:
+def _amend(
+    partition: str, jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts
+) -> Iterable[Job]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
     for job in jobs:
@@ -100,5 +133,7 @@ def _amend(jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts) -
             yield replace(job, blocked="")
         elif job.id in facts.backed_off and not job.blocked:
             yield replace(job, blocked=facts.backed_off[job.id])
+        elif job.state == JobState.PENDING and not job.blocked and (why := facts.put_off.why(job, partition)):
+            yield replace(job, blocked=why)
         else:
             yield job

@@ -11,6 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
 from console.steering.models import (
@@ -30,7 +31,7 @@ from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 BACK_OFF = timedelta(minutes=2)
-"""After a plan was undone, its job gets no second one for this long."""
+"""After a plan was undone, its job gets no second one for this long; `putting_off` says when it is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Facts:
 
     `stops`: what was stopped lately. `quota_held`: jobs that Giveway itself holds because of a quota. `refused`: runs
     that Slurm refused to stop. `backed_off`: jobs whose last plan was undone a moment ago, with the words that say so.
+    `put_off`: who is not tried again for longer, because nobody could start it in the room that was made.
     """
 
     partitions: Mapping[str, PartitionFacts]
@@ -59,6 +61,7 @@ class Facts:
     quota_held: frozenset[str] = frozenset()
     refused: frozenset[RunKey] = frozenset()
     backed_off: Mapping[str, str] = field(default_factory=dict)
+    put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
 
     @property
@@ -100,7 +103,7 @@ def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
     if pause is None:
         return ""
     what = f"the partition {partition}" if pause.partition else "all partitions"
-    return f"{pause.by} paused {what}" + (f": {pause.reason}" if pause.reason else "")
+    return f"{pause.by_whom} paused {what}" + (f": {pause.reason}" if pause.reason else "")
 
 
 def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:
@@ -114,6 +117,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         quota_held=_quota_held(plans),
         refused=_refused(cluster),
         backed_off=backed_off(cluster),
+        put_off=putting_off(cluster),
         rejections=recent_rejections(cluster),
     )
 
@@ -126,7 +130,9 @@ def _refused(cluster: Cluster) -> frozenset[RunKey]:
 
 
 def backed_off(cluster: Cluster) -> dict[str, str]:
-    """A plan that was taken back before it came to a signal or a stop, because the facts had changed, has disturbed
+    """Jobs whose last plan was undone a moment ago, but for those that `putting_off` looks after.
+
+    A plan that was taken back before it came to a signal or a stop, because the facts had changed, has disturbed
     nobody and failed in nothing: its job need not wait."""
     tried = PlannedAction.objects.filter(plan=OuterRef("pk")).filter(
         Q(kind__in=(ActionKind.SIGNAL, *STOP_KINDS), issued_at__isnull=False) | Q(state=ActionState.FAILED)
@@ -136,6 +142,7 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
         cluster=cluster,
         state=PlanState.UNDONE,
         kind=PlanKind.PREEMPT,
+        not_started=False,
         ended_at__gte=clock.now() - BACK_OFF,
     )
     return {

@@ -3,8 +3,10 @@
 from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
 from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
+from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState
+from console.steering.models.victims import Fate, Victim
 
 __all__ = [
     "OPEN_STATES",
@@ -15,6 +17,9 @@ __all__ = [
     "CycleLease",
     "CycleMeter",
     "CycleOutcome",
+    "Fate",
+    "Incident",
+    "IncidentKind",
     "Pause",
     "Plan",
     "PlanKind",
@@ -22,4 +27,5 @@ __all__ = [
     "PlannedAction",
     "StoredSnapshot",
     "Via",
+    "Victim",
 ]

@@ -66,16 +66,22 @@ class StoredSnapshot(models.Model):
 
 
 class CycleMeter(models.Model):
-    """How long the cycles of a cluster took, phase by phase, for the metrics: counted since it was attached.
+    """How the cycles of a cluster ended and how long they took, phase by phase: counted since it was attached.
 
     `phases` maps a phase to `{"count": n, "seconds": s, "buckets": {"0.1": n, …}}` (cumulative, as Prometheus wants).
     Beside the phases it has what `console.steering.reports.metering` counts: starts, and work lost and saved.
+    `failing`: the failures that no good cycle has followed yet (`console.steering.streaks`).
     """
 
     cluster = models.OneToOneField("cluster.Cluster", on_delete=models.CASCADE, related_name="meter")
     phases = models.JSONField(default=dict)
     degraded = models.PositiveBigIntegerField(default=0)
-    """Cycles in which the cluster could not be observed in full."""
+    """Cycles that did not do all their work: the cluster could not be observed in full, or they failed."""
+    failed = models.PositiveBigIntegerField(default=0)
+    """Of these, the ones in which an exception was raised."""
+    failing = models.JSONField(default=dict)
+    ended_well_at = models.DateTimeField(null=True)
+    """When a cycle last did all its work."""
 
     def __str__(self) -> str:
         return f"meter of {self.cluster}"

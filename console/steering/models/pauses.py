@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from console.audit.services import SYSTEM
+
 
 class Pause(models.Model):
     """While it is there, nobody is stopped in a partition, or (an empty partition) anywhere on the cluster."""
@@ -17,3 +19,13 @@ class Pause(models.Model):
 
     def __str__(self) -> str:
         return f"pause of {self.partition or 'everything'}"
+
+    @property
+    def by_whom(self) -> str:
+        """Who paused it, at the beginning of a sentence."""
+        return "Giveway" if self.is_ours else self.by
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether Giveway did it by itself; its reason is a kept sentence then."""
+        return self.by == SYSTEM

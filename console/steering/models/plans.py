@@ -39,7 +39,8 @@ class Plan(models.Model):
     `placement` maps node to amounts: the room set aside. `victims` lists, for people, `{job, name, user, how, start,
     restarts, user_level, task_level, user_origin, task_origin, resources, amounts, ran_s}` of each. `passed_over`:
     `{job, reason}` of the running jobs that were looked at and left alone. `alternatives`: for who has to approve it.
-    `undo_reason`: set when the plan is being taken back.
+    `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
+    deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="plans")
@@ -73,6 +74,8 @@ class Plan(models.Model):
     outcome = models.TextField(blank=True)
     """How it ended, in words."""
     undo_reason = models.TextField(blank=True)
+    not_started = models.BooleanField(default=False)
+    likeness = models.CharField(max_length=32, blank=True)
     decided_by = models.CharField(max_length=150, blank=True)
     """Who approved or rejected it, where the partition asks for that."""
     decided_at = models.DateTimeField(null=True)

@@ -27,9 +27,10 @@ from console.core.points import reached
 from console.core.saying import duration, names
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.steering.decisions.facts import pauses_of, why_paused
+from console.steering.decisions.facts import why_paused
 from console.steering.journal import tell_plan
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.people.standing import standing
 from console.steering.plans.new_plans import actions_for, deadline_for
 from console.steering.states import move_plan
 from scheduler.model.policy import Enforcement
@@ -210,7 +211,10 @@ def _partition(plan: Plan) -> Partition:
 
 
 def _rules_changed(plan: Plan) -> Iterator[str]:
-    paused = why_paused(plan.partition, pauses_of(plan.cluster))
+    stands = standing(plan.cluster.name)
+    if any(each.partition in ("", plan.partition) for each in stands.streaks):
+        yield _("The last cycle failed: nobody is stopped until one has ended well.")
+    paused = why_paused(plan.partition, {pause.partition: pause for pause in stands.pauses})
     if paused:
         yield _("Nobody may be stopped now: %(why)s.") % {"why": paused.rstrip(".")}
     revision = _partition(plan).revision

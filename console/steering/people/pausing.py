@@ -10,7 +10,7 @@ from console.cluster.models import Cluster
 from console.cluster.services import show_change
 from console.core import clock
 from console.partitions.models import Partition
-from console.steering.models import Pause
+from console.steering.models import Incident, Pause
 
 LONGEST_REASON = 1000
 EVERYWHERE = ""
@@ -57,10 +57,14 @@ def resume(
     reason: str = "",
     request_id: str = "",
 ) -> bool:
-    """Lift the pause; False when there was none."""
+    """Lift the pause; False when there was none. Incidents of before do not pause the partition again."""
     with transaction.atomic():
         lifted, _ = Pause.objects.filter(cluster=cluster, partition=_name(partition)).delete()
         if lifted:
+            incidents = Incident.objects.filter(cluster=cluster, counts=True)
+            if partition:
+                incidents = incidents.filter(partition=partition.name)
+            incidents.update(counts=False)
             show_change(cluster)
             _tell("pause.lifted", actor, cluster, partition, reason.strip()[:LONGEST_REASON], request_id)
     return bool(lifted)

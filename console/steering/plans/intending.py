@@ -6,6 +6,7 @@
 4. An approved plan that has not begun yet does not begin if its job left the queue, the partition was paused or its
    policy no longer stops anybody.
 5. A job over quota, where the policy holds such jobs, gets a plan of one action: hold it.
+While a failure holds the partition (`streaks`) there is no new plan that would be carried out without being asked for.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,6 +41,8 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
             if not _wants_hold(decision, verdicts):
                 request_undo(plan, f"{plan.user} is no longer over quota.")
         elif _wants_hold(decision, verdicts):
+            if new.is_held:
+                continue
             if plan is None or _close_proposal(plan, PlanState.EXPIRED, decision.explain):
                 new.hold(decision)
                 made += 1
@@ -71,6 +74,8 @@ def _settle_preemption(
             return plan
         if not _close_proposal(plan, PlanState.SUPERSEDED, why):
             return None  # Somebody decided on it at this moment.
+    if new.is_held and new.verdicts.facts.policy.enforcement == Enforcement.ENFORCE:
+        return None
     return new.make_room(decision, victims) if proposals.one_more() else None
 
 

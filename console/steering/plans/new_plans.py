@@ -16,6 +16,7 @@ from typing import Any
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
+from console.steering.decisions.putting_off import likeness
 from console.steering.journal import tell_plan
 from console.steering.models import (
     ActionState,
@@ -50,12 +51,14 @@ BACK_IN_LINE = FIRST_IN_LINE - LEVELS * LEVELS * PLANS
 class NewPlans:
     """Makes the plans of one partition in one cycle. Must be used inside a transaction.
 
-    `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept.
+    `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
+    may be begun in the partition.
     """
 
     cluster: Cluster
     cycle: Callable[[], Cycle]
     verdicts: Verdicts
+    is_held: bool = False
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
@@ -121,6 +124,7 @@ class NewPlans:
             job_restarts=job.restarts,
             job_name=job.name,
             user=job.user[:LONGEST_USER],
+            likeness=likeness(job),
             reason=decision.reason.value,
             explain=decision.explain,
             created_at=clock.now(),

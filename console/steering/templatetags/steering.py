@@ -1,4 +1,4 @@
-"""What every page says of steering: pauses that hold, and how many plans wait for whoever looks."""
+"""What every page says of steering: failures and pauses that hold, and how many plans wait for whoever looks."""
 
 from collections import Counter
 from typing import Any
@@ -10,23 +10,50 @@ from django.http import HttpRequest
 from console.accounts.permissions import Permission
 from console.partitions.models import Partition
 from console.steering import selectors
-from console.steering.models import Pause
-from console.steering.people.pausing import EVERYWHERE, pauses_shown
+from console.steering.models import Pause, Plan
+from console.steering.people.pausing import EVERYWHERE
+from console.steering.people.standing import Standing, standing
 
 register = template.Library()
 
 
-def _pauses(request: HttpRequest) -> list[Pause]:
+SHOWN = 5
+"""Incidents at the top of a page; the others are in their list."""
+
+
+def _standing(request: HttpRequest) -> Standing:
     """Asked once per request."""
-    if not hasattr(request, "_pauses"):
-        request._pauses = pauses_shown(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
-    found: list[Pause] = request._pauses  # type: ignore[attr-defined]  # noqa: SLF001
+    if not hasattr(request, "_standing"):
+        request._standing = standing(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
+    found: Standing = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
     return found
+
+
+def _pauses(request: HttpRequest) -> tuple[Pause, ...]:
+    return _standing(request).pauses
+
+
+@register.inclusion_tag("steering/_incidents.html", takes_context=True)
+def incident_banners(
+    context: dict[str, Any], partition: Partition | None = None, job: str = "", plan: Plan | None = None
+) -> dict[str, Any]:
+    """The open incidents of a partition, a job or a plan; without one: all. For whoever sees the page."""
+    request: HttpRequest = context["request"]
+    if not request.user.is_authenticated:
+        return {"incidents": []}
+    found = [
+        incident
+        for incident in _standing(request).incidents
+        if (partition is None or incident.partition == partition.name)
+        and (not job or incident.job_id == job)
+        and (plan is None or incident.plan == plan.pk)
+    ]
+    return {"incidents": found[:SHOWN], "more": max(0, len(found) - SHOWN)}
 
 
 @register.inclusion_tag("steering/_pauses.html", takes_context=True)
 def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
-    """Who paused what, since when and why; with the button that lifts it, for whom it is."""
+    """Cycles that failed; who paused what, since when and why; with the button that lifts it, for whom it is."""
     request: HttpRequest = context["request"]
     if not request.user.is_authenticated:
         return {"pauses": []}
@@ -37,6 +64,7 @@ def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
     return {
         "request": request,
         "csrf_token": context.get("csrf_token"),
+        "streaks": _standing(request).streaks,
         "pauses": [(each, _may_resume(request, each, partitions)) for each in pauses],
     }
 

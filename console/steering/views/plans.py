@@ -95,6 +95,7 @@ def _show(
     beneficiary = selectors.beneficiary_of(row)
     later_s = selectors.waited_s(row)
     asked = awaits_decision(row)
+    fates = list(row.fates.all())
     context = {
         "plan": row,
         "cluster": row.cluster,
@@ -102,7 +103,8 @@ def _show(
         "steps": list(row.actions.all()),
         "ranks": _level_ranks(request, row),
         "beneficiary": beneficiary,
-        "losses": selectors.losses(row.victims, later_s),
+        "losses": selectors.losses(row.victims, later_s, fates),
+        "followed": bool(fates),
         "lost": work_words(selectors.lost_by(row)),
         "options": selectors.options(row, beneficiary),
         "passed": selectors.passed_over(row),

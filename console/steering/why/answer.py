@@ -41,6 +41,8 @@ class Stage(StrEnum):
     ENDED = "ended"
     NEVER = "never"
     """It was cancelled, because it cannot be requeued."""
+    LOST = "lost"
+    """It did not come back, and nobody but its user can have it run again."""
     SPARED = "spared"
     """It was not stopped after all."""
 

@@ -12,8 +12,20 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
-from console.steering.decisions.facts import backed_off, pauses_of, why_paused
-from console.steering.models import OPEN_STATES, STOP_KINDS, Checkpoint, Plan, PlannedAction, PlanState
+from console.steering.decisions.facts import BACK_OFF, backed_off, why_paused
+from console.steering.decisions.putting_off import putting_off
+from console.steering.models import (
+    OPEN_STATES,
+    STOP_KINDS,
+    Checkpoint,
+    Fate,
+    Plan,
+    PlannedAction,
+    PlanState,
+    Victim,
+)
+from console.steering.people.standing import standing
+from console.steering.streaks import Streak
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import Mode, PartitionPolicy
@@ -31,7 +43,9 @@ class Known:
     `rows`: the mirror, one per partition. `own`: plans made for it, `acts`: what was done to it (with their plans),
     `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
-    `backed_off`: its last plan was undone a moment ago.
+    `next_try`: its last plan was undone, and a new one is not made before then.
+    `streaks`: the failures of cycles on whose account nobody is stopped now.
+    `lost`: the runs of it that were stopped and did not come back, by plan.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -49,7 +63,9 @@ class Known:
     ahead: Mapping[str, Sequence[Job]] = field(default_factory=dict)
     lowest: Mapping[str, Job] = field(default_factory=dict)
     pauses: Mapping[str, str] = field(default_factory=dict)
-    backed_off: bool = False
+    streaks: Sequence[Streak] = ()
+    next_try: datetime | None = None
+    lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
 
     @property
     def anything(self) -> bool:
@@ -115,7 +131,8 @@ def read(
     plans = [*own, *(act.plan for act in done)]
     names = {row.partition for row in rows} | {plan.partition for plan in plans}
     asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
-    pauses = pauses_of(cluster)
+    stands = standing(cluster.name)
+    pauses = {pause.partition: pause for pause in stands.pauses}
     policies = _policies(cluster, names, partitions)
     return Known(
         cluster=cluster,
@@ -132,8 +149,30 @@ def read(
         ahead=_ahead(rows),
         lowest=_lowest(rows, policies),
         pauses={name: why for name in names if (why := why_paused(name, pauses))},
-        backed_off=any(plan.state == PlanState.UNDONE for plan in own) and job_id in backed_off(cluster),
+        streaks=stands.streaks,
+        next_try=_next_try(cluster, job_id, own),
+        lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
     )
+
+
+def _may_be_lost(rows: Sequence[Job]) -> bool:
+    """One that is in the queue, or runs, is not."""
+    return not rows or any(row.held or row.phase == JobPhase.ENDED for row in rows)
+
+
+def _lost(cluster: Cluster, job_id: str) -> dict[tuple[int, RunKey], Victim]:
+    rows = Victim.objects.filter(cluster=cluster, job_id=job_id, fate=Fate.LOST)
+    return {(row.plan_id, RunKey(row.job_id, row.run_start, row.run_restarts)): row for row in rows}
+
+
+def _next_try(cluster: Cluster, job_id: str, own: Sequence[Plan]) -> datetime | None:
+    """When a new plan may be made for it, after one that was undone."""
+    undone = [plan for plan in own if plan.state == PlanState.UNDONE and plan.ended_at]
+    if not undone:
+        return None
+    if job_id in backed_off(cluster):
+        return undone[0].ended_at and undone[0].ended_at + BACK_OFF
+    return putting_off(cluster).next_try(undone)
 
 
 def tasks_of(cluster: Cluster, job_id: str) -> list[str]:

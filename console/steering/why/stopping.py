@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.core.templatetags.ui import word
+from console.steering.decisions.facts import run_of
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.why.answer import About, Line, Part, Return, Stage, Stop
 from console.steering.why.reading import Known
@@ -32,6 +33,7 @@ def stopped(known: Known, stop: PlannedAction) -> Part:
         Stage.NEVER: _("It was cancelled, to make room for %s."),
         Stage.HELD: _("It was stopped to make room for %s, and is held until that job runs."),
         Stage.RELEASED: _("It was stopped to make room for %s, and waits to run again."),
+        Stage.LOST: _("It was stopped to make room for %s, and did not come back."),
     }
     headline = headlines.get(back.stage, _("It was stopped to make room for %s.")) % who(
         plan.job_id, plan.user
@@ -155,7 +157,14 @@ def _saved(known: Known, stop: PlannedAction) -> Iterator[Line]:
 
 
 def comes_back(known: Known, stop: PlannedAction) -> Return:
-    """How far the stopped run is on its way back: held, released, waiting for room, running again."""
+    """How far the stopped run is on its way back: held, released, waiting for room, running again; or lost."""
+    lost = known.lost.get((stop.plan_id, run_of(stop)))
+    if lost is not None:
+        return Return(Stage.LOST, _("It did not come back: submit it again. %s") % kept(lost.words))
+    return _on_its_way(known, stop)
+
+
+def _on_its_way(known: Known, stop: PlannedAction) -> Return:
     if stop.state in OVER:
         return Return(Stage.SPARED, kept(stop.detail) or _("The plan no longer needed it."))
     if stop.state not in DONE:

@@ -79,7 +79,7 @@ def _ordered(known: Known, row: Job | None, latest: PlannedAction | None, most: 
     """A job that is being or was stopped and is not back: that first. Else what it does now, then the past."""
     stage = comes_back(known, latest).stage if latest else None
     stops = list(_stops(known, most))
-    away = stage in {Stage.STOPPING, Stage.HELD, Stage.RELEASED, Stage.NEVER}
+    away = stage in {Stage.STOPPING, Stage.HELD, Stage.RELEASED, Stage.NEVER, Stage.LOST}
     if away:
         yield stops.pop(0)
     if row is None or row.phase == JobPhase.ENDED:

@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
-from console.steering.decisions.facts import BACK_OFF
 from console.steering.decisions.rejections import HEEDED
 from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.why.answer import About, Line, Part
@@ -60,8 +59,8 @@ def _headline(known: Known, row: Job, plan: Plan | None) -> str:
         return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
     if not row.reason:
         return _("It waits; Giveway has not decided on it yet.")
-    if known.backed_off and row.reason == Reason.BLOCKED:
-        return _("It waits: a plan to make room for it was undone a moment ago.")
+    if known.next_try and row.reason == Reason.BLOCKED:
+        return _("It waits: a plan to make room for it was undone.")
     return _("It waits: %s.") % lower_first(sentence(row.reason))
 
 
@@ -71,6 +70,10 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
             _("Slurm cannot be observed: nothing is decided and nobody stopped. It was last seen"),
             known.cluster.observed_at,
         )
+    for streak in known.streaks:
+        if streak.partition in ("", row.partition):
+            yield Line(_("The last cycle failed: nobody is stopped until one has ended well."))
+            break
     if row.explain:
         yield Line(kept(row.explain, 1000))
     if plan is not None:
@@ -128,7 +131,9 @@ def _held_back(known: Known, row: Job) -> Iterator[Line]:
 def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
     plan = known.last_plan(row.partition)
     ended = (plan.ended_at or plan.decided_at) if plan else None
-    if plan is None or plan.kind != PlanKind.PREEMPT or ended is None or known.now - ended > STILL_TOLD:
+    if plan is None or plan.kind != PlanKind.PREEMPT or ended is None:
+        return
+    if known.next_try is None and known.now - ended > STILL_TOLD:
         return
     if plan.state == PlanState.REJECTED:
         said = one_line(plan.decision_reason or plan.outcome)
@@ -139,8 +144,8 @@ def _after_a_plan(known: Known, row: Job) -> Iterator[Line]:
     elif plan.state in (PlanState.UNDONE, PlanState.FAILED):
         text = _("Plan %(plan)s for it was undone: %(why)s")
         yield Line(text % {"plan": plan.pk, "why": kept(plan.outcome)}, ended)
-        if known.backed_off:
-            yield Line(_("A new plan may be made for it"), ended + BACK_OFF)
+        if known.next_try:
+            yield Line(_("A new plan may be made for it"), known.next_try)
 
 
 def _not_before(known: Known, row: Job, policy: PartitionPolicy) -> Iterator[Line]:

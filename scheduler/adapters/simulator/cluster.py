@@ -4,7 +4,7 @@ Nothing happens between two calls of `advance()`: also a scheduling pass that a 
 an action has made due runs at the beginning of the next one, as slurmctld wakes up a moment after a change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.acting import act
@@ -16,6 +16,7 @@ from scheduler.adapters.simulator.schedule import run_pass
 from scheduler.adapters.simulator.state import ClusterState, NodeState
 from scheduler.adapters.simulator.submission import submit
 from scheduler.model.actions import Action, Outcome
+from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
@@ -49,6 +50,17 @@ class SimulatedCluster:
         self._must_answer()
         waits = JobState.PENDING
         return frozenset(job_id for job_id, job in self.state.jobs.items() if job.state is waits)
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """What became of jobs; of those that half a table lacks nothing is known. Raises `ClusterUnavailableError`."""
+        self._must_answer()
+        known = {job_id for job_id in job_ids if job_id not in self.state.faults.hidden_jobs}
+        alive = Ending(EndKind.ALIVE)
+        return {
+            job_id: alive if job_id in self.state.jobs else self.state.endings[job_id]
+            for job_id in known
+            if job_id in self.state.jobs or job_id in self.state.endings
+        }
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out the actions one after the other, all at this moment."""
@@ -163,7 +175,7 @@ class SimulatedCluster:
         if job.ends_at is not None and job.ends_at <= now:
             lifecycle.end(self.state, job, ok=not job.spec.fails)
         elif job.limit_at is not None and job.limit_at <= now:
-            lifecycle.end(self.state, job, ok=False)
+            lifecycle.time_out(self.state, job)
 
     def _jobs(self, job_id: str) -> list[SimJob]:
         return [job for job in self.state.jobs.values() if job_id in (job.id, job.array_job_id)]

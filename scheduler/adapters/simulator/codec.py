@@ -15,6 +15,7 @@ from scheduler.adapters.simulator.state import (
     StreamState,
 )
 from scheduler.model.actions import ActionKind
+from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState, Request
 
 Json = dict[str, Any]
@@ -47,6 +48,7 @@ def dump(state: ClusterState) -> Json:
         "specs": spec_list,
         "jobs": jobs[: len(state.jobs)],
         "killed": jobs[len(state.jobs) :],
+        "endings": {job_id: _flat(ending) for job_id, ending in state.endings.items()},
     }
 
 
@@ -70,6 +72,10 @@ def load(data: Mapping[str, Any]) -> ClusterState:
         faults=_faults(data["faults"]),
         jobs={job.id: job for job in jobs},
         killed={job["id"]: _job(job, specs) for job in data.get("killed", ())},
+        endings={
+            job_id: Ending(**{**ending, "kind": EndKind(ending["kind"])})
+            for job_id, ending in data.get("endings", {}).items()
+        },
     )
 
 

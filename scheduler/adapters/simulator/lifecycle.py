@@ -2,9 +2,12 @@
 
 from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
 from scheduler.adapters.simulator.state import ClusterState, What
+from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
 
 KILLED_KEPT = 100
+ENDINGS_KEPT = 1000
+USR1 = 10
 _AFTERWARDS = {What.STOPPED: Afterwards.REQUEUED_HELD, What.REQUEUED: Afterwards.REQUEUED}
 
 
@@ -27,6 +30,7 @@ def signal(state: ClusterState, job: SimJob) -> bool:
     if job.spec.on_signal is OnSignal.DIE:
         end(state, job, ok=False)
         job.killed = True
+        _remember_ending(state, job, EndKind.FAILED, "FAILED", signal=USR1)
     if job.spec.on_signal is not OnSignal.CHECKPOINT:
         return True
     if job.checkpoint_at is not None:
@@ -53,10 +57,39 @@ def end(state: ClusterState, job: SimJob, what: What = What.ENDED, *, ok: bool) 
     job.ends_at = job.limit_at = job.checkpoint_at = None
     state.changed = True
     if afterwards is Afterwards.GONE:
+        _remember_ending(state, job, *_ending_of(what, ok=ok))
         settle_dependents(state, job.id, ok=ok)
     else:
         # slurmctld counts the restart and moves the start at once: the old run is over while it completes.
         job.restarts, job.start = job.restarts + 1, state.now
+
+
+def time_out(state: ClusterState, job: SimJob) -> None:
+    """A running job's time limit is over."""
+    end(state, job, ok=False)
+    _remember_ending(state, job, EndKind.TIMED_OUT, "TIMEOUT")
+
+
+def _ending_of(what: What, *, ok: bool) -> tuple[EndKind, str]:
+    if what is What.CANCELLED:
+        return EndKind.CANCELLED, "CANCELLED"
+    return (EndKind.COMPLETED, "COMPLETED") if ok else (EndKind.FAILED, "FAILED")
+
+
+def _remember_ending(state: ClusterState, job: SimJob, kind: EndKind, word: str, *, signal: int = 0) -> None:
+    """As Slurm remembers an ended job for a while. Who cancelled it is its user: nobody else does here."""
+    state.endings.pop(job.id, None)
+    state.endings[job.id] = Ending(
+        kind,
+        word,
+        exit_code=1 if kind is EndKind.FAILED and not signal else 0,
+        signal=signal,
+        by=job.spec.user if kind is EndKind.CANCELLED else "",
+        start=job.start,
+        end=state.now,
+    )
+    while len(state.endings) > ENDINGS_KEPT:
+        del state.endings[next(iter(state.endings))]
 
 
 def finish_completing(state: ClusterState, job: SimJob) -> None:
@@ -81,6 +114,7 @@ def recover(state: ClusterState, job: SimJob) -> None:
     """A job that a signal has ended is requeued, held, as a later run."""
     state.note(What.RECOVERED, job)
     del state.killed[job.id]
+    state.endings.pop(job.id, None)
     state.jobs[job.id] = job
     job.killed = False
     job.restarts += 1
@@ -90,7 +124,10 @@ def recover(state: ClusterState, job: SimJob) -> None:
 def fail_node(state: ClusterState, job: SimJob) -> None:
     """A node of a running or completing job has broken down: requeued if it may be, else gone; at once."""
     if job.state is JobState.RUNNING:
-        end(state, job, What.REQUEUED if may_requeue(job) else What.ENDED, ok=False)
+        again = may_requeue(job)
+        end(state, job, What.REQUEUED if again else What.ENDED, ok=False)
+        if not again:
+            _remember_ending(state, job, EndKind.FAILED, "NODE_FAIL")
     finish_completing(state, job)
 
 
@@ -105,6 +142,7 @@ def cancel(state: ClusterState, job: SimJob) -> None:
         end(state, job, What.CANCELLED, ok=False)
         return
     state.note(What.CANCELLED, job)
+    _remember_ending(state, job, EndKind.CANCELLED, "CANCELLED")
     settle_dependents(state, job.id, ok=False)
     if job.state is JobState.PENDING:
         del state.jobs[job.id]

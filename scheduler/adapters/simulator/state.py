@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from scheduler.adapters.simulator.faults import Faults
 from scheduler.adapters.simulator.jobs import SimJob
+from scheduler.model.endings import Ending
 from scheduler.model.jobs import JobState
 from scheduler.model.resources import Amounts
 
@@ -94,7 +95,7 @@ class ClusterState:
     """Everything there is. `now` is epoch seconds; `changed`: a scheduling pass is due.
 
     Ended jobs are forgotten at once, so the state stays as small as the queue; `killed` are the last few that a
-    signal ended, which Slurm, too, remembers for a while and would still requeue.
+    signal ended, which Slurm, too, remembers for a while and would still requeue; `endings` are how the last few ended.
     """
 
     name: str
@@ -104,6 +105,7 @@ class ClusterState:
     behaviour: Behaviour = field(default_factory=Behaviour)
     jobs: dict[str, SimJob] = field(default_factory=dict)
     killed: dict[str, SimJob] = field(default_factory=dict)
+    endings: dict[str, Ending] = field(default_factory=dict)
     next_id: int = 1
     changed: bool = False
     seed: int = 0

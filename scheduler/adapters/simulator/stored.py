@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
 from scheduler.adapters.simulator.state import NodeState
 from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
 
@@ -77,6 +78,11 @@ class StoredSimulator:
         """Ids of the jobs that wait. Raises `ClusterUnavailableError`."""
         with self.opened() as cluster:
             return cluster.glance()
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """What became of jobs. Raises `ClusterUnavailableError`."""
+        with self.opened() as cluster:
+            return cluster.ended(job_ids)
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""

@@ -2,15 +2,17 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from scheduler.adapters.slurm import endings
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, Outcome
+from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
 
@@ -58,6 +60,12 @@ class SlurmCluster:
         """Ids of the jobs that wait; an array is one id. Raises `ClusterUnavailableError`."""
         with _understood("squeue's answer"):
             return waiting(self._runner)
+
+    def ended(self, job_ids: Collection[str]) -> Mapping[str, Ending]:
+        """What became of jobs, of squeue or of sacct. Raises `ClusterUnavailableError`."""
+        with _understood("Slurm's answer"):
+            facts = self._reader.config().facts or {}
+            return endings.look(self._runner, job_ids, storage=facts.get("AccountingStorageType", ""))
 
     def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
         """Carry out actions, those of one kind and value together; see `Cluster.apply`."""

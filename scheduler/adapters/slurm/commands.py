@@ -30,7 +30,7 @@ _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", ""): (
         "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=all", "--states=PENDING",
-        "--format=%i", rf"--jobs={_ID_LIST}",
+        "--format=%i", "--json", rf"--jobs={_ID_LIST}",
     ),
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
@@ -51,6 +51,10 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("sacctmgr", "show associations"): (
         "--noheader", "--parsable2", "--readonly", "show", "associations", r"cluster=[\w.-]{1,64}",
         r"format=[\w%,]+",
+    ),
+    ("sacct", ""): (
+        "--noheader", "--parsable2", "--allocations", "--allusers", "--duplicates", r"--format=[\w,]+",
+        rf"--jobs={_ID_LIST}",
     ),
     ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip

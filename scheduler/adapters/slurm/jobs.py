@@ -161,8 +161,9 @@ def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
 
 def waiting(row: Row, why: str, *, of_its_row: bool = False) -> ObservedJob:
     """A job that waits, of which we do not understand what it asks for, or even (`of_its_row`) what becomes of it."""
-    more = {"not_understood": why} if of_its_row else {}
-    return _job(row, JobState.PENDING, unplannable=why, held=row.priority == 0, **more)
+    if of_its_row:
+        return _job(row, JobState.PENDING, unplannable=why, not_understood=why)
+    return _job(row, JobState.PENDING, unplannable=why, held=row.priority == 0)
 
 
 def _job(row: Row, state: JobState, **more: object) -> ObservedJob:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from scheduler.adapters.slurm import arrays, asking, details, jobs, rows, values
+from scheduler.adapters.slurm import arrays, asking, details, jobs, reasons, rows, values
 from scheduler.adapters.slurm.commands import Runner
 from scheduler.adapters.slurm.details import Detail, Text
 from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
@@ -130,6 +130,7 @@ class Queue:
         found = asking.texts(self.runner, [entry.row for entry in new if self._lacks_detail(entry)])
         for entry in new:
             kept[entry.record] = self._made(entry, found.get(entry.row.raw_id), room)
+        self._add_codes(new, kept)
         self._remember(kept)
         if len({one.job.id for one in kept.values()}) != len(kept):
             faults.append("squeue tells of the same job twice")
@@ -229,6 +230,20 @@ class Queue:
         job = jobs.running(row, entry.state, alloc, odd)
         untold = None if missing == () else Untold(missing, left_of(row, alloc))
         return _Kept(job, job.not_understood, again, untold)
+
+    def _add_codes(self, new: Sequence[_New], kept: dict[str, _Kept]) -> None:
+        """Give the jobs whose reason is a text its code; those that are held wait anyway."""
+        odd = [
+            entry
+            for entry in new
+            if entry.state is JobState.PENDING and entry.row.priority and reasons.is_text(entry.row.reason)
+        ]
+        found = reasons.codes(self.runner, [entry.row.raw_id for entry in odd]) if odd else {}
+        for entry in odd:
+            one = kept[entry.record]
+            kept[entry.record] = replace(
+                one, job=replace(one.job, reason_code=found.get(entry.row.raw_id, ""))
+            )
 
     def _shape(self, row: Row, text: Text | None) -> Detail | None:
         known = self._known.get(row.raw_id)

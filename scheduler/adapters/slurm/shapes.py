@@ -9,22 +9,19 @@ A plan stops jobs, so a request must describe room in which the job surely start
    the fewest nodes that can hold it are asked for, with equal shares.
    A node on which a job is runs a task of it: there are never more nodes than tasks. `-n1 --gpus=12` wants one node
    with 12 GPUs, and where there is none it waits for ever.
-4. What cannot be said at all (`--constraint` with "or", switches, sockets, …) makes the job unplannable.
+4. What cannot be said at all (odd constraints, switches, sockets, …) makes the job unplannable.
 """
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm import constraints, values
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.details import Detail
 from scheduler.adapters.slurm.rows import Row
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts, add, covers
-
-_AND_ONLY = re.compile(r"[\w.:=+-]+(?:[&,][\w.:=+-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +95,20 @@ def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
     """The request of a pending job, and why it cannot be planned for (empty: it can). Raises ValueError."""
     wish = _wish(row, detail, room)
     nodes = _nodes_asked(wish)
-    problems = list(_problems(row, detail, nodes))
-    features = frozenset() if _odd_constraint(row) else frozenset(filter(None, re.split("[&,]", row.feature)))
     spread = nodes is None and wish.anywhere
     count = 0 if spread else (nodes or _fewest_nodes(wish))
+    constraint = constraints.decode(row.feature).on(count)
+    problems = list(_problems(row, detail, nodes))
+    if not constraint.understood:
+        problems.append(f"it has the constraint {row.feature[:60]}")
     request = Request(
         nodes=count,
         per_node={} if spread else _share(wish, count),
         spread=_sum(wish) if spread else {},
-        features=features,
+        features=constraint.features,
+        any_of=constraint.any_of,
+        same_of=constraint.same_of,
+        counted=constraint.counted,
         only_nodes=frozenset(detail.req_nodes),
         not_nodes=frozenset(detail.exc_nodes),
         exclusive=wish.whole,
@@ -203,16 +205,10 @@ def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _odd_constraint(row: Row) -> bool:
-    return bool(row.feature) and not _AND_ONLY.fullmatch(row.feature)
-
-
 def _problems(row: Row, detail: Detail, nodes: int | None) -> Iterator[str]:
     """The wishes that a request cannot say, in words for people."""
     if row.het_id:
         yield "it is a part of a heterogeneous job"
-    if _odd_constraint(row):
-        yield f"it has the constraint {row.feature[:60]}"
     if row.per_socket:
         yield "it asks for GPUs per socket"
     if detail.req_nodes and (nodes or 0) > len(detail.req_nodes):

@@ -150,7 +150,7 @@ def nodes(expression: str) -> tuple[str, ...]:
         raise ValueError(f"{expression[:80]!r} is no list of nodes: no cluster has so many")
     try:
         return tuple(NodeSet(expression, resolver=RESOLVER_NOGROUP))
-    except (NodeSetException, LookupError, TypeError, RecursionError) as error:
+    except (NodeSetException, LookupError, TypeError, AssertionError, RecursionError) as error:
         raise ValueError(f"{expression[:80]!r} is no list of nodes") from error
 
 

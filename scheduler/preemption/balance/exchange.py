@@ -174,7 +174,7 @@ def _could_take(place: Place, job: Job, up: Place, gives: Amounts) -> bool:
     then the node must have all that the other one has."""
     if not place.node.up or not covers(place.free, gives):
         return False
-    if job.request is None:
+    if job.request is None or job.request.same_of or job.request.counted:
         return up.node.features <= place.node.features
     empty = not job.request.exclusive or not (place.holders or place.leaving)
     return suits(job.request, place.node) and empty

@@ -55,7 +55,14 @@ def lacking(job: Job) -> Lacking | None:
     if more <= 0:
         return None
     asked = job.request or Request()
-    limits = Request(features=asked.features, only_nodes=asked.only_nodes, not_nodes=asked.not_nodes)
+    if asked.same_of or asked.counted:
+        return None  # Which of them its nodes have is not kept.
+    limits = Request(
+        features=asked.features,
+        any_of=asked.any_of,
+        only_nodes=asked.only_nodes,
+        not_nodes=asked.not_nodes,
+    )
     if in_units:
         return Lacking(replace(limits, unit=job.unit, count=more), has, more)
     return Lacking(replace(limits, nodes=1, per_node=_each(job, elastic)), has, more)

@@ -67,7 +67,7 @@ class Replay(Runner):
 
 def _name_of(program: str, arguments: Sequence[str]) -> str:
     if program == "squeue":
-        return "squeue"
+        return "reasons" if "--json" in arguments else "squeue"
     words = [word for word in arguments if not word.startswith("--")][1:]
     if words[0] == "nodes" and "--details" in arguments:
         return "nodes_given_out"

@@ -106,7 +106,7 @@ def test_what_is_not_allowed_is_not_run(tmp_path: Path) -> None:
 
 
 def test_only_four_programs_are_known() -> None:
-    assert {name for name, _ in ALLOWED} == {"squeue", "scontrol", "scancel", "sacctmgr"}
+    assert {name for name, _ in ALLOWED} == {"squeue", "scontrol", "scancel", "sacct", "sacctmgr"}
 
 
 @pytest.mark.parametrize(

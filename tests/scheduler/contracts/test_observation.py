@@ -31,6 +31,9 @@ requests = st.builds(
     only_nodes=st.frozensets(texts),
     not_nodes=st.frozensets(texts),
     exclusive=st.booleans(),
+    any_of=st.lists(st.frozensets(texts), max_size=2).map(tuple),
+    same_of=st.lists(st.frozensets(texts), max_size=2).map(tuple),
+    counted=st.lists(st.tuples(st.integers(), st.frozensets(texts)), max_size=2).map(tuple),
 )
 numbers = st.one_of(st.none(), st.integers(-(2**63), 2**63))
 jobs = st.builds(

@@ -62,6 +62,29 @@ def test_only_what_is_needed_is_enough() -> None:
     )
 
 
+def test_sets_of_features_come_through() -> None:
+    a, b = frozenset({"a100"}), frozenset({"v100", "ib"})
+    wanted = {
+        "1": one_node(2, any_of=(a, b), same_of=(b, a)),
+        "2": Request(nodes=3, per_node={"cpu": 1}, counted=((2, a), (1, b))),
+        "3": one_node(2),
+    }
+    made = snapshot([pending(job_id, request) for job_id, request in wanted.items()])
+    told = encode_snapshot(made)
+    assert decode_snapshot(told) == made
+    assert [job["request"] for job in told["jobs"]] == [
+        {
+            "nodes": 1, "per_node": {"cpu": 2},
+            "any_of": [["a100"], ["ib", "v100"]], "same_of": [["ib", "v100"], ["a100"]],
+        },
+        {
+            "nodes": 3, "per_node": {"cpu": 1},
+            "counted": [{"nodes": 2, "features": ["a100"]}, {"nodes": 1, "features": ["ib", "v100"]}],
+        },
+        {"nodes": 1, "per_node": {"cpu": 2}},
+    ]  # fmt: skip
+
+
 def test_our_own_optional_keys() -> None:
     full = snapshot(
         [
@@ -226,6 +249,24 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "per_node without nodes": (put("jobs.1.request", {"per_node": {"cpu": 1}}), "$.jobs[1].request.nodes", "missing"),
     "no nodes at all": (
         put("jobs.1.request", {"nodes": 0, "per_node": {"cpu": 1}}), "$.jobs[1].request.nodes", "at least 1",
+    ),
+    "a set of no features": (
+        put("jobs.1.request", {"spread": {"cpu": 1}, "any_of": [["a"], []]}),
+        "$.jobs[1].request.any_of[1]", "names no feature",
+    ),
+    "counts that are not the nodes": (
+        put(
+            "jobs.1.request",
+            {"nodes": 3, "per_node": {"cpu": 1}, "counted": [{"nodes": 2, "features": ["a"]}]},
+        ),
+        "$.jobs[1].request.counted", "must add up to nodes",
+    ),
+    "counts beside other features": (
+        put(
+            "jobs.1.request",
+            {"nodes": 1, "per_node": {"cpu": 1}, "counted": [{"nodes": 1, "features": ["a"]}], "same_of": [["b"]]},
+        ),
+        "$.jobs[1].request.counted", "cannot stand beside",
     ),
     "a request for nothing": (put("jobs.1.request", {"spread": {}}), "$.jobs[1].request.spread", "asks for nothing"),
     "a request for zero": (

@@ -32,6 +32,11 @@ class TestBlocked:
             "Priority",
             "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions",
             "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority_partitions",
+            # Slurm 26.05
+            "No suitable topology unit found",
+            "No_suitable_topology_unit_found_for_segment",
+            "Insufficient resources in topology unit",
+            "Weight-based selection could not satisfy request within topology unit",
         ],
     )
     def test_a_job_that_waits_for_room_or_its_turn_is_not(self, reason: str) -> None:
@@ -57,11 +62,21 @@ class TestBlocked:
             ("AssocGrpCpuLimit", "Slurm says AssocGrpCpuLimit"),
             ("QOSMaxJobsPerUserLimit", "Slurm says QOSMaxJobsPerUserLimit"),
             ("SomethingNewInSlurm99", "Slurm says SomethingNewInSlurm99"),
+            ("a text of a later release", "Slurm says a text of a later release"),
+            ("RaisedSignal:10(User_defined_signal_1)", "its last run was ended by a signal"),
+            ("RaisedSignal:10(User defined signal 1)", "its last run was ended by a signal"),
         ],
     )
     def test_any_other_reason_of_slurms_blocks(self, reason: str, words: str) -> None:
         """Also one that is not known here: nobody is stopped for a job that would not start."""
         assert blocked(slurm_reason=reason) == words
+
+    def test_the_code_of_a_reason_counts_and_not_its_text(self) -> None:
+        assert blocked(slurm_reason="a text of a later release", reason_code="Resources") == ""
+        assert blocked(slurm_reason="No suitable topology unit found", reason_code="Licenses") == (
+            "it waits for licences"
+        )
+        assert blocked(slurm_reason="no room", reason_code="New") == "Slurm says no room"
 
     @pytest.mark.parametrize(
         ("reason", "words"),
@@ -84,6 +99,7 @@ class TestBlocked:
             ("DRAIN", ""),
             ("DOWN", "the partition is DOWN"),
             ("INACTIVE", "the partition is INACTIVE"),
+            ("NOT UNDERSTOOD", "the partition is NOT UNDERSTOOD"),
             ("inactive", "the partition is INACTIVE"),
         ],
     )
@@ -104,6 +120,11 @@ class TestBlocked:
             "no room can be made for it, because it asks for GPUs per socket"
         )
         assert blocked(request=None) == "what it asks for is not known"
+
+    def test_what_is_not_understood_of_a_held_job_is_told_too(self) -> None:
+        assert blocked(held=True, unplannable="its CoreSpec is not told") == (
+            "it is held, and no room can be made for it, because its CoreSpec is not told"
+        )
 
     def test_the_strongest_cause_is_told_first(self) -> None:
         everything = {
@@ -129,6 +150,10 @@ class TestProtected:
         ("fields", "words"),
         [
             ({"slurm_state": "SUSPENDED"}, "it is suspended"),
+            (
+                {"not_understood": "its share of n2 is not told"},
+                "not everything that Slurm tells of it is understood: its share of n2 is not told",
+            ),
             ({"slurm_state": "suspended"}, "it is suspended"),
             ({"het_job_id": "17"}, "it is part of a heterogeneous job"),
             ({"reservation": "maint"}, "it runs in the reservation maint"),
@@ -148,7 +173,13 @@ class TestProtected:
         assert not must_be_cancelled(observed(state=JobState.RUNNING))
 
     @pytest.mark.parametrize(
-        "fields", [{"slurm_state": "SUSPENDED"}, {"het_job_id": "1"}, {"reservation": "r"}]
+        "fields",
+        [
+            {"slurm_state": "SUSPENDED"},
+            {"het_job_id": "1"},
+            {"reservation": "r"},
+            {"not_understood": "its row"},
+        ],
     )
     def test_permission_to_cancel_does_not_lift_the_other_protections(self, fields: dict[str, Any]) -> None:
         assert protected(cancels=True, **fields)

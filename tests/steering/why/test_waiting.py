@@ -98,7 +98,7 @@ def test_an_undone_plan_and_when_it_is_tried_again(sim: Sim) -> None:
 
     answer = ask(sim, urgent)
 
-    assert answer.headline == "It waits: a plan to make room for it was undone a moment ago."
+    assert answer.headline == "It waits: a plan to make room for it was undone."
     undone = next(line for line in answer.parts[0].lines if "for it was undone" in line.text)
     assert undone.text == f"Plan {plan.pk} for it was undone: {plan.outcome}"
     again = next(line for line in answer.parts[0].lines if line.text.startswith("A new plan may be made"))

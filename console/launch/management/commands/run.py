@@ -96,7 +96,7 @@ class Command(BaseCommand):
         try:
             children.start("web server", "-m", "gunicorn", *_gunicorn(port))
             children.start("worker", "manage.py", "worker")
-            children.wait_until_ready(f"{url}/readyz", READY_S)
+            children.wait_until_ready(f"{url}/healthz/web", READY_S)
             self._greet(url, empty)
             while True:
                 time.sleep(0.5)

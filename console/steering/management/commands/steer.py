@@ -29,7 +29,10 @@ class Command(BaseCommand):
             return
 
     def cycle(self, once: bool) -> bool:
-        """One cycle; true when there is no sense in going on. A cluster that cannot be observed is exit status 1."""
+        """One cycle; true when there is no sense in going on.
+
+        A cluster that cannot be observed, and a cycle that failed, are exit status 1.
+        """
         report = run_cycle(configured_cluster())
         if report is None:
             if once:
@@ -37,6 +40,10 @@ class Command(BaseCommand):
             return False
         for line in report.lines:
             self.stdout.write(line)
+        if report.has_failed and once:
+            raise CommandError(
+                f"{report.fault}. Nobody is stopped until a cycle has ended well.", returncode=1
+            )
         if report.fault and once:
             raise CommandError(
                 f"The cluster cannot be observed, so nothing was done: {report.fault}", returncode=1

@@ -1,0 +1,49 @@
+"""The row that is kept of a cycle in which something happened."""
+
+from typing import Protocol
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.steering.failures import Failures
+from console.steering.models import Cycle, CycleOutcome
+
+
+class Told(Protocol):
+    """The part of a cycle's report that is kept."""
+
+    phases: dict[str, float]
+
+
+class KeptCycle:
+    """The cycle's row, made only when something refers to it: most cycles change nothing and are not kept."""
+
+    def __init__(self, cluster: Cluster, number: int) -> None:
+        self.cluster = cluster
+        self._number = number
+        self._started_at = clock.now()
+        self._row: Cycle | None = None
+
+    def row(self) -> Cycle:
+        """The row, made at first use."""
+        if self._row is None:
+            self._close_those_that_died()
+            self._row = Cycle.objects.create(
+                cluster=self.cluster, number=self._number, started_at=self._started_at
+            )
+        return self._row
+
+    def _close_those_that_died(self) -> None:
+        """Whoever holds the lease knows that no other cycle is under way."""
+        Cycle.objects.filter(cluster=self.cluster, outcome=CycleOutcome.RUNNING).update(
+            finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail="It did not come to its end."
+        )
+
+    def close(self, report: Told, failures: Failures) -> None:
+        """Say how it ended, if it is kept."""
+        if self._row is not None:
+            Cycle.objects.filter(pk=self._row.pk).update(
+                finished_at=clock.now(),
+                outcome=CycleOutcome.FAILED if failures.found else CycleOutcome.OK,
+                detail=failures.found[0].what if failures.found else "",
+                phases=report.phases,
+            )

@@ -1,0 +1,72 @@
+"""A job of which not everything is understood: shown with the words, never stopped, and its looks prove nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState
+from scheduler.model.observation import Observation
+from tests.steering.conftest import Sim
+
+WORDS = "its share of n2 is not told"
+
+
+@pytest.fixture
+def garble(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Have one job seen otherwise; called with no fields it is seen as it is again."""
+    real = sim.port.observe
+    changes: dict[str, dict[str, object]] = {}
+
+    def observe() -> Observation:
+        seen = real()
+        return replace(seen, jobs=tuple(replace(job, **changes.get(job.id, {})) for job in seen.jobs))
+
+    monkeypatch.setattr(sim.port, "observe", observe)
+    return lambda job, **fields: changes.update({job: fields})
+
+
+def test_it_is_shown_and_another_is_stopped(sim: Sim, garble: Callable[..., None]) -> None:
+    sim.policy()
+    grown, plain = sim.running("ann", 4), sim.running("ann", 4)
+    garble(grown, not_understood=WORDS)
+    urgent = sim.submit("cy", 4)
+
+    sim.cycles(5)
+
+    assert sim.state(urgent) is JobState.RUNNING
+    assert (sim.port.job(grown).restarts, sim.port.job(plain).restarts) == (0, 1)
+    assert sim.row(grown).protected == f"not everything that Slurm tells of it is understood: {WORDS}"
+    assert sim.cluster.fault == ""
+
+
+def test_a_pending_one_is_shown_with_its_words_and_gets_no_room(
+    sim: Sim, garble: Callable[..., None]
+) -> None:
+    sim.policy()
+    low, urgent = sim.running("ann", 8), sim.submit("cy", 4)
+    garble(urgent, unplannable="its CoreSpec is not told", request=None)
+
+    sim.cycles(3)
+
+    assert sim.port.job(low).restarts == 0
+    assert "its CoreSpec is not told" in sim.row(urgent).explain
+
+
+def test_a_stop_is_not_taken_for_seen_because_the_row_is_garbled(
+    sim: Sim, garble: Callable[..., None]
+) -> None:
+    sim.policy()
+    low = sim.running("ann", 8, completing_s=4)
+    sim.submit("cy", 4)
+    sim.cycle()
+    garble(low, start=None, not_understood="it runs but has no start time")
+    sim.cycles(2)
+    assert sim.actions(ActionKind.REQUEUE_HOLD)[0].state == "issued"
+
+    garble(low)
+    sim.cycles(12)
+
+    assert sim.plan().state == "verified"
+    assert sim.port.job(low).restarts == 1
