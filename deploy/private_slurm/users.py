@@ -2,8 +2,10 @@
 
 slurmctld, slurmd and every client resolve users through the host's own user database, so they have to exist
 there (a preloaded library would have to be preloaded by everybody who types `squeue`). A missing user is
-therefore made by `useradd`: no home, no password, no login shell, group `users`, and a comment by which
-`remove_ours` finds exactly these again. They stay when a private Slurm ends, because others may use them.
+therefore made by `useradd`: no home, no password (so nobody can log in), group `users`, and a comment by which
+`remove_ours` finds exactly these again. There is a shell, for slurmd asks it for the environment of a job that was
+submitted with `--export`, and from 26.05 on holds the job where that fails. The users stay when a private Slurm
+ends, because others may use them.
 """
 
 import grp
@@ -17,6 +19,7 @@ from deploy.private_slurm.errors import PrivateSlurmError
 COMMENT = "Giveway private Slurm"
 GROUP = "users"
 FIRST_ORDINARY_UID = 1000
+SHELL = "/bin/sh"
 _LOCKED = {1, 10}  # useradd: somebody else is writing the password or group file
 _TAKEN = 9  # useradd: the name exists
 
@@ -29,6 +32,8 @@ def ensure_users(names: Iterable[str]) -> None:
             raise PrivateSlurmError(
                 f"user {name!r} is a system account (uid {entry.pw_uid}); choose another name"
             )
+        if entry.pw_gecos == COMMENT and entry.pw_shell != SHELL:  # made before they had a shell
+            _run_locked(["usermod", "--shell", SHELL, name])
 
 
 def remove_ours(only: Iterable[str] | None = None) -> list[str]:
@@ -49,7 +54,7 @@ def _lookup(name: str) -> pwd.struct_passwd | None:
 
 
 def _add(name: str) -> pwd.struct_passwd:
-    argv = ["useradd", "--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"]
+    argv = ["useradd", "--no-create-home", "--home-dir", "/nonexistent", "--shell", SHELL]
     argv += ["--no-user-group", "--gid", _group(), "--comment", COMMENT, "--", name]
     _run_locked(argv, fine={0, _TAKEN})
     entry = _lookup(name)

@@ -5,6 +5,7 @@ import pwd
 import secrets
 import shutil
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -120,16 +121,33 @@ def test_only_a_long_root_gets_an_alias(tmp_path: Path) -> None:
         alias.parent.rmdir()
 
 
-def test_a_missing_user_is_made_without_login_and_can_be_found_and_removed_again(somebody: str) -> None:
+def test_a_missing_user_is_made_without_password_and_can_be_found_and_removed_again(somebody: str) -> None:
     users.ensure_users([somebody])
     users.ensure_users([somebody])  # there already: nothing to do
 
     entry = pwd.getpwnam(somebody)
-    assert (entry.pw_shell, entry.pw_dir) == ("/usr/sbin/nologin", "/nonexistent")
+    assert (entry.pw_shell, entry.pw_dir) == ("/bin/sh", "/nonexistent")
+    assert password_of(somebody) == "!"
     assert entry.pw_uid >= users.FIRST_ORDINARY_UID
     assert users.remove_ours([somebody, "root"]) == [somebody]
     with pytest.raises(KeyError):
         pwd.getpwnam(somebody)
+
+
+def password_of(user: str) -> str:
+    """The password of an account, as the system keeps it."""
+    return next(
+        line for line in Path("/etc/shadow").read_text().splitlines() if line.startswith(f"{user}:")
+    ).split(":")[1]
+
+
+def test_a_user_of_ours_without_a_shell_is_given_one(somebody: str) -> None:
+    users.ensure_users([somebody])
+    subprocess.run(["usermod", "--shell", "/usr/sbin/nologin", somebody], check=True, timeout=60)
+
+    users.ensure_users([somebody])
+
+    assert pwd.getpwnam(somebody).pw_shell == "/bin/sh"
 
 
 def test_a_system_account_is_not_taken_for_a_user() -> None:

@@ -23,6 +23,14 @@ def test_a_job_runs_as_its_user_in_the_users_own_folder(clean_slurm: PrivateSlur
     assert output.owner() == "ann"
 
 
+def test_a_job_is_given_the_variables_that_its_user_exports(clean_slurm: PrivateSlurm) -> None:
+    """Slurm 26.05 holds such a job when the user's own environment cannot be had ("user env retrieval failed")."""
+    job = clean_slurm.submit("ann", "-p", "x", "--export=ALL,EPOCHS=7", script="#!/bin/sh\necho $EPOCHS\n")
+    clean_slurm.wait_for_state(job, "")
+
+    assert (clean_slurm.work / "ann" / f"slurm-{job}.out").read_text() == "7\n"
+
+
 def test_the_settings_of_the_callers_own_slurm_do_not_get_in(
     clean_slurm: PrivateSlurm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
