@@ -155,12 +155,13 @@ class Story:
     def is_enough(self) -> bool:
         return all(self.line.by_program[program] >= AT_LEAST for program in PROGRAMS)
 
-    def rest(self) -> None:
-        """Nobody comes any more, and the line is quiet: everything has to come to its end."""
-        until = time.monotonic() + REST_S
-        while not self.is_at_rest() and time.monotonic() < until:
+    def rest(self) -> float:
+        """Nobody comes any more, and the line is quiet: everything has to come to its end. How long that takes."""
+        begun = time.monotonic()
+        while not self.is_at_rest() and time.monotonic() < begun + REST_S:
             self.cycle()
             time.sleep(0.3)
+        return time.monotonic() - begun
 
     def is_at_rest(self) -> bool:
         states = self.driver.slurm.states()
@@ -175,6 +176,16 @@ class Story:
 
     def held(self) -> list[str]:
         return [line for line in self.driver.slurm.squeue("%i %r") if "held" in line.lower()]
+
+    def history(self, held: list[str]) -> str:
+        """What was done to jobs that are held, to find out why."""
+        ids = [line.split()[0] for line in held]
+        actions = PlannedAction.objects.filter(job_id__in=ids).order_by("job_id", "id")
+        return "".join(
+            f"\n{a.job_id} run {a.run_start}/{a.run_restarts} plan {a.plan_id} {a.kind} {a.state} "
+            f"{a.attempts} {a.outcome} {a.detail!r}"
+            for a in actions
+        )
 
     def left(self) -> list[str]:
         """Plans that are not over."""
@@ -209,7 +220,7 @@ def test_no_job_is_lost_held_or_stopped_twice_over_a_noisy_line(driver: Driver, 
     story = Story(driver, line)
     story.begin()
     story.noise()
-    story.rest()
+    rested = story.rest()
 
     lost, held, twice, left = story.lost(), story.held(), story.stopped_twice(), story.left()
     version = driver.slurm.run(["squeue", "--version"]).stdout.split()[-1]
@@ -217,8 +228,10 @@ def test_no_job_is_lost_held_or_stopped_twice_over_a_noisy_line(driver: Driver, 
     note(Row(f"garbled answers of Slurm {version}", injected, len(twice), len(left), len(held) + len(lost)))
     stops = sum(driver.restarts()[name] for name in story.low)
     told = (
-        f"{version}: {dict(line.spoilt)}, {story.cycles} cycles, {stops} stops, raised {dict(story.raised)}"
+        f"{version}: {dict(line.spoilt)}, {story.cycles} cycles, {stops} stops, raised {dict(story.raised)}, "
+        f"at rest after {rested:.0f} s: {driver.states()}{story.history(held)}"
     )
+    tell(told)
     assert not any((lost, held, twice, left)), f"{lost=} {held=} {twice=} {left=} {told}"
     assert stops >= 2, told
     assert all(line.by_program[program] >= 5 for program in PROGRAMS), told

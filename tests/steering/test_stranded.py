@@ -69,6 +69,54 @@ def test_a_stop_that_comes_when_it_was_given_up_is_taken_back(sim: Sim) -> None:
     assert sim.plan().state == "undone"
 
 
+def stopped_and_over(sim: Sim) -> str:
+    """A victim that is held by a plan that is over: every action of it is taken for done."""
+    sim.policy()
+    low = sim.running("ann", 8)
+    run = sim.port.job(low).run
+    sim.submit("cy", 6, run_time_s=10)
+    sim.cycles(6)
+    assert sim.plan().state == "verified"
+    sim.port.apply([Action(ActionKind.RELEASE, sim.port.job(low).run)])
+    sim.cycles(12)
+    assert sim.state(low) is JobState.RUNNING
+    again = sim.port.job(low).run
+    PlannedAction.objects.filter(job_id=low).update(run_start=again.start, run_restarts=again.restarts)
+    sim.port.apply([Action(ActionKind.REQUEUE_HOLD, again)])
+    assert run != again
+    return low
+
+
+def test_a_release_that_was_seen_to_work_by_mistake_is_done_again(sim: Sim) -> None:
+    """Slurm's answer was garbled: a job that was held was taken for running, and stayed held for ever."""
+    low = stopped_and_over(sim)
+
+    sim.cycles(8)
+
+    assert sim.state(low) is JobState.RUNNING
+    assert sim.plan().state == "verified"
+
+
+@pytest.mark.parametrize("outcome", ["gone", "refused"])
+def test_a_stop_whose_second_try_was_answered_may_have_worked_at_the_first(sim: Sim, outcome: str) -> None:
+    low = stopped_and_over(sim)
+    stops = PlannedAction.objects.filter(kind=ActionKind.REQUEUE_HOLD, job_id=low)
+    stops.update(outcome=outcome, attempts=2)
+
+    sim.cycles(8)
+
+    assert sim.state(low) is JobState.RUNNING
+
+
+def test_a_stop_that_was_answered_at_the_first_try_was_never_ours(sim: Sim) -> None:
+    low = stopped_and_over(sim)
+    PlannedAction.objects.filter(kind=ActionKind.REQUEUE_HOLD, job_id=low).update(outcome="gone", attempts=1)
+
+    sim.cycles(8)
+
+    assert sim.port.job(low).held
+
+
 def test_a_hold_that_somebody_else_set_afterwards_is_respected(sim: Sim) -> None:
     sim.policy()
     low = sim.running("ann", 8)

@@ -1,8 +1,9 @@
 """The last net under the victims: a job that one of our stops holds although its plan is over is let go all the same.
 
-Two ways lead there. A stop takes effect after it was given up (its sender stood still, slurmctld hung with the request
-in its hands). Or Slurm showed half of its table without saying so: the job was taken for gone, and is there again.
-The plan is opened once more, with a release; from there on it goes its ordinary way.
+Three ways lead there. A stop takes effect after it was given up (its sender stood still, slurmctld hung with the
+request in its hands). Slurm showed half of its table without saying so: the job was taken for gone, and is there again.
+Or an answer of Slurm was misread, and a job that is held was taken for let go. The plan is opened once more, with a
+release; from there on it goes its ordinary way.
 """
 
 from collections.abc import Mapping
@@ -27,6 +28,10 @@ from scheduler.model.jobs import JobState, ObservedJob
 LEFT = "It is no longer in the queue."
 """Of a release: it was taken as done because the job was not seen. That may have been a mistake."""
 NEVER_DONE = (OutcomeKind.REFUSED, OutcomeKind.GONE)
+"""Outcomes of a stop that was not carried out; of a second try they say nothing of the first."""
+HELD_SINCE_ITS_STOP = "job requeued in held state"
+"""Slurm's reason from a requeue in held state until the first release (22.05, 24.11 and 26.05). Who holds the job later
+is somebody else, and the reason another one."""
 GIVEN_UP = frozenset({ActionState.EXPIRED, ActionState.FAILED})
 REOPENED = (PlanState.VERIFIED, PlanState.UNDONE, PlanState.FAILED)
 AFTER_ALL = "It took effect after all."
@@ -43,25 +48,33 @@ def free_stranded(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> None:
         PlannedAction.objects.filter(
             cluster=cluster, kind__in=STOP_KINDS, job_id__in=held, attempts__gt=0, plan__state__in=REOPENED
         )
-        .exclude(outcome__in=NEVER_DONE)
+        .exclude(outcome__in=NEVER_DONE, attempts=1)
         .select_related("plan__cluster", "plan__cycle")
         .prefetch_related("plan__actions")
         .order_by("-id")
     )
     for stop in stops:
-        if held[stop.job_id].restarts == stop.run_restarts + 1 and not _is_let_go(stop):
+        job = held[stop.job_id]
+        if job.restarts == stop.run_restarts + 1 and not _is_let_go(stop, job):
             _open_again(stop)
 
 
-def _is_let_go(stop: PlannedAction) -> bool:
-    """Whether a release of that run is under way, or was seen to work: whoever holds the job since is not us."""
+def _is_let_go(stop: PlannedAction, job: ObservedJob) -> bool:
+    """Whether a release of that run is under way, or was seen to work: whoever holds the job since is not us.
+
+    Unless Slurm itself says that the job has been held ever since its requeue: then what was seen was misread.
+    """
     releases = PlannedAction.objects.filter(
         cluster=stop.cluster_id,
         kind=ActionKind.RELEASE,
         job_id=stop.job_id,
         run_restarts=stop.run_restarts,
     ).exclude(state__in=GIVEN_UP)
-    return any(release.state != ActionState.VERIFIED or release.detail != LEFT for release in releases)
+    misread = job.slurm_reason == HELD_SINCE_ITS_STOP
+    return any(
+        release.state != ActionState.VERIFIED or (release.detail != LEFT and not misread)
+        for release in releases
+    )
 
 
 def _open_again(stop: PlannedAction) -> None:
