@@ -171,6 +171,7 @@ PHRASES: tuple[str, ...] = (
     _("its licences %(name)s are not understood"),
     _("the nodes of the reservation %(name)s are not understood"),
     _("its last run was ended by a signal"),
+    _("node %(name)s does not decode: %(what)s"),
     _("it is suspended"),
     _("it is part of a heterogeneous job"),
     _("it runs in the reservation %(name)s"),

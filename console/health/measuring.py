@@ -125,7 +125,7 @@ def _paused() -> Iterator[tuple[tuple[str, ...], int]]:
 def _incidents() -> dict[tuple[str, ...], tuple[int, int]]:
     """All of them and those that are open, by cluster and partition."""
     rows = Incident.objects.order_by().values_list("cluster__name", "partition")
-    counted = rows.annotate(Count("pk"), Count("pk", filter=Q(closed_at=None)))
+    counted = rows.annotate(every=Count("pk"), opened=Count("pk", filter=Q(closed_at=None)))
     return {(cluster, partition): (every, opened) for cluster, partition, every, opened in counted}
 
 

@@ -51,7 +51,7 @@ class World:
         """One's own and another's, of the kind that the permission is about; None when it is about none."""
         if permission in PARTITION:
             return self.own_partition, self.other_partition
-        if permission == Permission.PLAN_DECIDE:
+        if permission in {Permission.PLAN_DECIDE, Permission.INCIDENT_CLOSE}:
             return self.own_plan, self.other_plan
         if permission in PROJECT:
             return self.own_project, self.other_project
@@ -142,6 +142,7 @@ EXPECTED = {
     Permission.PLAN_VIEW: ("yes", "yes", "yes", "yes", "yes"),
     Permission.PLAN_DECIDE: ("yes", "–", "own", "–", "–"),
     Permission.PAUSE_PARTITION: ("yes", "–", "own", "–", "–"),
+    Permission.INCIDENT_CLOSE: ("yes", "–", "own", "–", "–"),
     Permission.PAUSE_ALL: ("yes", "–", "–", "–", "–"),
     # ... and the view asks whether the job is their own.
     Permission.CHECKPOINT_TELL: ("yes", "yes", "yes", "yes", "yes"),

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
+from tests import factories
 from tests.steering.conftest import Sim
 
 WORDS = "its share of n2 is not told"
@@ -17,7 +21,7 @@ WORDS = "its share of n2 is not told"
 def garble(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Have one job seen otherwise; called with no fields it is seen as it is again."""
     real = sim.port.observe
-    changes: dict[str, dict[str, object]] = {}
+    changes: dict[str, dict[str, Any]] = {}
 
     def observe() -> Observation:
         seen = real()
@@ -70,3 +74,24 @@ def test_a_stop_is_not_taken_for_seen_because_the_row_is_garbled(
 
     assert sim.plan().state == "verified"
     assert sim.port.job(low).restarts == 1
+
+
+def test_its_page_and_the_api_say_what_was_not_understood_in_both_languages(
+    sim: Sim, garble: Callable[..., None], client: Client
+) -> None:
+    sim.policy()
+    grown, odd = sim.running("ann", 4), sim.submit("cy", 8)
+    garble(grown, not_understood=WORDS)
+    garble(odd, unplannable="its CoreSpec is not told", request=None)
+    sim.cycle()
+    client.force_login(factories.make_administrator(), backend="console.accounts.backends.PasswordBackend")
+
+    def page(job: str, language: str) -> str:
+        return client.get(reverse("job", args=[job]), headers={"accept-language": language}).content.decode()
+
+    assert WORDS in page(grown, "en")
+    assert "它在 n2 上占用的份额未知" in page(grown, "zh-hans")
+    assert "its CoreSpec is not told" in page(odd, "en")
+    assert "它的 CoreSpec 未给出" in page(odd, "zh-hans")
+    assert WORDS in client.get(reverse("api-job", args=[grown])).content.decode()
+    assert "its CoreSpec is not told" in client.get(reverse("api-job", args=[odd])).content.decode()

@@ -11,7 +11,7 @@ from console.core import clock
 from console.steering.decisions.putting_off import likeness, putting_off
 from console.steering.models import Cycle, Plan, PlannedAction
 from console.steering.why import why
-from scheduler.adapters.simulator import schedule
+from scheduler.adapters.simulator import placement, schedule
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import Job, JobState, Request
@@ -24,7 +24,7 @@ NEVER = 6
 @pytest.fixture
 def never(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Slurm accepts the job, and leaves it pending (Resources) with the room free: 24.11.5, `-n1 --gpus=12`."""
-    honest, refuses = schedule.place, [True]
+    honest, refuses = placement.place, [True]
 
     def place(request: Request, *more: Any) -> Any:
         return None if refuses[0] and request.per_node.get("cpu") == NEVER else honest(request, *more)

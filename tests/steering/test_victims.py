@@ -13,7 +13,7 @@ from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
 
-SIGNAL = {"grace_s": 5, "checkpoint_signal": "USR1"}
+SIGNAL: dict[str, Any] = {"grace_s": 5, "checkpoint_signal": "USR1"}
 
 
 def fate(job: str) -> Victim:
@@ -46,7 +46,7 @@ def test_a_plan_read_verified_and_its_release_never_stopped_while_the_job_was_lo
     releases = {release.detail for release in sim.actions(ActionKind.RELEASE)}
     assert releases == {"It ended in its grace time and was not put back into the queue."}
     row = AuditEntry.objects.get(action="plan.verified")
-    assert row.after["victims"] == {low: "lost"}
+    assert row.after is not None and row.after["victims"] == {low: "lost"}
     assert f"{low} was lost" in row.reason
     assert Incident.objects.get().job_id == low
 

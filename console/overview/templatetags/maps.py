@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from console.core.markup import job_address, text
+from console.core.resaying import resay
 from console.core.templatetags.ui import level_class, state
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
@@ -56,7 +57,9 @@ def _head(bar: NodeBar, of_node: str, *, dense: bool) -> str:
     if node.up:
         said = f"{bar.used}/{bar.total}" if dense else free
         return f'{link}<span class="quiet" title="{free}">{said}</span>'
-    return f'{link}<span class="quiet" title="{text(node.state_reason)}">{state("down", bar.free)}</span>'
+    return (
+        f'{link}<span class="quiet" title="{text(resay(node.state_reason))}">{state("down", bar.free)}</span>'
+    )
 
 
 def _blocks(bar: NodeBar, jobs: str, of_node: str) -> Iterator[str]:

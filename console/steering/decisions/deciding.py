@@ -46,12 +46,12 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
     outstanding = facts.outstanding
     for name in sorted(facts.partitions.keys() & seen):
         partition = facts.partitions[name]
-        decided: Verdicts | None = None
+        decided: list[Verdicts] = []
         with failures.kept(name, only_there=True) if failures is not None else nullcontext():
             verdict, plan = _decide(observation, partition, facts, outstanding)
             outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), verdict.snapshot)
-            decided = verdict
-        verdicts.append(decided or _undecided(observation, partition))
+            decided.append(verdict)
+        verdicts += decided or [_undecided(observation, partition)]
     return verdicts
 
 

@@ -108,6 +108,10 @@ class Queue:
     _holders: dict[str, ObservedJob] = field(default_factory=dict, init=False)
     _known: dict[str, _Known] = field(default_factory=dict, init=False)
     _throttles: dict[str, int] = field(default_factory=dict, init=False)
+    _codes: reasons.Codes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._codes = reasons.Codes(self.runner)
 
     def forget(self) -> None:
         """Read everything anew (the cluster is made of something else now)."""
@@ -238,7 +242,7 @@ class Queue:
             for entry in new
             if entry.state is JobState.PENDING and entry.row.priority and reasons.is_text(entry.row.reason)
         ]
-        found = reasons.codes(self.runner, [entry.row.raw_id for entry in odd]) if odd else {}
+        found = self._codes.of({entry.row.raw_id: entry.row.reason for entry in odd}, self.clock())
         for entry in odd:
             one = kept[entry.record]
             kept[entry.record] = replace(

@@ -7,7 +7,8 @@ release; the code (`state_reason`) does not. That form of squeue is dear, so onl
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler.adapters.slurm.commands import Runner
@@ -15,6 +16,8 @@ from scheduler.adapters.slurm.errors import SlurmUnavailableError
 
 AT_ONCE = 50
 """At most so many jobs are asked for in one observation."""
+BELIEVED_S = 60
+"""How long a code is believed while its job's text stays the same: rows change whenever priorities do."""
 # One that every release knows, and that is common: its code is Resources.
 _KNOWN = "nodes required for job"
 _AFTER_A_CODE = re.compile("[,:(]")
@@ -26,12 +29,32 @@ def is_text(reason: str) -> bool:
     return " " in _AFTER_A_CODE.split(said)[0].strip() and not said.lower().startswith(_KNOWN)
 
 
+@dataclass(slots=True)
+class Codes:
+    """Asks for codes, remembering them for a while."""
+
+    runner: Runner
+    _known: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict, init=False)
+
+    def of(self, texts: Mapping[str, str], now: float) -> dict[str, str]:
+        """The codes of jobs whose reasons are these texts, by the jobs' own numbers."""
+        if not texts:
+            return {}
+        self._known = {key: one for key, one in self._known.items() if 0 <= now - one[1] < BELIEVED_S}
+        missing = [raw_id for raw_id, text in texts.items() if (raw_id, text) not in self._known]
+        told = codes(self.runner, missing)
+        self._known.update(
+            {(raw_id, texts[raw_id]): (told.get(raw_id, ""), now) for raw_id in missing[:AT_ONCE]}
+        )
+        return {raw_id: self._known.get((raw_id, text), ("", now))[0] for raw_id, text in texts.items()}
+
+
 def codes(runner: Runner, job_ids: Iterable[str]) -> dict[str, str]:
     """The codes of these jobs' reasons, as far as Slurm tells them. `job_ids` are Slurm's own numbers.
 
     Without a code the text counts, and a text that is not known lets its job wait: no failure of this does harm.
     """
-    wanted = sorted(set(job_ids))[:AT_ONCE]
+    wanted = list(job_ids)[:AT_ONCE]
     if not wanted:
         return {}
     try:

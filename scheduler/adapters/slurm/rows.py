@@ -235,7 +235,7 @@ def _first_two(own: Sequence[str]) -> dict[str, str]:
     return {"JobArrayID": task, "JobID": raw}
 
 
-def _named(fields: Mapping[str, str]) -> dict[str, str]:
+def _named(fields: Mapping[str, str]) -> dict[str, Any]:
     """The ids of a job."""
     het, task = values.text(fields.get("HetJobID", "")), fields.get("JobArrayID", "")
     raw = fields.get("JobID", "")

@@ -111,3 +111,29 @@ def test_partitions_of_whole_nodes_are_known() -> None:
     assert not nodes.decode_partition(line.format("NO"))[1]
     partition, _ = nodes.decode_partition("PartitionName=empty Nodes=(null) State=INACTIVE")
     assert (partition.nodes, partition.state) == ((), "INACTIVE")
+
+
+@pytest.mark.parametrize(
+    ("words", "exclusive"),
+    [
+        ("OverSubscribe=EXCLUSIVE", True),
+        ("OverSubscribe=NO", False),
+        ("OverSubscribe=FORCE:4", False),
+        # Slurm 26.05
+        ("OverSubscribe=NO Exclusive=NO", False),
+        ("OverSubscribe=NO Exclusive=NODE", True),
+        ("OverSubscribe=NO Exclusive=USER", True),
+    ],
+)
+def test_whether_a_partition_gives_whole_nodes(words: str, *, exclusive: bool) -> None:
+    partition, whole = nodes.decode_partition(f"PartitionName=x Nodes=n[1-2] {words} State=UP")
+
+    assert (partition.nodes, whole) == (("n1", "n2"), exclusive)
+
+
+def test_a_node_that_does_not_decode_keeps_its_name_state_and_partitions() -> None:
+    node = nodes.odd_node(LINE.replace("CPUEfctv=14", "CPUEfctv=some"), ValueError("'some' is no number"))
+
+    assert (node.name, node.up, node.state, node.total) == ("n1", False, "MIXED", {})
+    assert node.partitions == ("x", "y")
+    assert node.state_reason == "node n1 does not decode: 'some' is no number"

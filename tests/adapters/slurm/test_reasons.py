@@ -8,7 +8,7 @@ import pytest
 from scheduler.adapters.slurm.commands import Answer
 from scheduler.adapters.slurm.errors import SlurmTimeoutError
 from scheduler.adapters.slurm.read import Reader
-from scheduler.adapters.slurm.reasons import AT_ONCE, codes, is_text
+from scheduler.adapters.slurm.reasons import AT_ONCE, BELIEVED_S, Codes, codes, is_text
 from tests.adapters.slurm.replay import VERSIONS, Replay, Scripted, scene
 from tests.adapters.slurm.test_reading import by_name
 
@@ -75,6 +75,27 @@ def test_no_answer_tells_no_code() -> None:
 
     assert codes(Scripted(reply=late), ["1"]) == {}
     assert codes(Scripted(reply=lambda _call: Answer("", "no such plugin", 1)), ["1"]) == {}
+
+
+def test_a_code_is_remembered_while_its_text_stays_and_for_a_while() -> None:
+    runner = told({"job_id": 3, "state_reason": "Resources"})
+    known = Codes(runner)
+
+    for text, now in (("no unit", 0.0), ("no unit", 9.0), ("no room", 10.0), ("no unit", BELIEVED_S)):
+        assert known.of({"3": text}, now) == {"3": "Resources"}
+
+    assert len(runner.calls) == 3
+
+
+def test_those_beyond_the_first_few_have_their_turn_the_next_time() -> None:
+    runner = told()
+    texts = {str(number): "no unit" for number in range(1, AT_ONCE + 3)}
+    known = Codes(runner)
+
+    known.of(texts, 0.0)
+    known.of(texts, 1.0)
+
+    assert [call[-1].count(",") + 1 for call in runner.calls] == [AT_ONCE, 2]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

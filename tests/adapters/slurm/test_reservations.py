@@ -30,7 +30,7 @@ def test_a_record_as_slurm_prints_it() -> None:
     found = decode(RECORD)
 
     assert (found.name, found.end - found.start) == ("soon", 3600)
-    assert found.nodes == {"n1", "n3", "n4"}
+    assert found.nodes == frozenset({"n1", "n3", "n4"})
     assert decode(RECORD.replace("Nodes=n[1,3-4]", "Nodes=(null)")).nodes == frozenset()
 
 
@@ -38,7 +38,7 @@ def test_a_reservation_that_is_not_understood_is_taken_at_its_strictest() -> Non
     always = decode("ReservationName=odd StartTime=soon Nodes=n[3-4]")
     anywhere = decode("ReservationName=odd StartTime=2026-11-21T21:21:00")
 
-    assert (always.start, always.end, always.nodes) == (0, FOREVER, {"n3", "n4"})
+    assert (always.start, always.end, always.nodes) == (0, FOREVER, frozenset({"n3", "n4"}))
     assert anywhere.nodes is None
     assert _left(JOB, anywhere)[1] == "the nodes of the reservation odd are not understood"
     assert _left(replace(JOB, time_limit_s=60), replace(anywhere, start=NOW + 9999)) == ({"n3", "n4"}, "")

@@ -113,3 +113,48 @@ def test_a_fault_names_the_job_but_no_text_of_users() -> None:
     assert rows.name_of("41_2|57|N/A|…") == "job 41_2"
     assert rows.name_of("<script>|…") == "a job"
     assert rows.name_of("") == "a job"
+
+
+@pytest.mark.parametrize(
+    ("said", "alone"),
+    [
+        ("|OK||", False),
+        ("|NO||", True),
+        ("|USER||", True),
+        # Slurm 26.05 says NO of every plain job, and the rest in a column of its own.
+        ("|NO|NO|", False),
+        ("|NO|NODE|", True),
+        ("|NO|USER|", True),
+        ("|OK|TOPO|", True),
+    ],
+)
+def test_who_shares_its_nodes_with_nobody(said: str, *, alone: bool) -> None:
+    assert rows.decode(rows.FIELD.join([OWN.replace("|OK||", said), *FREE])).alone is alone
+
+
+def test_what_a_refused_row_has_is_kept_and_the_rest_is_named() -> None:
+    own = OWN.replace("|1:00:00|", "|whenever|").replace("RUNNING|1|2", "RUNNING|high|2")
+    row = rows.salvage(rows.FIELD.join([own, *FREE]))
+
+    assert row is not None
+    assert (row.id, row.state, row.node_list, row.user, row.restarts) == ("41_2", "RUNNING", "n3", "ann", 2)
+    assert (row.limit_s, row.priority) == (None, 0)
+    assert row.odd == "PriorityLong: 'high' is no number; TimeLimit: 'whenever' is no time limit"
+
+
+@pytest.mark.parametrize(
+    "own", ["", "|57|", "x|57|N/A", "41_2", "8+0|8", "41|57|N/A", OWN.replace("41_2|57", "|")]
+)
+def test_of_a_row_whose_job_is_not_known_for_sure_nothing_is_kept(own: str) -> None:
+    assert rows.salvage(rows.FIELD.join([own, *FREE])) is None
+
+
+def test_a_part_with_too_many_fields_is_not_believed_at_all() -> None:
+    more = rows.salvage(rows.FIELD.join([OWN + "|n4", *FREE]))
+    texts = rows.salvage(rows.FIELD.join([OWN, *FREE, "train"]))
+
+    assert more is not None
+    assert (more.id, more.state, more.node_list, more.name) == ("41_2", "", "", "train")
+    assert more.odd == "its row has 25 and 11 fields, not 24 and 11"
+    assert texts is not None
+    assert (texts.state, texts.node_list, texts.user, texts.partitions) == ("RUNNING", "n3", "?", ())

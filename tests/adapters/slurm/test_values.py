@@ -178,3 +178,11 @@ def test_any_text_is_a_value_or_none(word: str) -> None:
             decode(word)
     with contextlib.suppress(ValueError):
         assert len(values.nodes(word)) <= 1 << 20
+
+
+def test_cpus_per_task_beside_generic_resources_are_told_elsewhere() -> None:
+    """Slurm 24.11: `tres-per-task` of `-c 4 --gpus-per-task=2`."""
+    assert values.gres("cpu=4,gres/gpu=2") == {"gpu": 2}
+    assert values.gres("cpu=4") == {}
+    with pytest.raises(ValueError, match="no generic resource"):
+        values.gres("license/matlab=1")
