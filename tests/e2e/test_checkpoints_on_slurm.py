@@ -33,7 +33,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 OVERRIDES = {"ann": "P3", "cy": "P0"}
 WHOLE = ("-p", "x", "-N", "1", "-n", "1", "-c", "8")
-EPOCHS = 30
+EPOCHS = 40
 GRACE_S = 60
 
 

@@ -112,7 +112,8 @@ def test_the_deadline_gives_the_victims_back_and_is_not_tried_again_at_once(
     assert driver.states() == {"low": "RUNNING", "urgent": "PENDING"}
     plan = Plan.objects.get()
     assert plan.state == "undone"
-    assert plan.outcome.startswith(f"{driver.ids['urgent']} had not started by the deadline.")
+    urgent, low = driver.ids["urgent"], driver.ids["low"]
+    assert plan.outcome == f"{urgent} had not started by the deadline. {low} came back."
 
 
 @pytest.mark.parametrize("state", ["DRAIN", "DOWN"])
@@ -210,7 +211,9 @@ def test_a_beneficiary_that_starts_elsewhere_has_nobody_stopped(scene: Scene, dr
     assert driver.slurm.squeue("%P %N", "-j", driver.ids["urgent"]) == ["q n4"]
     assert driver.stopped() == set()
     plan = Plan.objects.get()
-    assert (plan.state, plan.outcome) == ("undone", f"{driver.ids['urgent']} started elsewhere, on n4.")
+    urgent, low = driver.ids["urgent"], driver.ids["low"]
+    told = f"{urgent} started elsewhere, on n4. {low} was not stopped."
+    assert (plan.state, plan.outcome) == ("undone", told)
 
 
 def test_an_interactive_job_that_waits_gets_its_room(scene: Scene, driver: Driver) -> None:
