@@ -58,7 +58,7 @@ def in_groups(cycle: Cycle, ask: Ask, groups: Sequence[Shape]) -> Decision | Non
         return wait_for_endings(cycle, ask, placement)
     found = [_in_group(cycle, ask, group) for group in groups]
     together = _together(cycle, ask, [each for each in found if each]) if all(found) else None
-    return together and stop_or_not(cycle, ask, together)
+    return stop_or_not(cycle, ask, together) if together else None
 
 
 def _room(cycle: Cycle, groups: Iterable[Shape], *, coming: bool) -> Placement | None:

@@ -32,9 +32,9 @@ class Config:
     facts: Mapping[str, str] | None = None
 
     @property
-    def refuses_gpus_beyond_a_node(self) -> bool:
-        """Whether one task that wants more GPUs than a node has is refused (`-n1 --gpus=12`); later releases let it
-        wait for ever, and tell it just as they tell `--gpus=12`, whose number of tasks is theirs to choose."""
+    def refuses_what_never_starts(self) -> bool:
+        """Whether a job is refused whose number of tasks can never be met. Later releases let it wait for ever, and
+        tell it just as one that names no number of tasks: `-n1 --gpus=12` as `--gpus=12`, which does start."""
         return self.version.startswith("22.")
 
 

@@ -83,9 +83,14 @@ class _Wish:
         return self.tasks > 1 and not (self.per_task > 1 or memory or self.whole or bound)
 
     @property
+    def starts_with_any_tasks(self) -> bool:
+        """Whether its number of tasks can be met, or it would not be there."""
+        return self.room.config.refuses_what_never_starts
+
+    @property
     def most_nodes(self) -> int:
         """On how many nodes it can be: each runs a task."""
-        if self.tasks == 1 and self.room.config.refuses_gpus_beyond_a_node:
+        if self.tasks == 1 and self.starts_with_any_tasks:
             # It named no number of tasks, or it would not be there; then Slurm takes as many as it takes nodes.
             return max(1, values.largest(self.per_job_gres.values()))
         return self.tasks
@@ -101,6 +106,9 @@ def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
     problems = list(_problems(row, detail, nodes))
     if not constraint.understood:
         problems.append(f"it has the constraint {row.feature[:60]}")
+    elif constraint.counted and not (detail.tasks_per_node or wish.whole or wish.starts_with_any_tasks):
+        # A group of nodes is tried with all its tasks: `-N2 -n2` waits for ever, `-N2` alone starts.
+        problems.append("it counts nodes by their features without --ntasks-per-node, which may never start")
     request = Request(
         nodes=count,
         per_node={} if spread else _share(wish, count),

@@ -1,5 +1,6 @@
 """Jobs ask for memory, kinds of GPU, features, named nodes, whole nodes: only those who hold that are stopped."""
 
+from deploy.private_slurm import PrivateSlurmError
 from scheduler.model.reasons import Reason
 from tests.e2e.slurm_driver import Driver
 from tests.e2e.test_slurm_as_it_is.conftest import MARKS, Scene
@@ -125,3 +126,49 @@ def test_partitions_that_share_nodes(scene: Scene, driver: Driver) -> None:
     driver.steer_until_running("urgent")
 
     assert driver.stopped() == {"of_x"}
+
+
+def test_one_feature_or_another(scene: Scene, driver: Driver) -> None:
+    """Such a job never got room. n1 and n2 are held by somebody equal, n3 and n4 by lower jobs."""
+    scene.policy("wide")
+    whole = ("-p", "wide", "-n", "1", "-c", "8", "--mem=1000")
+    for node in NODES:
+        driver.running("bob" if node in {"n1", "n2"} else "ann", node, *whole, "-w", node)
+
+    driver.submit("cy", "either", "-p", "wide", "-n", "1", "-c", "3", "--mem=10", "--constraint=a100|v100")
+    driver.steer_until_running("either")
+    (first,) = driver.stopped()
+    assert first in {"n3", "n4"}
+
+    two = ("-p", "wide", "-N", "2", "-n", "2", "-c", "4", "--mem=10")
+    driver.submit("cy", "two_alike", *two, "--constraint=[a100|v100]")
+    driver.steer_until_running("two_alike")
+    assert driver.stopped() == {"n3", "n4"}
+
+
+def test_so_many_nodes_with_each_feature(scene: Scene, driver: Driver) -> None:
+    scene.policy("wide")
+    whole = ("-p", "wide", "-n", "1", "-c", "8", "--mem=1000")
+    for node in NODES:
+        driver.running("bob" if node in {"n2", "n4"} else "ann", node, *whole, "-w", node)
+
+    two = ("-p", "wide", "-N", "2", "--ntasks-per-node=1", "-c", "4", "--mem=10")
+    driver.submit("cy", "one_of_each", *two, "--constraint=[a100*1&v100*1]")
+    driver.steer_until_running("one_of_each")
+    assert driver.stopped() == {"n1", "n3"}
+
+
+def test_nobody_is_stopped_for_gpus_that_no_node_has(scene: Scene, driver: Driver) -> None:
+    """24.11 and 26.05 let it wait for ever: the same jobs were stopped for it again and again."""
+    scene.policy("wide")
+    for node in NODES:
+        driver.running("ann", node, "-p", "wide", "-w", node, "-N", "1", "--mem=1000", "--gres=gpu:8")
+
+    try:
+        driver.submit("cy", "too_many_gpus", "-p", "wide", "-n", "1", "--mem=10", "--gpus=12")
+    except PrivateSlurmError as error:
+        assert "Requested node configuration is not available" in str(error)  # noqa: PT017 - 22.05 refuses it
+        return
+    driver.steer_quietly(8)
+    assert driver.stopped() == set()
+    assert driver.reason("too_many_gpus") == Reason.DOES_NOT_FIT_EVER

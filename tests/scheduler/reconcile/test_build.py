@@ -9,7 +9,7 @@ import pytest
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import Node
 from scheduler.model.observation import ObservedPartition
-from scheduler.model.plan import DecisionKind, How
+from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Mode, OverQuota, Project, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.planner import plan
@@ -146,21 +146,20 @@ class TestOtherPartitions:
 
     def test_nobody_is_stopped_for_room_that_an_ending_job_of_another_partition_leaves(self) -> None:
         """It counted as held: a lower job was stopped, and the other ended a moment later."""
-        levels = {"user_overrides": {"low": "P2", "urgent": "P0"}}
+        rules = policy(user_overrides={"low": "P2", "urgent": "P0"})
+        other = observed("1", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 8}})
         jobs = [
-            observed("1", RUNNING, partitions=("y",), alloc={"n2": {"cpu": 8}}),
             observed("2", RUNNING, user="low", alloc={"n1": {"cpu": 8}}),
             observed("3", user="urgent", request=one_node(8)),
         ]
-        for first, expected in (
-            (jobs[0], DecisionKind.PREEMPT),
-            (replace(jobs[0], state=COMPLETING), DecisionKind.WAIT),
-        ):
-            seen = observation([first, *jobs[1:]], nodes(3), partitions=self.SHARED)
-            made = snapshot_for(seen, policy(name="x", **levels), (), preemptions={})
-            (decision,) = plan(made.snapshot).decisions
-            assert decision.action is expected
-        assert (decision.nodes, decision.victims) == (("n2",), ())
+
+        def decided(first: ObservedJob) -> Decision:
+            seen = observation([first, *jobs], nodes(3), partitions=self.SHARED)
+            return plan(snapshot_for(seen, rules, (), preemptions={}).snapshot).decisions[0]
+
+        assert decided(other).action is DecisionKind.PREEMPT
+        waits = decided(replace(other, state=COMPLETING))
+        assert (waits.action, waits.nodes, waits.victims) == (DecisionKind.WAIT, ("n2",), ())
 
     def test_what_a_node_holds_already_is_kept(self) -> None:
         shared = node(held_elsewhere={"cpu": 1, "mem": 5})
