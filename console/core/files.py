@@ -15,7 +15,14 @@ EMBEDDED = Path(__file__).resolve().parents[2] / "var"
 """Where the home folder is unless somebody says otherwise: ours, whatever is in it."""
 UMASK = 0o077
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-OURS = ("giveway.sqlite3*", "audit-anchors.log", "simulator-*.json", "simulator-*.json.lock", "secret-key")
+OURS = (
+    "giveway.sqlite3*",
+    "audit-anchors.log",
+    "simulator-*.json",
+    "simulator-*.json.lock",
+    "secret-key",
+    "static",
+)
 """What Giveway itself keeps in its home folder, by name."""
 SQLITE = "django.db.backends.sqlite3"
 BESIDE = ("", "-wal", "-shm", "-journal")
@@ -36,7 +43,7 @@ def take_for_ourselves(home: Path, database: Mapping[str, Any]) -> None:
 
 
 def private_files(home: Path, database: Mapping[str, Any]) -> Iterator[Path]:
-    """Every file there may be that nobody else is to read."""
+    """Every file (and the folder) there may be in the home folder that nobody else is to read, and the database."""
     for pattern in OURS:
         yield from sorted(home.glob(pattern))
     if database["ENGINE"] == SQLITE:
@@ -55,7 +62,7 @@ def _is_ours_alone(folder: Path) -> bool:
     """Whether there is nothing in a folder but what Giveway makes: then nobody else has anything to look for there."""
     if folder.resolve().is_relative_to(EMBEDDED):
         return True
-    known = (*OURS, "static", "slurm", "cluster")
+    known = (*OURS, "slurm", "cluster")
     return all(any(fnmatch(entry.name, name) for name in known) for entry in folder.iterdir())
 
 

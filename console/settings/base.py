@@ -99,7 +99,9 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # --- Database: one SQLite file by default, PostgreSQL by DATABASE_URL ---------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{HOME / 'giveway.sqlite3'}")
+    "default": env.db_url_config(
+        env.str("DATABASE_URL", default="") or f"sqlite:///{HOME / 'giveway.sqlite3'}"
+    )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE: a transaction that is going to write says so at once, so that two writers queue instead of failing.
