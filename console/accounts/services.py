@@ -134,7 +134,8 @@ def _set_password(user: User, password: str | None) -> None:
 
 def _check(user: User) -> None:
     user.full_clean(exclude=["password"])
-    if user.pk is None and user.username.casefold() in RESERVED:  # one from before can still be switched off
+    new = user._state.adding  # noqa: SLF001 - Django's own mark of a row that is not there yet
+    if new and user.username.casefold() in RESERVED:  # one from before can still be switched off
         raise ValidationError({"username": _("This name stands for the system itself in the audit log.")})
     same = User.objects.exclude(pk=user.pk).filter(
         Q(cluster_user=user.slurm_user) | Q(cluster_user="", username=user.slurm_user)

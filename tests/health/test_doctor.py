@@ -408,27 +408,17 @@ def test_a_postgresql_that_died(tmp_path: Path) -> None:
     assert password not in printed
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, {}),
-        ({"SECRET_KEY": "short-and-sweet"}, {"security.W009": "WARN"}),
-    ],
-)
-def test_production_settings(tmp_path: Path, changes: dict[str, str], told: dict[str, str]) -> None:
+def test_production_settings(tmp_path: Path) -> None:
+    """What is too weak does not even start: tests/security/test_attacks/test_09_weak_settings.py."""
     env = {
         "DJANGO_SETTINGS_MODULE": "console.settings.production",
         "SECRET_KEY": "k8s-" + "x7Qz-" * 12,
         "ALLOWED_HOSTS": "giveway.example.org",
         "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
         "GIVEWAY_HOME": str(tmp_path),
-        **changes,
     }
     _, findings, printed = doctor(env)
-    settings_found = {
-        what.split(":")[0]: level for what, level in not_ok(findings).items() if "security" in what
-    }
-    assert settings_found == told
+    assert not [what for what in not_ok(findings) if "security" in what]
     assert any("SQLite serves one machine" in f["what"] and f["level"] == "WARN" for f in findings)
     assert any("The broker is embedded" in f["what"] and f["level"] == "WARN" for f in findings)
     assert env["SECRET_KEY"] not in printed

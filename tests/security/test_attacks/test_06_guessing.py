@@ -97,8 +97,8 @@ def test_https_is_believed_of_the_proxy_alone(tmp_path: Path) -> None:
     with made.served(tmp_path / "web.log"):
         sent = {"username": "vera", "password": "guess"}
         said = {"X_Forwarded_Proto": "https", "X_Forwarded_For": "203.0.113.9", "X_Forwarded_Ssl": "on"}
-        assert made.client(**said).send(TOKEN, sent).status == 301
-        assert made.client(by_proxy=True, **said).send(TOKEN, sent).status == 400
+        assert made.client().send(TOKEN, sent, **said).status == 301
+        assert made.client(by_proxy=True).send(TOKEN, sent, **said).status == 400
         assert made.client(by_proxy=True).send(TOKEN, sent).status == 301
         assert made.client().ask("GET", "/livez").status == 200
 
