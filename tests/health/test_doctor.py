@@ -21,6 +21,7 @@ from console.audit.models import AuditHead, ChainCheck
 from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, ClusterPartition
 from console.core import clock
+from console.core.files import private_files
 from console.health.doctor import database, installation, run, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level
 from console.steering.models import Pause
@@ -352,8 +353,13 @@ def not_ok(findings: list[dict[str, Any]]) -> dict[str, str]:
     return {finding["what"]: finding["level"] for finding in findings if finding["level"] != "OK"}
 
 
-def test_words_and_exit_status(house: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_and_exit_status(
+    house: Cluster, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     Pause.objects.all().delete()
+    for file in private_files(settings.HOME, settings.DATABASES["default"]):
+        if file.exists():
+            file.chmod(0o600)  # tests run with the umask of whoever runs them
     call_command("doctor")
     out = capsys.readouterr().out
     assert "OK    worker      The last cycle ended 3.0 s ago.\n" in out
