@@ -141,4 +141,4 @@ def test_sixteen_connections_of_hashing_leave_room_for_everybody_else(console: I
     statuses = {status for status, _ in answers}
     assert statuses == {400, 503}, "some are looked at, the others turned away"
     assert {retry for status, retry in answers if status == 503} == {"2"}
-    assert statistics.median(waited) < 0.5 and max(waited) < 3, sorted(waited)[-5:]
+    assert statistics.median(waited) < 1 and max(waited) < 4, sorted(waited)[-5:]
