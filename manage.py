@@ -8,9 +8,17 @@ import sys
 def main() -> None:
     """Run a management command; the settings are the embedded ones unless DJANGO_SETTINGS_MODULE says otherwise."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings.local")
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
     from django.db import DatabaseError
 
+    try:
+        _ = (
+            settings.INSTALLED_APPS
+        )  # what the environment lacks is one sentence, and no command is worth a start
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
     try:
         execute_from_command_line(sys.argv)
     except DatabaseError as error:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.contrib.sessions.backends.db import SessionStore
 from django.utils.crypto import get_random_string
 
 from console.accounts.models import ApiToken, Role, Scope, User
+from console.accounts.session_store import SessionStore
 from console.accounts.sessions import BEGAN, SEEN
 from console.accounts.tokens import digest_of
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node

@@ -10,8 +10,8 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        """Start to note when sessions begin, and have differences say roles as pages do."""
-        from console.accounts import sessions  # noqa: F401 - its receiver connects itself
+        """Start to note when sessions begin, and from where; have differences say roles as pages do."""
+        from console.accounts import guesses, sessions  # noqa: F401 - their receivers connect themselves
         from console.accounts.models import Role, Scope
         from console.core.labels import label_values
 

@@ -103,3 +103,30 @@ class Identity(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} at {self.issuer}"
+
+
+class KnownAddress(models.Model):
+    """An address from which an account was signed in to, as a hash: there, others' guesses do not lock it out."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="known_addresses")
+    address = models.CharField(max_length=64)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "address"], name="accounts_known_address_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.seen_at:%F}"
+
+
+class Tries(models.Model):
+    """Failed tries of one name, or from one address, as a hash: so many since `began_at`."""
+
+    key = models.CharField(max_length=64, unique=True)
+    began_at = models.DateTimeField(db_index=True)
+    failures = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"{self.failures} since {self.began_at:%F %R}"

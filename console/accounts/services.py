@@ -12,8 +12,9 @@ from django.utils.translation import gettext as _
 from console.accounts.models import Role, User
 from console.accounts.signals import account_saved, sessions_ended
 
-RESERVED = frozenset({"giveway"})
-"""Names that no account may have: `giveway` is the actor of what the system does by itself."""
+RESERVED = frozenset({"giveway", "anonymous"})
+"""Names that no account may have. In the audit log `giveway` is the actor of what the system does by itself, and
+`anonymous` of what somebody did who had not signed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,8 @@ def _set_password(user: User, password: str | None) -> None:
 
 def _check(user: User) -> None:
     user.full_clean(exclude=["password"])
-    if user.username.casefold() in RESERVED:
+    new = user._state.adding  # noqa: SLF001 - Django's own mark of a row that is not there yet
+    if new and user.username.casefold() in RESERVED:  # one from before can still be switched off
         raise ValidationError({"username": _("This name stands for the system itself in the audit log.")})
     same = User.objects.exclude(pk=user.pk).filter(
         Q(cluster_user=user.slurm_user) | Q(cluster_user="", username=user.slurm_user)

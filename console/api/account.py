@@ -99,7 +99,7 @@ class PasswordView(ApiView):
 
     queryset = User.objects.all()
     serializer_class = PasswordSerializer
-    further_errors: ClassVar = {"PUT": {403, 429}}
+    further_errors: ClassVar = {"PUT": {403, 429, 503}}
 
     @extend_schema(request=PasswordSerializer, responses={204: None}, operation_id="account_password_set")
     def put(self, request: Request) -> Response:

@@ -10,11 +10,11 @@ from rest_framework.exceptions import APIException, NotAuthenticated, Validation
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.throttles import AddressThrottle
 from console.cluster.models import Job, JobPhase
 from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
 from console.steering.actions.checkpoints import LONGEST_SAVED, acknowledge, asked_of
@@ -70,7 +70,7 @@ class CheckpointSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class PerJobThrottle(ScopedRateThrottle):
+class PerJobThrottle(AddressThrottle):
     """So many tries per job of a genuine token, else per account or address: jobs of one node share its address."""
 
     def get_ident(self, request: Request) -> str:

@@ -6,6 +6,8 @@ fault (`policy.levels[1].name`) to what is wrong with it; it is empty when no fi
 
 from rest_framework import exceptions, serializers
 
+from console.accounts.hashing import RETRY_S
+
 
 class ErrorBodySerializer(serializers.Serializer):
     """What went wrong."""
@@ -69,11 +71,20 @@ class TooLargeError(exceptions.APIException):
 
 
 class LockedOutError(exceptions.APIException):
-    """Too many wrong passwords for this name from this address."""
+    """Too many wrong passwords for this name, or from this address."""
 
     status_code = 429
     default_code = "locked_out"
-    default_detail = "Too many wrong passwords. Wait a quarter of an hour and try again."
+    default_detail = "Too many wrong passwords. Wait a quarter of an hour, at most an hour, and try again."
+
+
+class BusyNowError(exceptions.APIException):
+    """Too many passwords are being hashed just now; this one was not looked at."""
+
+    status_code = 503
+    default_code = "busy"
+    default_detail = "Too many passwords are being checked just now. Try again in a few seconds."
+    wait = RETRY_S
 
 
 class UnavailableError(exceptions.APIException):

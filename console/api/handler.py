@@ -14,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
-from console.api.errors import TooLargeError
+from console.accounts.hashing import BusyError
+from console.api.errors import BusyNowError, TooLargeError
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,8 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
             return TooLargeError(f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes are read.")
         case Http404():
             return exceptions.NotFound(*exc.args)
+        case BusyError():
+            return BusyNowError()
         case PermissionDenied():
             return exceptions.PermissionDenied(*exc.args)
     return None

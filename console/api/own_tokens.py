@@ -11,7 +11,6 @@ from rest_framework.parsers import FormParser, MultiPartParser
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.throttling import ScopedRateThrottle
 
 from console.accounts.models import ApiToken, Scope
 from console.accounts.tokens import (
@@ -24,6 +23,7 @@ from console.accounts.tokens import (
 )
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.parsers import BoundedJSONParser
+from console.api.throttles import AddressThrottle
 from console.api.tokens import obtain_token
 
 NO_OFFSPRING = "A token makes no tokens. Send name and password to token/, or use a browser's session."
@@ -105,7 +105,7 @@ class TokenView(ApiView):
 
     def get_throttles(self) -> list[Any]:
         """Guessing is slow: besides the lockout per name and address, so many tries per address."""
-        return [ScopedRateThrottle()] if self._is_open() else []
+        return [AddressThrottle()] if self._is_open() else []
 
     @extend_schema(request=CredentialsSerializer, responses={200: NewTokenSerializer}, auth=[])
     def post(self, request: Request) -> Response:

@@ -86,7 +86,7 @@ def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
 def _append(path: Path, line: bytes) -> None:
     """One write, on the disk when this returns. A line that a crash left unfinished is not glued to ours."""
     new = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         length = os.fstat(descriptor).st_size
         torn = length > 0 and os.pread(descriptor, 1, length - 1) != b"\n"

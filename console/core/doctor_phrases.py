@@ -53,6 +53,16 @@ FINDINGS: tuple[str, ...] = (
     _("See `manage.py check --deploy`."),
     _("Django's check for deployment finds nothing."),
     _("Django's check finds nothing."),
+    # Files
+    _("Others on this machine may enter %(path)s."),
+    _("Let it have nothing but Giveway's files in it, and run: chmod 700 %(path)s"),
+    _("Others on this machine may read or write %(n)s files of Giveway's, first %(path)s."),
+    _("Run as their owner: chmod go= FILE; whoever reads the database knows everything that is in it."),
+    _("%(path)s and what is in it are this account's alone."),
+    # Accounts
+    _("These accounts have the demonstration's password, which everybody knows: %(names)s."),
+    _("Begin with a database of your own (DATABASE_URL, GIVEWAY_HOME), or change their passwords."),
+    _("No account has a password that everybody knows."),
     # Partitions
     _("%(name)s has a policy, but the cluster has no such partition."),
     _("Look at its name in Slurm."),
@@ -195,6 +205,8 @@ FINDINGS: tuple[str, ...] = (
     _("Add gres/gpu to AccountingStorageTRES, and restart slurmctld."),
     _("%(n)s jobs are in the queue, and MaxJobCount=%(most)s."),
     _("Raise MaxJobCount, and restart slurmctld."),
+    _("%(path)s is in %(folder)s, which nobody but this account may enter: slurmctld may run under another."),
+    _("Give the file a folder of its own, and let slurmctld look there (docs/job-submit.md)."),
     _("GIVEWAY_SUBMIT_RULES is %(path)s, but slurmctld has no job_submit plugin that reads it."),
     _("Install job_submit.lua beside slurm.conf, and set JobSubmitPlugins=lua."),
     _("JobSubmitPlugins=lua; its rules are written to %(path)s."),
@@ -224,12 +236,14 @@ HINDRANCES: tuple[str, ...] = (
 )
 
 CHECKS: dict[str, Any] = {
+    "accounts": pgettext_lazy("what the doctor looks at", "accounts"),
     "audit": pgettext_lazy("what the doctor looks at", "audit"),
     "broker": pgettext_lazy("what the doctor looks at", "broker"),
     "clocks": pgettext_lazy("what the doctor looks at", "clocks"),
     "commands": pgettext_lazy("what the doctor looks at", "commands"),
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),
+    "files": pgettext_lazy("what the doctor looks at", "files"),
     "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),

@@ -1,6 +1,7 @@
 """Middleware: one id per request (also in the audit log), compressed pages, and caches that keep fragments apart from
 pages."""
 
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -8,10 +9,11 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import patch_cache_control, patch_vary_headers
 
 from console.core import request_log
 
+DELETE, PICTURES = 0x7F, 0x2400
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
@@ -61,3 +63,42 @@ class VaryOnHtmxMiddleware:
         response = self.get_response(request)
         patch_vary_headers(response, ("HX-Request",))
         return response
+
+
+class KeepNothingMiddleware:
+    """Say that no cache keeps an answer, nor the browser's own: whoever sits down after signing out sees nothing."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_store=True)
+        return response
+
+
+class VisibleTextMiddleware:
+    """Put a visible sign for each control character in a page: people name jobs, and a saved page is read in terminals.
+
+    Escaping leaves them as they are: to HTML they mean nothing, to a terminal they are commands.
+    """
+
+    CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
+            response.content = self.CONTROL.sub(_picture, response.content)
+        return response
+
+
+def _picture(found: re.Match[bytes]) -> bytes:
+    """Unicode's picture of a control character, such as ␛; those above 127 have none."""
+    code = ord(found[0].decode())
+    if code == DELETE:
+        return "␡".encode()
+    return (chr(PICTURES + code) if code < DELETE else "\N{REPLACEMENT CHARACTER}").encode()

@@ -83,13 +83,14 @@ class Children:
             log.warning("started again", process=name, status=status)
             self.start(name, *self.commands[name])
 
-    def wait_until_ready(self, url: str, seconds: float) -> None:
-        """Wait for an answer of 200. Raises `ChildEndedError`, `TimeoutError`."""
+    def wait_until_ready(self, url: str, seconds: float, host: str) -> None:
+        """Wait for an answer of 200, asked for under the name `host`. Raises `ChildEndedError`, `TimeoutError`."""
         until = time.monotonic() + seconds
+        asked = urllib.request.Request(url, headers={"Host": host})  # noqa: S310 - our own http address
         while time.monotonic() < until:
             self.check()
             try:
-                with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own http address
+                with urllib.request.urlopen(asked, timeout=2) as answer:  # noqa: S310 - the same
                     if answer.status == 200:
                         return
             except (urllib.error.URLError, OSError):

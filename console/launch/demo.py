@@ -1,6 +1,7 @@
 """What the two demonstrations begin with: accounts to sign in as, and a priority file each.
 
-Only ever put into a database that has no accounts yet, so that a restart changes nothing that somebody has set.
+Only ever put into a database that has no accounts yet, so that a restart changes nothing that somebody has set; and
+only where nothing real can come to harm: everybody knows the password, and some partitions stop jobs.
 """
 
 from typing import Any
@@ -8,21 +9,13 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from console.accounts.models import Role, User
+from console.accounts.demonstration import LOGINS, PASSWORD, is_the_place
+from console.accounts.models import User
 from console.accounts.services import AccountData, create_account
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
 from console.steering.people.priority_file import import_config
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
-
-PASSWORD = "giveway-demo"  # noqa: S105 - printed at the start; the console listens on this machine only
-LOGINS: tuple[tuple[str, str, str], ...] = (
-    ("admin", Role.ADMINISTRATOR, "administrator: everything"),
-    ("dave", Role.VIEWER, "partition administrator"),
-    ("pam", Role.VIEWER, "project manager"),
-    ("ada", Role.AUDITOR, "auditor: reads everything"),
-    ("vic", Role.VIEWER, "viewer"),
-)
 
 
 def slurm_config() -> dict[str, Any]:
@@ -43,9 +36,18 @@ def demo_config() -> dict[str, Any]:
     return {**DEMO_CONFIG, "cluster": settings.GIVEWAY_CLUSTER_NAME}
 
 
+class NotHereError(Exception):
+    """This is no place for a demonstration."""
+
+
 @transaction.atomic
 def seed() -> bool:
-    """Accounts and rules of the demonstration; false (and nothing done) when there are accounts already."""
+    """Accounts and rules of the demonstration; false (and nothing done) when there are accounts already.
+
+    Raises `NotHereError` on a cluster that is not ours alone, and under the settings of a real installation.
+    """
+    if not is_the_place():
+        raise NotHereError("Neither the simulated cluster nor a private Slurm of Giveway's is attached.")
     if User.objects.exists():
         return False
     for name, role, _ in LOGINS:

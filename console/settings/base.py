@@ -52,6 +52,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "console.accounts.addresses.ProxyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -69,6 +70,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.core.middleware.VaryOnHtmxMiddleware",
+    "console.core.middleware.KeepNothingMiddleware",
+    "console.core.middleware.VisibleTextMiddleware",
+    "console.accounts.busy.BusyMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -95,7 +99,9 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
 # --- Database: one SQLite file by default, PostgreSQL by DATABASE_URL ---------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": env.db_url("DATABASE_URL", default=f"sqlite:///{HOME / 'giveway.sqlite3'}")
+    "default": env.db_url_config(
+        env.str("DATABASE_URL", default="") or f"sqlite:///{HOME / 'giveway.sqlite3'}"
+    )
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE: a transaction that is going to write says so at once, so that two writers queue instead of failing.
@@ -129,8 +135,8 @@ AUTHENTICATION_BACKENDS = [
     "console.accounts.backends.DirectoryBackend",
 ]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
-    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    "console.accounts.hashing.Argon2",
+    "console.accounts.hashing.PBKDF2",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -179,7 +185,7 @@ REST_FRAMEWORK = {
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min"},
-    # Nobody is in front of us unless the production settings say so: X-Forwarded-For is the sender's own invention.
+    # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/throttles.py.
     "NUM_PROXIES": 0,
     "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",

@@ -2,12 +2,14 @@
 
 import secrets
 
+from console.core.files import take_for_ourselves
 from console.settings.base import *  # noqa: F403
-from console.settings.base import HOME
+from console.settings.base import DATABASES, HOME
 from console.settings.env import env, refuse_faults
 from console.settings.logs import configure_logging
 
 refuse_faults()
+take_for_ourselves(HOME, DATABASES["default"])
 # `make run` shares one terminal: only what is wrong, unless somebody asks for more.
 configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="WARNING"))
 

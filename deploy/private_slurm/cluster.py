@@ -1,5 +1,6 @@
 """A private, real Slurm on this machine: its own munged, slurmctld and several slurmd, all in one folder."""
 
+import os
 import secrets
 import shutil
 import signal
@@ -23,6 +24,8 @@ START_S = 90.0
 START_TRIES = 4
 ANSWER_S = 3.0
 SHOWN = 3  # daemons in an error message
+UMASK = 0o022
+"""Whatever its starter keeps to itself: users read slurm.conf and find munge's socket, and daemons have the usual."""
 PORT_TAKEN = "Address already in use"
 
 
@@ -108,6 +111,13 @@ class PrivateSlurm(Client):
             raise PrivateSlurmError(reason)
         if self._keeper:
             raise PrivateSlurmError(f"the private Slurm in {self.root} is already running")
+        before = os.umask(UMASK)
+        try:
+            return self._start()
+        finally:
+            os.umask(before)
+
+    def _start(self) -> Self:
         ensure_users(self.users)
         remove_at_end = self._make_folders()
         self._keeper = Keeper(self.root, self.logs / "keeper.log", remove_at_end)
@@ -179,6 +189,8 @@ class PrivateSlurm(Client):
             shutil.rmtree(self.root / stale, ignore_errors=True)
         for folder in ("state", "spool", "munge", "log", "work", "dev"):
             (self.root / folder).mkdir(exist_ok=True)
+        for closed in ("state", "log"):
+            (self.root / closed).chmod(0o700)
         self._make_node_folders()
         self._make_work_folders()
         return ([alias.parent] if alias else []) + ([self.root] if self.remove_root else [])

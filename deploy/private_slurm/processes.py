@@ -157,6 +157,18 @@ def _lock(file: IO[bytes]) -> bool:
     return True
 
 
+def is_kept(conf: Path) -> bool:
+    """Whether this is the slurm.conf of a private Slurm that runs just now, started by the same user as this process.
+
+    Its keeper holds the lock of the mark beside it, as long as it lives.
+    """
+    mark = conf.parent / MARK
+    if not mark.is_file() or mark.stat().st_uid != os.geteuid():
+        return False
+    with mark.open("rb") as file:
+        return not _lock(file)
+
+
 def end_orphans(conf: Path) -> None:
     """Ends what is left of a private Slurm whose keeper was killed: job steps and their processes."""
     until = time.monotonic() + ORPHANS_S

@@ -22,6 +22,7 @@ from console.audit.models import AuditHead, ChainCheck
 from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, ClusterPartition
 from console.core import clock
+from console.core.files import private_files
 from console.health.doctor import database, installation, run, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level
 from console.steering.models import CycleMeter, Incident, Pause, Plan
@@ -378,8 +379,13 @@ def not_ok(findings: list[dict[str, Any]]) -> dict[str, str]:
     return {finding["what"]: finding["level"] for finding in findings if finding["level"] != "OK"}
 
 
-def test_words_and_exit_status(house: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_words_and_exit_status(
+    house: Cluster, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     Pause.objects.all().delete()
+    for file in private_files(settings.HOME, settings.DATABASES["default"]):
+        if file.exists():
+            file.chmod(0o600)  # tests run with the umask of whoever runs them
     call_command("doctor")
     out = capsys.readouterr().out
     assert "OK    worker      The last cycle ended 3.0 s ago.\n" in out
@@ -434,27 +440,17 @@ def test_a_postgresql_that_died(tmp_path: Path) -> None:
     assert password not in printed
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({}, {}),
-        ({"SECRET_KEY": "short-and-sweet"}, {"security.W009": "WARN"}),
-    ],
-)
-def test_production_settings(tmp_path: Path, changes: dict[str, str], told: dict[str, str]) -> None:
+def test_production_settings(tmp_path: Path) -> None:
+    """What is too weak does not even start: tests/security/test_attacks/test_09_weak_settings.py."""
     env = {
         "DJANGO_SETTINGS_MODULE": "console.settings.production",
         "SECRET_KEY": "k8s-" + "x7Qz-" * 12,
         "ALLOWED_HOSTS": "giveway.example.org",
         "DATABASE_URL": f"sqlite:///{tmp_path}/db.sqlite3",
         "GIVEWAY_HOME": str(tmp_path),
-        **changes,
     }
     _, findings, printed = doctor(env)
-    settings_found = {
-        what.split(":")[0]: level for what, level in not_ok(findings).items() if "security" in what
-    }
-    assert settings_found == told
+    assert not [what for what in not_ok(findings) if "security" in what]
     assert any("SQLite serves one machine" in f["what"] and f["level"] == "WARN" for f in findings)
     assert any("The broker is embedded" in f["what"] and f["level"] == "WARN" for f in findings)
     assert env["SECRET_KEY"] not in printed

@@ -1,15 +1,19 @@
 """Guessing passwords at the page and at the API, API tokens, checkpoint tokens: all is counted, none of it pays."""
 
 import re
+from datetime import timedelta
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client, RequestFactory
 
-from console.accounts.addresses import client_address
-from console.accounts.models import User
+from console.accounts.addresses import client_address, neighbourhood
+from console.accounts.guesses import KNOWN_MOST, WINDOW
+from console.accounts.models import KnownAddress, Tries, User
 from tests import factories
-from tests.factories import PASSWORD
+from tests.factories import NOW, PASSWORD
 from tests.ui.conftest import House
 
 TOKEN = "/api/v1/token/"
@@ -54,7 +58,7 @@ def test_invented_addresses_do_not_undo_a_lock(house: House, settings: Any) -> N
 
 
 def test_behind_a_proxy_it_is_the_guesser_who_is_locked(house: House, settings: Any) -> None:
-    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": 1}
+    settings.GIVEWAY_TRUSTED_PROXIES = [ip_network("127.0.0.1")]
     for i in range(settings.AXES_FAILURE_LIMIT):
         try_page(f"guess {i}", HTTP_X_FORWARDED_FOR=f"10.0.0.{i}, 192.0.2.9")
     assert try_page(PASSWORD, HTTP_X_FORWARDED_FOR="192.0.2.9") == 429
@@ -62,21 +66,87 @@ def test_behind_a_proxy_it_is_the_guesser_who_is_locked(house: House, settings: 
 
 
 @pytest.mark.parametrize(
-    ("proxies", "forwarded", "wanted"),
+    ("connected", "proxies", "forwarded", "wanted"),
     [
-        (0, "1.1.1.1", "127.0.0.1"),
-        (1, "", "127.0.0.1"),
-        (1, "1.1.1.1", "1.1.1.1"),
-        (1, "6.6.6.6, 1.1.1.1", "1.1.1.1"),
-        (2, "6.6.6.6, 1.1.1.1, 2.2.2.2", "1.1.1.1"),
-        (2, "1.1.1.1", "1.1.1.1"),
-        (1, " , ", "127.0.0.1"),
+        ("127.0.0.1", "", "1.1.1.1", "127.0.0.1"),
+        ("127.0.0.1", "192.0.2.0/24", "1.1.1.1", "127.0.0.1"),
+        ("127.0.0.1", "unix", "1.1.1.1", "127.0.0.1"),
+        ("192.0.2.7", "192.0.2.0/24", "", "192.0.2.7"),
+        ("192.0.2.7", "192.0.2.0/24", "1.1.1.1", "1.1.1.1"),
+        ("192.0.2.7", "192.0.2.0/24", "6.6.6.6, 1.1.1.1", "1.1.1.1"),
+        ("192.0.2.7", "192.0.2.0/24", "6.6.6.6, 1.1.1.1, 192.0.2.8", "1.1.1.1"),
+        ("192.0.2.7", "192.0.2.0/24", "1.1.1.1, gateway, 192.0.2.8", "192.0.2.8"),
+        ("192.0.2.7", "192.0.2.0/24", " , ", "192.0.2.7"),
+        ("::ffff:192.0.2.7", "192.0.2.7", "2001:db8::1", "2001:db8::1"),
+        ("", "unix", "1.1.1.1", "1.1.1.1"),
+        ("", "unix", "", "127.0.0.1"),
+        ("", "", "1.1.1.1", "127.0.0.1"),
     ],
 )
-def test_the_address_that_counts(settings: Any, proxies: int, forwarded: str, wanted: str) -> None:
-    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "NUM_PROXIES": proxies}
+def test_the_address_that_counts(
+    settings: Any, connected: str, proxies: str, forwarded: str, wanted: str
+) -> None:
+    settings.GIVEWAY_TRUSTED_PROXIES = [
+        entry if entry == "unix" else ip_network(entry) for entry in proxies.split()
+    ]
     headers = {"X-Forwarded-For": forwarded} if forwarded else {}
-    assert client_address(RequestFactory().get("/", headers=headers)) == wanted
+    assert client_address(RequestFactory().get("/", headers=headers, REMOTE_ADDR=connected)) == wanted
+
+
+def test_one_customer_of_ipv6_is_one_address() -> None:
+    assert (
+        neighbourhood("2001:db8:1:2:3::4")
+        == neighbourhood("2001:db8:1:2:ffff::1")
+        != neighbourhood("2001:db8:1:3::")
+    )
+    assert neighbourhood("192.0.2.9") == "192.0.2.9" and neighbourhood("nowhere") == "nowhere"
+
+
+def test_many_names_from_one_address_are_too_many(house: House, settings: Any) -> None:
+    settings.GIVEWAY_FAILURES_PER_ADDRESS = 4
+    assert [try_page("guess", f"name-{i}") for i in range(4)] == [200] * 4
+    assert [try_page("guess", "another"), try_api("guess", "another")] == [429, 429]
+    assert try_page(PASSWORD) == 429, "who has never come in from there"
+    assert try_page(PASSWORD, REMOTE_ADDR="192.0.2.10") == 302
+
+
+def test_one_name_from_many_addresses_is_too_many(house: House, settings: Any) -> None:
+    settings.GIVEWAY_FAILURES_PER_NAME = 4
+    assert try_page(PASSWORD, REMOTE_ADDR="192.0.2.100") == 302, "vera has a place of hers"
+    assert [try_page("guess", REMOTE_ADDR=f"192.0.2.{i}") for i in range(4)] == [200] * 4
+    assert try_page(PASSWORD, REMOTE_ADDR="192.0.2.5") == 429
+    assert try_page("guess", "nobody-here", REMOTE_ADDR="192.0.2.5") == 200, "one name is not another"
+    assert try_page(PASSWORD, REMOTE_ADDR="192.0.2.100") == 302, (
+        "nobody locks somebody out of a place that is theirs"
+    )
+
+
+def test_an_hour_later_it_begins_anew(house: House, settings: Any) -> None:
+    settings.GIVEWAY_FAILURES_PER_NAME = settings.GIVEWAY_FAILURES_PER_ADDRESS = 2
+    with time_machine.travel(NOW, tick=False) as time:
+        assert [try_page("guess") for _ in range(3)] == [200, 200, 429]
+        time.shift(WINDOW)
+        assert try_page(PASSWORD) == 302
+        assert not Tries.objects.filter(began_at__lt=NOW).exists()
+
+
+def test_only_so_many_places_of_one_account_are_kept(house: House) -> None:
+    for i in range(KNOWN_MOST + 3):
+        with time_machine.travel(NOW + timedelta(seconds=i), tick=False):
+            assert try_page(PASSWORD, REMOTE_ADDR=f"192.0.2.{i}") == 302
+    kept = KnownAddress.objects.filter(user__username="vera")
+    assert kept.count() == KNOWN_MOST and "192.0.2" not in str(list(kept.values()))
+
+
+@pytest.mark.parametrize("door", ["/setup/administrator/", "/invitation/?key=guess"])
+def test_guesses_at_the_other_doors_are_counted(house: House, settings: Any, door: str) -> None:
+    settings.GIVEWAY_FAILURES_PER_ADDRESS = 3
+    User.objects.filter(role="administrator").update(role="viewer")
+    form = {"code": "guess", "username": "eve", "password": "quite a long one", "again": "quite a long one"}
+    assert 429 not in [Client().post(door, form).status_code for _ in range(3)]
+    answer = Client().post(door, form)
+    assert (answer.status_code, answer["Retry-After"]) == (429, "3600")
+    assert try_page(PASSWORD) == 429
 
 
 def test_a_locked_name_tells_nobody_whether_it_exists(house: House, settings: Any) -> None:

@@ -210,6 +210,9 @@ def test_the_doctor_tells_of_the_file(sim: Sim, path: Path, settings: Settings) 
     sim.cycle()
     (fine,) = work.check_submit_rules()
     assert fine.level is Level.OK
+    settings.HOME = path.parent
+    (closed,) = work.check_submit_rules()
+    assert closed.level is Level.WARN and f"{path} is in {path.parent}, which nobody but" in closed.what
     settings.GIVEWAY_SUBMIT_RULES = ""
     assert list(work.check_submit_rules()) == []
 

@@ -169,6 +169,6 @@ def test_guessing_passwords_locks_the_pair_of_name_and_address(house: House, set
     answers = [browser.post("/sign-in/", wrong) for _ in range(settings.AXES_FAILURE_LIMIT)]
     assert [answer.status_code for answer in answers] == [200] * (len(answers) - 1) + [429]
     answer = answers[-1]
-    assert "There were too many wrong passwords" in answer.content.decode()
+    assert "There were too many failed tries" in answer.content.decode()
     assert browser.post("/sign-in/", {"username": "ada", "password": PASSWORD}).status_code == 429
     assert browser.post("/sign-in/", {"username": "otto", "password": PASSWORD}).status_code == 302

@@ -12,6 +12,8 @@ from django.views.decorators.http import require_GET
 
 from console.accounts import oidc
 from console.accounts.access import request_id
+from console.accounts.busy import barred
+from console.accounts.guesses import count_failure, is_barred
 from console.accounts.provider import ProviderError
 from console.accounts.single_sign_on import NotAdmittedError, admit
 from console.accounts.views.signing import safe_next
@@ -37,14 +39,17 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 def callback(request: HttpRequest) -> HttpResponse:
-    """Back from the provider."""
+    """Back from the provider. Each try has us ask it, so that whoever invents answers does not try without end."""
     _require_on()
+    if is_barred(request):
+        return barred(request)
     try:
         outsider, then = oidc.finish(request)
         user = admit(outsider, request_id=request_id(request))
     except NotAdmittedError as error:
         return _refused(request, error, 403)
     except ProviderError as error:
+        count_failure(request)
         return _refused(request, error, 502)
     login(request, user, backend=BACKEND)
     return redirect(safe_next(request, then))

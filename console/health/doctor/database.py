@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import connection
 
 from console.core import clock
+from console.core.installation import is_production
 from console.health import selectors
 from console.health.doctor.findings import Finding, fail, ok, warn
 
@@ -77,8 +78,3 @@ def _clock() -> Finding:
             "Let both keep their time by NTP (chrony).",
         )
     return ok("clocks", "The database's clock is this machine's.")
-
-
-def is_production() -> bool:
-    """Whether these are the settings of a real installation."""
-    return str(settings.SETTINGS_MODULE).endswith(".production")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from django.conf import settings
 from django.core import checks
 
+from console.accounts.demonstration import is_the_place, left_over
 from console.cluster.models import ClusterPartition
-from console.health.doctor.database import is_production
+from console.core.installation import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.partitions.models import Partition
 from console.steering.models import Pause
@@ -53,6 +54,19 @@ def _deployment() -> Iterator[Finding]:
             else "Django's check finds nothing."
         )
         yield ok(NAME, nothing)
+
+
+def check_accounts() -> Iterator[Finding]:
+    """Whether anybody may come in with a password that everybody knows; where it is a demonstration, they shall."""
+    names = [] if is_the_place() else left_over()
+    if names:
+        yield fail(
+            "accounts",
+            f"These accounts have the demonstration's password, which everybody knows: {', '.join(names)}.",
+            "Begin with a database of your own (DATABASE_URL, GIVEWAY_HOME), or change their passwords.",
+        )
+    else:
+        yield ok("accounts", "No account has a password that everybody knows.")
 
 
 def check_partitions() -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection
 
 from console.cluster.connect import check_up
 from console.cluster.models import Job, JobPhase
-from console.health.doctor import database, directory, installation, slurm, slurm_settings, work
+from console.health.doctor import database, directory, files, installation, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level, fail, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -18,9 +18,11 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("incidents", work.check_incidents),
     ("audit", work.check_audit),
     ("audit", work.check_chain),
+    ("accounts", installation.check_accounts),
     ("partitions", installation.check_partitions),
 )
 NEED_NOTHING = (
+    files.check_files,
     work.check_broker,
     work.check_messages,
     work.check_submit_rules,

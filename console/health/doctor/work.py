@@ -11,7 +11,7 @@ from console.audit.anchors import anchor_file
 from console.audit.checks import chain_state
 from console.audit.models import AuditEntry, AuditHead
 from console.core import clock
-from console.health.doctor.database import is_production
+from console.core.installation import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import Health, pulse
@@ -199,7 +199,15 @@ def check_messages() -> Iterator[Finding]:
 
 def check_submit_rules() -> Iterator[Finding]:
     """The file for slurmctld's job_submit plugin, where one is asked for: whole, and renewed."""
-    if rules_path() is None:
+    path = rules_path()
+    if path is None:
+        return
+    if path.resolve().is_relative_to(settings.HOME.resolve()):
+        yield warn(
+            "job_submit",
+            f"{path} is in {settings.HOME}, which nobody but this account may enter: slurmctld may run under another.",
+            "Give the file a folder of its own, and let slurmctld look there (docs/job-submit.md).",
+        )
         return
     fault = fault_of_rules(int(clock.now().timestamp()))
     if fault:
@@ -209,4 +217,4 @@ def check_submit_rules() -> Iterator[Finding]:
             "Let the worker's account write in that folder; its log says what hinders it (docs/job-submit.md).",
         )
     else:
-        yield ok("job_submit", f"The rules in {rules_path()} are up to date.")
+        yield ok("job_submit", f"The rules in {path} are up to date.")

@@ -12,6 +12,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from console.accounts.access import request_id
+from console.accounts.busy import barred
+from console.accounts.guesses import count_failure, is_barred
 from console.accounts.models import User
 from console.core.fields import add_errors
 from console.setup.first import TakenError, take_seat
@@ -30,6 +32,8 @@ def seat(request: HttpRequest) -> HttpResponse:
     """Create the first administrator; once there is one, there is nothing here any more."""
     if has_administrator():
         return _taken(request)
+    if is_barred(request):
+        return barred(request)
     form = SeatForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         values = {key: form.cleaned_data[key] for key in ("code", "username", "email", "password")}
@@ -38,6 +42,8 @@ def seat(request: HttpRequest) -> HttpResponse:
         except TakenError:
             return _taken(request)
         except ValidationError as error:
+            if "code" in error.message_dict:
+                count_failure(request)
             add_errors(form, error.message_dict.items())
         else:
             return _welcome(request, user)
@@ -50,6 +56,8 @@ def seat(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest) -> HttpResponse:
     """Choose the password of the account that one is invited to. The key stands in the query, which no log keeps."""
+    if is_barred(request):
+        return barred(request)
     key = request.GET.get("key", "")
     try:
         found = find(key)
@@ -62,6 +70,7 @@ def invitation(request: HttpRequest) -> HttpResponse:
             else:
                 return _welcome(request, user)
     except SpentError:
+        count_failure(request)
         return render(request, "setup/spent.html", status=404)
     return render(request, "setup/invitation.html", {"form": form, "invitation": found})
 

@@ -4,7 +4,6 @@ import errno
 import os
 import signal
 import socket
-import stat
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from console.accounts.demonstration import LOGINS, PASSWORD, is_the_place, left_over
 from console.launch.children import STOP_S, ChildEndedError, Children, environment
 
 READY_S = 60.0
@@ -36,7 +36,11 @@ def _listen_for_the_end() -> None:
 
 
 class Command(BaseCommand):
-    """Migrate, set up the demonstration at the first start, start web server and worker, wait for Ctrl-C."""
+    """Migrate, set up the demonstration where it is one, start web server and worker, wait for Ctrl-C.
+
+    On a cluster that is not ours alone there is no demonstration: whoever has this terminal gets a one-time code for
+    the first administrator, and begins in the browser (console/setup).
+    """
 
     help = (
         "Start the console and its worker on this machine (simulated cluster; --slurm: a private real Slurm)."
@@ -64,11 +68,11 @@ class Command(BaseCommand):
         from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
         home = Path(os.environ.get("GIVEWAY_HOME") or settings.PROJECT_DIR / "var" / "slurm").resolve()
-        home.mkdir(parents=True, exist_ok=True)
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         _listen_for_the_end()
         try:
             with ExitStack() as stack:
-                root = _reachable(home / "cluster", stack)
+                root = _reachable(stack) / "cluster"
                 private = stack.enter_context(PrivateSlurm(root, name=settings.GIVEWAY_CLUSTER_NAME))
                 self.stdout.write(
                     "A private Slurm runs. In another terminal: "
@@ -87,6 +91,9 @@ class Command(BaseCommand):
 
     def _run(self, port: int, empty: bool) -> None:
         call_command("migrate", verbosity=0, interactive=False)
+        if not is_the_place():
+            empty = True
+            _refuse_known_passwords()
         if not empty:
             from console.launch.demo import seed
 
@@ -96,7 +103,7 @@ class Command(BaseCommand):
         try:
             children.start("web server", "-m", "gunicorn", *_gunicorn(port))
             children.start("worker", "manage.py", "worker")
-            children.wait_until_ready(f"{url}/healthz/web", READY_S)
+            children.wait_until_ready(f"{url}/healthz/web", READY_S, settings.ALLOWED_HOSTS[0].lstrip("."))
             self._greet(url, empty)
             while True:
                 time.sleep(0.5)
@@ -112,13 +119,20 @@ class Command(BaseCommand):
         self.stdout.write(f"Giveway is ready at {url}")
         _tell_code(self.stdout.write, url)
         if not empty:
-            from console.launch.demo import LOGINS, PASSWORD
-
             self.stdout.write(f"Sign in with the password {PASSWORD} as:")
             for name, _role, words in LOGINS:
                 self.stdout.write(f"  {name:<8}{words}")
         self.stdout.write("Ctrl-C stops it.")
         self.stdout.flush()
+
+
+def _refuse_known_passwords() -> None:
+    """A database that was a demonstration's is no beginning for a real cluster."""
+    if names := left_over():
+        raise CommandError(
+            f"The accounts {', '.join(names)} have the demonstration's password, and this is a real cluster. "
+            "Begin with a database of its own: set GIVEWAY_HOME or DATABASE_URL."
+        )
 
 
 def _tell_code(say: Callable[[str], object], url: str) -> None:
@@ -132,13 +146,11 @@ def _tell_code(say: Callable[[str], object], url: str) -> None:
     say(f"There is no administrator yet. Open {url}/setup/administrator/ and type this one-time code: {code}")
 
 
-def _reachable(folder: Path, stack: ExitStack) -> Path:
-    """`folder`, or one below /tmp where ordinary users, who will submit jobs, cannot enter it (a checkout in /root)."""
-    if all(parent.stat().st_mode & stat.S_IXOTH for parent in folder.parents):
-        return folder
-    temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="giveway-slurm-"))
-    Path(temporary).chmod(0o755)
-    return Path(temporary) / "cluster"
+def _reachable(stack: ExitStack) -> Path:
+    """A folder that ordinary users can enter, for they will submit jobs. Nobody but us enters the console's own."""
+    temporary = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="giveway-slurm-")))
+    temporary.chmod(0o755)
+    return temporary
 
 
 def _gunicorn(port: int) -> list[str]:
