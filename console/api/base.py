@@ -42,6 +42,7 @@ class ApiView(Validated, generics.GenericAPIView):
     """
 
     permission: ClassVar[Permission | None] = None
+    body_limit: ClassVar[str] = "body"
     parameters: ClassVar[frozenset[str]] = frozenset()
     permission_classes: ClassVar[Any] = [IsAuthenticated, MayRead]
 

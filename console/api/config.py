@@ -100,6 +100,7 @@ class ConfigView(ApiView):
     queryset = Partition.objects.none()
     serializer_class = PriorityFileSerializer
     further_errors: ClassVar = {"GET": {404}}
+    body_limit = "file"
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """Only an export is of one partition."""

@@ -16,6 +16,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import OPEN_OBJECT, ObjectField
+from console.core.limits import POLICY
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
@@ -112,6 +113,8 @@ class PolicyDocumentSerializer(serializers.Serializer):
 class PolicyDocumentField(ObjectField):
     """A policy as the priority file has it."""
 
+    bounds = POLICY
+
 
 class RevisionSerializer(serializers.ModelSerializer):
     """Who put it in force, when and why."""
@@ -150,6 +153,8 @@ class PolicyChangeSerializer(BasedOnSerializer):
 @extend_schema_field(OPEN_OBJECT)
 class SomeKeysField(ObjectField):
     """Some keys of a policy."""
+
+    bounds = POLICY
 
 
 class PolicyPatchSerializer(BasedOnSerializer):

@@ -16,6 +16,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
+from console.api.fields import BoundedListField, refuse_long_list
 from console.projects.changing import change_as
 from console.projects.models import MemberRole, Project, UrgencyBy
 from console.projects.selectors import people, visible_projects, with_rules
@@ -29,6 +30,15 @@ from console.projects.services import (
 )
 
 
+class TaskListSerializer(serializers.ListSerializer):
+    """Patterns, once they are not too many."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The length is looked at before the items."""
+        refuse_long_list(data, "patterns")
+        return super().to_internal_value(data)
+
+
 class TaskSerializer(serializers.Serializer):
     """Job names (shell style) with an importance, or a level, of their own."""
 
@@ -40,6 +50,9 @@ class TaskSerializer(serializers.Serializer):
         """No level is null, as in the priority file."""
         shown = super().to_representation(instance)
         return shown | {"level": shown["level"] or None}
+
+    class Meta:
+        list_serializer_class = TaskListSerializer
 
 
 class TurnSerializer(serializers.Serializer):
@@ -94,10 +107,17 @@ class ProjectSerializer(serializers.Serializer):
         return people(project, MemberRole.MANAGER)
 
 
-class NameListField(serializers.ListField):
-    """Names of people."""
+class MembersField(BoundedListField):
+    """Names of users of the cluster."""
 
     child = serializers.CharField(max_length=150)
+    bound = "members"
+
+
+class ManagersField(MembersField):
+    """Names of accounts of the console."""
+
+    bound = "managers"
 
 
 class ProjectFieldsSerializer(serializers.Serializer):
@@ -111,8 +131,8 @@ class ProjectFieldsSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
     deadline = serializers.DateField(allow_null=True, default=None)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
-    members = NameListField(default=list)
-    managers = NameListField(default=list)
+    members = MembersField(default=list)
+    managers = ManagersField(default=list)
     tasks = TaskSerializer(many=True, default=list)
 
 
@@ -140,8 +160,8 @@ class ProjectPatchSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
     deadline = serializers.DateField(allow_null=True, required=False)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    members = NameListField(required=False)
-    managers = NameListField(required=False)
+    members = MembersField(required=False)
+    managers = ManagersField(required=False)
     tasks = TaskSerializer(many=True, required=False)
     version = VersionField()
     reason = ReasonField()

@@ -20,6 +20,7 @@ from console.api.fields import AmountsField, ObjectField
 from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
 from console.api.work import WorkSerializer, work_data
 from console.cluster.models import Cluster
+from console.core.limits import POLICY, PROJECT
 from console.history.answers import Comparison, Move, Start, Stop, Told
 from console.history.changes import Change, policy_change, project_change
 from console.history.past import Past, over_days_at_once
@@ -39,10 +40,14 @@ MOST_DAYS = 31
 class PartitionEntryField(ObjectField):
     """A partition's entry of the priority file."""
 
+    bounds = POLICY
+
 
 @extend_schema_field(FileProjectSerializer)
 class ProjectEntryField(ObjectField):
     """A project's entry of the priority file."""
+
+    bounds = PROJECT
 
 
 class ChangeSerializer(serializers.Serializer):
@@ -124,6 +129,8 @@ class WhatIfAnswerSerializer(serializers.Serializer):
 
 class Asking:
     """What is asked about, by whoever may make the change."""
+
+    body_limit = "file"
 
     request: Request
     person: User

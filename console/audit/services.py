@@ -12,6 +12,7 @@ from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
 from console.audit.verification import verify_chain
 from console.core import clock
+from console.core.limits import beyond
 
 __all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
 
@@ -58,6 +59,8 @@ def reason_of(actor: str, reason: str) -> str:
     reason = reason.strip()
     if not reason and actor != SYSTEM:
         raise ValidationError({"reason": _("Say why; it stands in the audit log.")})
+    if too_long := beyond("reason", len(reason)):
+        raise ValidationError({"reason": too_long})
     return reason
 
 

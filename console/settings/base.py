@@ -10,6 +10,7 @@ from console.settings.env import BASE_DIR, choice, env, home, number
 from console.settings.history import *  # noqa: F403
 from console.settings.history import HISTORY_SCHEDULE
 from console.settings.languages import *  # noqa: F403
+from console.settings.limits import *  # noqa: F403
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
@@ -163,8 +164,6 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 
 # --- API ----------------------------------------------------------------------------------------------------------
-# A priority file of ten thousand projects is about 3 MB.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 REST_FRAMEWORK = {
     # The token first: who is not signed in is told 401 with WWW-Authenticate: Token. CSRF is checked for sessions.
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -13,12 +13,14 @@ from console.accounts.models import Role, User
 from console.accounts.services import RESERVED, AccountData, create_account
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
+from console.core.limits import no_room
 from console.partitions.models import Partition
 from console.partitions.services import set_admins
 from console.projects.models import Project
 from console.projects.services import change_project, project_data
 from console.setup.keys import hashed, new_key
 from console.setup.models import Invitation
+from console.setup.selectors import open_invitations
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
     """The invitation, and the key of its link, which is kept nowhere. Raises `ValidationError` by field."""
     by = {"actor": actor, "reason": reason_of(actor, reason), "request_id": request_id}
     _check(guest)
+    if full := no_room("invitations", open_invitations().count()):
+        raise ValidationError({"username": full})
     key = new_key()
     now = clock.now()
     row = Invitation.objects.create(
