@@ -16,6 +16,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import OPEN_OBJECT, ObjectField
+from console.api.strict import valid
 from console.core.limits import POLICY
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
@@ -209,7 +210,7 @@ class PolicyView(OfPartition):
         partition = self.partition
         require_write(self.request, Permission.POLICY_CHANGE, partition)
         sent = form(data=self.request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         if under is None:
             under = partition.revision.document if partition.revision else {}
         with changing("policy"):

@@ -17,6 +17,7 @@ from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import BoundedListField, refuse_long_list
+from console.api.strict import valid
 from console.projects.changing import change_as
 from console.projects.models import MemberRole, Project, UrgencyBy
 from console.projects.selectors import people, visible_projects, with_rules
@@ -239,7 +240,7 @@ class ProjectList(Projects, ApiList):
         """Create a project."""
         require_write(request, Permission.PROJECT_CREATE)
         sent = NewProjectSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             project = create_project(
                 actor=self.person.username,
@@ -287,7 +288,7 @@ class ProjectDetail(Projects, ApiDetail):
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_DELETE, project)
         sent = ProjectDeletionSerializer(data=request.query_params)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             delete_project(
                 actor=self.person.username, project=project, request_id=self.request_id, **sent.validated_data
@@ -302,7 +303,7 @@ class ProjectDetail(Projects, ApiDetail):
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_CHANGE, project)
         sent = form(data=self.request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             changed = change_as(
                 person=self.person,

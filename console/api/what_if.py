@@ -18,6 +18,7 @@ from console.api.config import FilePartitionSerializer, FileProjectSerializer
 from console.api.errors import ConflictError
 from console.api.fields import AmountsField, ObjectField
 from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
+from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.cluster.models import Cluster
 from console.core.limits import POLICY, PROJECT
@@ -182,7 +183,7 @@ class WhatIf(Asking, ApiView):
     def post(self, request: Request) -> Response:
         """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
         sent = WhatIfSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
         change, days = self.change(values), values["days"]
         if days and takes_too_long(self.cluster, days):

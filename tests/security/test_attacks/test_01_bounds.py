@@ -117,7 +117,6 @@ ATTACKS = [
     in_file("levels", partitions=[{"name": "x", "mode": "user", "levels": LEVELS * ten("levels")}]),
     in_file("file_changes", projects=projects(ten("file_changes"))),
     in_file("file_rows", projects=[{**A_PROJECT, "tasks": [0] * 200} for _ in range(10_000)]),
-    Attack("body", "pam", "PATCH", "projects/alpha/", SAID, 413),
     Attack("file", "ada", "POST", "config/", SAID, 413),
 ]
 
