@@ -14,13 +14,18 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 
 from console.audit.models import AuditHead
+from console.audit.syslog import tell_syslog
 from console.core import clock
 
 logger = logging.getLogger(__name__)
 
 FILE = "audit-anchors.log"
+ROWS = 100
+"""As many rows are added at most before an anchor is written, within the minute."""
+QUIET_S = 3600.0
 _LINE = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (\d{1,18}) ([0-9a-f]{64})\n?")
 
 
@@ -61,12 +66,24 @@ def write_anchor() -> Anchor | None:
         head.anchored = head.sequence
         head.save(update_fields=["anchored"])
     logger.info("audit anchor %s", anchor)
+    tell_syslog(f"audit anchor {anchor}")
     return anchor
 
 
-def never_anchored() -> bool:
-    """Whether there are rows, and nothing was ever written down about them."""
-    return AuditHead.objects.filter(sequence__gt=0, anchored=0).exists() and not anchor_file().exists()
+def anchor_if_due() -> Anchor | None:
+    """An anchor when rows were added since the last one, or when that is an hour old: it says that there were none."""
+    path, now = anchor_file(), clock.now().timestamp()
+    added = AuditHead.objects.filter(sequence__gt=F("anchored")).exists()
+    return write_anchor() if added or not path.exists() or now - path.stat().st_mtime >= QUIET_S else None
+
+
+def anchor_soon(head: AuditHead) -> None:
+    """Called where a row is added, after the head was moved: every hundred rows are anchored when they are committed.
+
+    A row is no worse for an anchor that could not be written: the log says so, and the next minute tries again.
+    """
+    if (head.sequence - head.anchored) % ROWS == 0:
+        transaction.on_commit(write_anchor, robust=True)
 
 
 def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
@@ -86,7 +103,7 @@ def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
 def _append(path: Path, line: bytes) -> None:
     """One write, on the disk when this returns. A line that a crash left unfinished is not glued to ours."""
     new = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o640)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     try:
         length = os.fstat(descriptor).st_size
         torn = length > 0 and os.pread(descriptor, 1, length - 1) != b"\n"

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
+from console.audit.anchors import anchor_soon
 from console.audit.canonical import GENESIS, clean, row_hash, storable
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
@@ -102,6 +103,7 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
     entry = AuditEntry.objects.create(id=row["sequence"], hash=row_hash(row), **row)
     head.sequence, head.hash = entry.sequence, entry.hash
     head.save(update_fields=["sequence", "hash"])
+    anchor_soon(head)
     return entry
 
 

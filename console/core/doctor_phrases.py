@@ -87,7 +87,7 @@ FINDINGS: tuple[str, ...] = (
     _("Give the account that runs the worker the right to write there, or set GIVEWAY_HOME."),
     _("Anchors can be written to %(path)s."),
     _("%(n)s rows of the audit log have no anchor, the oldest since %(moment)s."),
-    _("Let the timer run (it writes one every hour), or run: manage.py audit anchor"),
+    _("Let the timer run (it writes one every minute), or run: manage.py audit anchor"),
     _("Anchors are written to %(path)s."),
     _("The audit log is empty."),
     _("The audit log has not been verified yet."),

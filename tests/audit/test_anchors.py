@@ -66,9 +66,9 @@ def test_a_file_that_cannot_be_written_fails_loudly(anchor_file: Path) -> None:
         write_anchor()
 
 
-def test_beat_asks_for_the_task_every_hour(anchor_file: Path) -> None:
+def test_beat_asks_for_the_task_every_minute(anchor_file: Path) -> None:
     entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == anchor.name]
-    assert [entry["schedule"] for entry in entries] == [3600.0]
+    assert [entry["schedule"] for entry in entries] == [60.0]
     assert anchor.name in app.tasks
     append()
     anchor()

@@ -85,15 +85,15 @@ def test_a_test_that_commits_leaves_rows() -> None:
 def test_and_the_next_one_finds_the_log_empty_and_guarded() -> None:
     assert not AuditEntry.objects.exists()
     assert not AuditHead.objects.filter(sequence__gt=0).exists()
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
 
 
 def test_a_trigger_that_is_gone_is_noticed() -> None:
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
     triggers.remove(connection)
-    assert triggers.missing(connection) == triggers.names(connection.vendor)
+    assert triggers.faults(connection) == triggers.names(connection.vendor)
     triggers.install(connection)
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
 
 
 def test_another_database_is_refused() -> None:

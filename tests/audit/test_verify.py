@@ -224,7 +224,7 @@ def test_a_young_log_without_anchors_is_whole_but_says_so(anchor_file: Path) -> 
     append()
     found = verify_chain()
     assert found.faults == []
-    assert found.notes == [f"There is no anchor in {anchor_file} yet; one is written every hour."]
+    assert found.notes == [f"There is no anchor in {anchor_file} yet; one is written every minute."]
 
 
 def test_an_old_log_without_any_anchor_is_a_fault(anchor_file: Path) -> None:

@@ -7,8 +7,6 @@ import pytest
 
 from tests.ui.conftest import House, SignedIn
 
-pytestmark = pytest.mark.django_db
-
 
 def test_only_who_sees_the_policy_gets_its_values(house: House, signed_in: SignedIn) -> None:
     stored = house.plan.stored_snapshot

@@ -20,7 +20,7 @@ from console.steering.reports.submit_rules import fault_of_rules, rules_path
 OLDEST_REDIS = (5, 0)
 MANY = 100
 """So many messages wait only where nobody takes them."""
-UNANCHORED = timedelta(hours=2)
+UNANCHORED = timedelta(minutes=10)
 
 
 def check_broker() -> Iterator[Finding]:
@@ -121,7 +121,7 @@ def check_audit() -> Iterator[Finding]:
         yield warn(
             "audit",
             f"{head.sequence - head.anchored} rows of the audit log have no anchor, the oldest since {oldest:%F %R}.",
-            "Let the timer run (it writes one every hour), or run: manage.py audit anchor",
+            "Let the timer run (it writes one every minute), or run: manage.py audit anchor",
         )
     else:
         yield ok("audit", f"Anchors are written to {file}.")
