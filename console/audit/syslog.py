@@ -32,8 +32,8 @@ def tell_syslog(text: str) -> bool:
             handler.emit(record)
         finally:
             handler.close()
-    except OSError as error:
-        logger.error("the audit anchor was not taken by %s: %s", where, error)
+    except OSError:
+        logger.exception("the audit anchor was not taken by %s", where)
         return False
     return True
 

@@ -20,4 +20,4 @@ def witnesses() -> list[str]:
     return [what for what, there in _witnesses.items() if there()]
 
 
-add_witness("accounts", lambda: User.objects.exists())
+add_witness("accounts", User.objects.exists)

@@ -86,6 +86,8 @@ FINDINGS: tuple[str, ...] = (
     _("%(path)s cannot be written by this account, so no anchors of the audit log are kept."),
     _("Give the account that runs the worker the right to write there, or set GIVEWAY_HOME."),
     _("Anchors can be written to %(path)s."),
+    _("The audit log is empty, but there are %(what)s."),
+    _("Somebody has emptied it, or this is another database. See docs/audit.md, and: manage.py audit verify"),
     _("%(n)s rows of the audit log have no anchor, the oldest since %(moment)s."),
     _("Let the timer run (it writes one every minute), or run: manage.py audit anchor"),
     _("Anchors are written to %(path)s."),

@@ -38,4 +38,4 @@ rules.add_perm(Permission.PLAN_DECIDE, is_administrator | administers_its_partit
 rules.add_perm(Permission.PAUSE_PARTITION, is_administrator | administers_this)
 rules.add_perm(Permission.PAUSE_ALL, is_administrator)
 rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in & is_own_job)
-add_witness("plans", lambda: Plan.objects.exists())
+add_witness("plans", Plan.objects.exists)

@@ -10,12 +10,14 @@ from django.conf import settings
 from console.audit.anchors import anchor_file
 from console.audit.checks import chain_state
 from console.audit.models import AuditEntry, AuditHead
+from console.audit.witnesses import witnesses
 from console.core import clock
 from console.health.doctor.database import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import pulse
 from console.steering.reports.submit_rules import fault_of_rules, rules_path
+from scheduler.model.words import names
 
 OLDEST_REDIS = (5, 0)
 MANY = 100
@@ -131,7 +133,13 @@ def check_chain() -> Iterator[Finding]:
     """Up to which row the log was found whole, and when."""
     state = chain_state()
     latest, cure = state.latest, "Start the worker and its timer; it verifies every minute."
-    if latest is None and not AuditEntry.objects.exists():
+    if not AuditEntry.objects.exists() and (there := witnesses()):
+        yield fail(
+            "audit",
+            f"The audit log is empty, but there are {names(there)}.",
+            "Somebody has emptied it, or this is another database. See docs/audit.md, and: manage.py audit verify",
+        )
+    elif latest is None and not AuditEntry.objects.exists():
         yield ok("audit", "The audit log is empty.")
     elif latest is None or latest.finished_at is None:
         yield warn("audit", "The audit log has not been verified yet.", cure)
