@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -26,6 +27,7 @@ FILE = "audit-anchors.log"
 ROWS = 100
 """As many rows are added at most before an anchor is written, within the minute."""
 QUIET_S = 3600.0
+_TAIL = 400
 _LINE = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (\d{1,18}) ([0-9a-f]{64})\n?")
 
 
@@ -51,8 +53,11 @@ def anchor_file() -> Path:
     return home / FILE
 
 
-def write_anchor() -> Anchor | None:
+def write_anchor(*, anew: bool = True) -> Anchor | None:
     """Append the present head to the file; None when there is no row yet.
+
+    `anew`: also to a file that has lost what was written to it. Nobody but a person may do that: the loss would not be
+    seen any more.
 
     The file is on disk before the database knows of it: after a crash between the two the file has one line
     more, which is as true as the others.
@@ -60,6 +65,9 @@ def write_anchor() -> Anchor | None:
     with transaction.atomic():
         head = AuditHead.objects.select_for_update().filter(sequence__gt=0).first()
         if head is None:
+            return None
+        if not (anew or _goes_on(head)):
+            logger.error("no anchor was written: %s has lost row %d", anchor_file(), head.anchored)
             return None
         anchor = Anchor(clock.now(), head.sequence, head.hash)
         _append(anchor_file(), f"{anchor}\n".encode())
@@ -74,7 +82,8 @@ def anchor_if_due() -> Anchor | None:
     """An anchor when rows were added since the last one, or when that is an hour old: it says that there were none."""
     path, now = anchor_file(), clock.now().timestamp()
     added = AuditHead.objects.filter(sequence__gt=F("anchored")).exists()
-    return write_anchor() if added or not path.exists() or now - path.stat().st_mtime >= QUIET_S else None
+    quiet = not path.exists() or now - path.stat().st_mtime >= QUIET_S
+    return write_anchor(anew=False) if added or quiet else None
 
 
 def anchor_soon(head: AuditHead) -> None:
@@ -83,7 +92,20 @@ def anchor_soon(head: AuditHead) -> None:
     A row is no worse for an anchor that could not be written: the log says so, and the next minute tries again.
     """
     if (head.sequence - head.anchored) % ROWS == 0:
-        transaction.on_commit(write_anchor, robust=True)
+        transaction.on_commit(partial(write_anchor, anew=False), robust=True)
+
+
+def _goes_on(head: AuditHead) -> bool:
+    """Whether the file still ends with the anchor that was written last, or a later one."""
+    if head.anchored == 0:
+        return True
+    path = anchor_file()
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        found = _LINE.findall(file.read())
+    return bool(found) and int(found[-1][1]) >= head.anchored
 
 
 def read_anchors(path: Path, size: int) -> Iterator[Anchor]:

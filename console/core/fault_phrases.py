@@ -45,8 +45,8 @@ FAULTS: tuple[str, ...] = (
     _("The log is empty, but there are %(what)s: it was emptied, or another one was put in its place."),
     _("There is no anchor in %(path)s yet; one is written every minute."),
     _(
-        "Nothing outside the database proves the rows after row %(n)s, the last one that was anchored, on %(moment)s UTC: "
-        "%(m)s up to row %(row)s."
+        "Nothing outside the database proves the rows after row %(n)s, the last one that was anchored, "
+        "on %(moment)s UTC: %(m)s up to row %(row)s."
     ),
     _("No anchor was ever written to %(path)s; the periodic task `audit anchor` does not run."),
     _("Row %(n)s is not the one that was anchored on %(moment)s UTC: the log was rewritten there or before."),

@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured
 from console.audit.anchors import anchor_if_due, write_anchor
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.tasks import anchor
+from console.audit.verification import verify_chain
 from console.celery import app
 from console.settings.env import syslog_address
 from tests.audit.rows import append
@@ -127,3 +128,23 @@ def test_a_second_place_that_is_none_stops_the_start(value: str, monkeypatch: py
     monkeypatch.setenv("GIVEWAY_ANCHOR_SYSLOG", value)
     with pytest.raises(ImproperlyConfigured, match="GIVEWAY_ANCHOR_SYSLOG"):
         syslog_address("GIVEWAY_ANCHOR_SYSLOG")
+
+
+@pytest.mark.parametrize("rest", [None, "", "first line"])
+def test_a_file_that_has_lost_anchors_is_not_gone_on_with(anchor_file: Path, rest: str | None) -> None:
+    """A new line in it would hide the loss: only a person begins anew."""
+    append()
+    write_anchor()
+    append()
+    write_anchor()
+    if rest is None:
+        anchor_file.unlink()
+    else:
+        lines = anchor_file.read_text().splitlines(keepends=True)
+        anchor_file.write_text(lines[0] if rest else "")
+    append()
+    assert anchor_if_due() is None
+    assert verify_chain().faults != []
+    assert write_anchor() is not None
+    append()
+    assert anchor_if_due() is not None

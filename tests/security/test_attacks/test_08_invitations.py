@@ -60,7 +60,7 @@ def test_whoever_gets_the_name_of_a_withdrawn_invitation_has_nothing_of_it(conso
     assert console.ask("ada", "DELETE", f"invitations/{number}/?reason=Does+not+come").status == 204
     another_of_this_name(console, "mallory")
     assert console.ask("mallory", "GET", "partitions/x/policy/").status == 404
-    assert console.ask("mallory", "GET", "projects/").data["results"] == []
+    assert "alpha" not in console.ask("mallory", "GET", "projects/").text
     change = {"urgency": 9, "version": 3, "reason": "Mine."}
     assert console.ask("mallory", "PATCH", "projects/alpha/", change).status == 404
     assert actions_about(console, "ada")[:5] == [
@@ -78,7 +78,7 @@ def test_whoever_gets_the_name_of_an_invitation_that_has_ended_has_nothing_of_it
     console.run(ENDED % "trudy")
     another_of_this_name(console, "trudy")
     assert console.ask("trudy", "GET", "partitions/x/policy/").status == 404
-    assert console.ask("trudy", "GET", "projects/").data["results"] == []
+    assert "alpha" not in console.ask("trudy", "GET", "projects/").text
     rows = console.ask("ada", "GET", "audit/?actor=giveway&limit=8").data["results"]
     told = [row["action"] for row in rows if row["reason"] == "The invitation has ended unused."]
     assert told == ["project.changed", "project.changed", "partition.admins_changed"]
