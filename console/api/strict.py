@@ -34,7 +34,7 @@ def _unknown(
     field: serializers.Field, value: Any, path: str, also: Collection[str] = ()
 ) -> Iterator[tuple[str, str]]:
     """Path and fault of each unknown key, here and inside."""
-    if isinstance(field, serializers.ListSerializer) and isinstance(value, list):
+    if isinstance(field, serializers.ListSerializer) and field.child and isinstance(value, list):
         for index, item in enumerate(value):
             yield from _unknown(field.child, item, f"{path}[{index}]")
     elif isinstance(field, serializers.Serializer) and isinstance(value, Mapping):

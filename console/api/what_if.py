@@ -173,6 +173,8 @@ class Asking:
 class WhatIf(Asking, ApiView):
     """Asked by whoever may make the change."""
 
+    saves_nothing = True
+
     queryset = Partition.objects.none()
     serializer_class = WhatIfAnswerSerializer
     further_errors: ClassVar = {"POST": {404, 409}}

@@ -3,8 +3,6 @@
 import json
 import zlib
 
-import pytest
-
 from tests.ui.conftest import House, SignedIn
 
 
