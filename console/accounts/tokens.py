@@ -17,11 +17,11 @@ from django.utils.translation import gettext as _
 from console.accounts.models import ApiToken, Scope, User
 from console.accounts.signals import token_changed
 from console.core import clock
+from console.core.limits import no_room
 
 PREFIX = "gwt_"
 """Tells people and scanners of repositories what they have found; the log hides the forty digits behind it."""
 USUAL_DAYS, MOST_DAYS = 90, 366
-MOST_TOKENS = 30
 MOST_BY_PASSWORD = 10
 LONGEST_NAME = 60
 USED_APART = timedelta(minutes=1)
@@ -116,8 +116,8 @@ def _check(user: User, data: TokenData, now: datetime) -> None:
         faults["name"] = _("Holds characters that cannot be seen.")
     elif data.name and ApiToken.objects.filter(user=user, name=data.name).exists():
         faults["name"] = _("You have a token of this name; revoke it first, or choose another name.")
-    elif ApiToken.objects.filter(user=user).count() >= MOST_TOKENS:
-        faults["name"] = _("You have %d tokens; revoke one that is not needed first.") % MOST_TOKENS
+    elif full := no_room("tokens", ApiToken.objects.filter(user=user).count()):
+        faults["name"] = full
     if not 1 <= data.days <= MOST_DAYS:
         faults["days"] = _("Must be from 1 to %d days.") % MOST_DAYS
     if faults:

@@ -17,6 +17,7 @@ from console.accounts.permissions import Permission
 from console.accounts.services import account_data, change_account, end_sessions
 from console.api.base import ApiDetail, ApiView
 from console.api.errors import LockedOutError
+from console.api.strict import valid
 from console.partitions.models import PartitionAdmin
 from console.projects.models import MemberRole, Membership
 
@@ -105,7 +106,7 @@ class PasswordView(ApiView):
     def put(self, request: Request) -> Response:
         """Change it; other sessions of the account end. A wrong old password counts as a guess at the sign-in."""
         sent = PasswordSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         user, asked = self.person, request._request  # noqa: SLF001 - axes marks Django's own request
         if not user.has_usable_password():
             raise PermissionDenied("This account has no password here: it signs in elsewhere.")

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
 from console.api.base import ApiList, ApiView
+from console.api.strict import valid
 from console.audit.checks import ChainState, chain_state, check_all
 from console.audit.forms import LogFilter
 from console.audit.models import ChainCheck, CheckKind, SavedSearch
@@ -102,7 +103,7 @@ class SearchList(ApiList):
     def post(self, request: Request) -> Response:
         """Keep a search; the same name again replaces it."""
         sent = SearchSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         facts = {"name": sent.validated_data["name"], "query": sent.validated_data.get("query", "")}
         return Response(SearchSerializer(keep_search(self.person, **facts)).data, status=201)
 

@@ -42,6 +42,9 @@ class ApiView(Validated, generics.GenericAPIView):
     """
 
     permission: ClassVar[Permission | None] = None
+    body_limit: ClassVar[str] = "body"
+    saves_nothing: ClassVar[bool] = False
+    """Whether a write is a question: it is answered outside any transaction, for it may take seconds."""
     parameters: ClassVar[frozenset[str]] = frozenset()
     permission_classes: ClassVar[Any] = [IsAuthenticated, MayRead]
 
@@ -103,6 +106,8 @@ class ApiView(Validated, generics.GenericAPIView):
         if not isinstance(
             person, User
         ):  # signing in, and a job with its own token: the same again changes nothing
+            return handler(request, *args, **kwargs)
+        if self.saves_nothing:
             return handler(request, *args, **kwargs)
         if (answer := first_answer(request, person)) is not None:
             return answer

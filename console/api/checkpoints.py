@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.strict import valid
 from console.api.throttles import AddressThrottle
 from console.cluster.models import Job, JobPhase
 from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
@@ -118,7 +119,7 @@ class CheckpointView(ApiView):
     def post(self, request: Request) -> Response:
         """Tell that the job has saved its state; when all who were asked have, they are stopped at once."""
         sent = AcknowledgementSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         data = sent.validated_data
         job_id, actor = self._by_token(data) if "token" in data else self._by_account(data)
         with transaction.atomic():

@@ -15,6 +15,7 @@ from console.api.base import ApiView
 from console.api.changes import ReasonField, changing
 from console.api.fields import AnyJsonField, ObjectField
 from console.api.policies import PolicyDocumentSerializer
+from console.api.strict import valid
 from console.core.diff import Change
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -100,6 +101,7 @@ class ConfigView(ApiView):
     queryset = Partition.objects.none()
     serializer_class = PriorityFileSerializer
     further_errors: ClassVar = {"GET": {404}}
+    body_limit = "file"
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """Only an export is of one partition."""
@@ -127,7 +129,7 @@ class ConfigView(ApiView):
         """Import a priority file, or see with `dry_run` what importing it would change."""
         require_write(request, Permission.CONFIG_IMPORT)
         sent = ImportSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
         with changing("config"):
             result = import_config(

@@ -14,6 +14,7 @@ from console.api.base import ApiView
 from console.api.changes import ReasonField, changing
 from console.api.errors import ConflictError
 from console.api.plans import PlanSerializer
+from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.steering import selectors
 from console.steering.models import Plan
@@ -86,7 +87,7 @@ class PlanDecision(ApiView):
         plan = self._plan()
         require_write(request, Permission.PLAN_DECIDE, plan)
         sent = DecisionSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
         decide = approve if values["decision"] == APPROVE else reject
         try:

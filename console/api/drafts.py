@@ -19,6 +19,7 @@ from console.api.base import ApiDetail, ApiList
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import AnyJsonField
 from console.api.policies import BasedOnSerializer, OfPartition, PolicyDocumentField, PolicySerializer
+from console.api.strict import valid
 from console.partitions import drafts as service
 from console.partitions.comparing import IN_FORCE, Side, in_words, side
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
@@ -107,7 +108,7 @@ class Changing(OfPartition):
         partition = self.partition
         require_write(self.request, Permission.POLICY_CHANGE, partition)
         body = form(data=self.request.query_params if query else self.request.data)
-        body.is_valid(raise_exception=True)
+        valid(body, self.serializer_class)
         return partition, body.validated_data
 
     def by(self, sent: dict[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,14 @@
 """Fields that several resources use."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from django.core.exceptions import ValidationError as DjangoValidationError
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+from console.core.limits import beyond, refuse_beyond
 
 AMOUNTS = {
     "type": "object",
@@ -30,7 +34,34 @@ class AmountsByNodeField(serializers.JSONField):
 
 @extend_schema_field(OPEN_OBJECT)
 class ObjectField(serializers.DictField):
-    """A JSON object of any content."""
+    """A JSON object of any content. `bounds`: its keys that hold lists, and how long these may be."""
+
+    bounds: Mapping[str, str] = {}
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The lengths first: what is too long is not read."""
+        try:
+            refuse_beyond(data, self.bounds)
+        except DjangoValidationError as error:
+            raise serializers.ValidationError(error.message_dict) from None
+        return super().to_internal_value(data)
+
+
+class BoundedListField(serializers.ListField):
+    """A list whose length is looked at before its items. `bound`: its name among the limits."""
+
+    bound = ""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The items of a list that is not too long."""
+        refuse_long_list(data, self.bound)
+        return super().to_internal_value(data)
+
+
+def refuse_long_list(data: Any, bound: str) -> None:
+    """Raises DRF's `ValidationError` for a list that is longer than its bound."""
+    if isinstance(data, list) and (said := beyond(bound, len(data))):
+        raise serializers.ValidationError(said)
 
 
 @extend_schema_field({"description": "Any JSON value; null when there is nothing."})

@@ -46,7 +46,9 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
         case DjangoValidationError():
             return exceptions.ValidationError(serializers.as_serializer_error(exc))
         case RequestDataTooBig():
-            return TooLargeError(f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes are read.")
+            return TooLargeError(
+                f"At most {settings.DATA_UPLOAD_MAX_MEMORY_SIZE} bytes are read: send less at once."
+            )
         case Http404():
             return exceptions.NotFound(*exc.args)
         case BusyError():

@@ -22,6 +22,7 @@ from console.accounts.models import User
 from console.api.errors import AnswerNotKeptError, KeyReusedError
 from console.api.models import LONGEST_KEY, IdempotencyKey
 from console.core import clock
+from console.core.limits import no_room
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotency-Replayed"
@@ -36,6 +37,8 @@ def once(request: Request, person: User, write: Callable[[], Response]) -> Respo
     if key is None:
         return write()
     mark = _fingerprint(request)
+    if full := no_room("repetitions", IdempotencyKey.objects.filter(person=person).count()):
+        raise ValidationError({HEADER: [full]})
     with transaction.atomic():
         row, first = _claim(person, key, mark)
         if not first:

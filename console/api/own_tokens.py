@@ -23,6 +23,7 @@ from console.accounts.tokens import (
 )
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.parsers import BoundedJSONParser
+from console.api.strict import valid
 from console.api.throttles import AddressThrottle
 from console.api.tokens import obtain_token
 
@@ -111,7 +112,7 @@ class TokenView(ApiView):
     def post(self, request: Request) -> Response:
         """Name and password in, a new token out. A wrong pair is 400, too many are 429."""
         sent = CredentialsSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         wanted = dict(sent.validated_data)
         pair = {key: wanted.pop(key) for key in ("username", "password")}
         asked = request._request  # noqa: SLF001 - axes marks Django's own request
@@ -151,7 +152,7 @@ class TokenList(OwnTokens, ApiList):
         if request.auth is not None:
             raise PermissionDenied(NO_OFFSPRING)
         sent = WantedSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         data = TokenData(**sent.validated_data)
         actor = self.person.username
         made = _made(lambda: make_token(self.person, data, actor=actor, request_id=self.request_id))

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
-from django.conf import settings
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 
 from console.api.errors import TooLargeError
+from console.core.limits import most
 from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.jsontext import Doubled, parse
 
@@ -22,8 +22,8 @@ class BoundedJSONParser(JSONParser):
         """The decoded body."""
         request = (parser_context or {}).get("request")
         length = int(request.META.get("CONTENT_LENGTH") or 0) if request else 0
-        if length > (most := settings.DATA_UPLOAD_MAX_MEMORY_SIZE):
-            raise TooLargeError(f"The body has {length} bytes; at most {most} are read.")
+        if length > (limit := most(getattr((parser_context or {}).get("view"), "body_limit", "body"))):
+            raise TooLargeError(f"The body has {length} bytes, at most {limit} are read: send less at once.")
         try:
             body = parse(stream.read())
             found = dict(faults(body, "$"))

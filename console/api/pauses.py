@@ -12,6 +12,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.changes import ReasonField
+from console.api.strict import valid
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.models import Pause
@@ -60,7 +61,7 @@ class Switch(ApiView):
     def _set(self, partition: Partition | None) -> None:
         self._pull(partition)
         sent = WhySerializer(data=self.request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         pausing.pause(**self._by(partition), reason=sent.validated_data["reason"])
 
     def _lift(self, partition: Partition | None) -> Response:

@@ -17,6 +17,7 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.fields import AmountsByNodeField, AmountsField, EpochField
 from console.api.work import WorkSerializer, work_data
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, Victim
+from console.steering.plans.shown_input import shown_input
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
 from scheduler.model.policy import Enforcement
@@ -217,8 +218,11 @@ class PlanSnapshot(ApiView):
 
     @extend_schema(responses=OpenApiTypes.OBJECT, operation_id="plans_snapshot_retrieve")
     def get(self, request: Request, pk: int) -> Response:
-        """The decision's whole input as contract A has it: `python -m scheduler plan` decides it again."""
+        """The decision's input as contract A has it: `python -m scheduler plan` decides it again.
+
+        Who may not see the policy gets it without the policy's values; `hidden` names what was left out.
+        """
         plan = Plan.objects.filter(cluster=self.cluster, pk=pk).select_related("stored_snapshot").first()
         if plan is None or plan.stored_snapshot is None:
             raise Http404
-        return Response(plan.snapshot)
+        return Response(shown_input(self.person, plan))

@@ -16,6 +16,8 @@ from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.fields import OPEN_OBJECT, ObjectField
+from console.api.strict import valid
+from console.core.limits import POLICY
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
@@ -112,6 +114,8 @@ class PolicyDocumentSerializer(serializers.Serializer):
 class PolicyDocumentField(ObjectField):
     """A policy as the priority file has it."""
 
+    bounds = POLICY
+
 
 class RevisionSerializer(serializers.ModelSerializer):
     """Who put it in force, when and why."""
@@ -150,6 +154,8 @@ class PolicyChangeSerializer(BasedOnSerializer):
 @extend_schema_field(OPEN_OBJECT)
 class SomeKeysField(ObjectField):
     """Some keys of a policy."""
+
+    bounds = POLICY
 
 
 class PolicyPatchSerializer(BasedOnSerializer):
@@ -204,7 +210,7 @@ class PolicyView(OfPartition):
         partition = self.partition
         require_write(self.request, Permission.POLICY_CHANGE, partition)
         sent = form(data=self.request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         if under is None:
             under = partition.revision.document if partition.revision else {}
         with changing("policy"):

@@ -15,6 +15,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonField, VersionField, changing
 from console.api.errors import ConflictError
+from console.api.strict import valid
 from console.projects.changing import AlreadyDecidedError, decide_request, withdraw_request
 from console.projects.models import Project, ProjectRules, RequestState, UrgencyBy, UrgencyRequest
 from console.projects.rule_changes import change_rules, rules_row
@@ -100,7 +101,7 @@ class RulesView(ApiView):
         """Set all rules. They count from the next cycle on."""
         require_write(request, Permission.PROJECT_RULES)
         sent = RulesChangeSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
         with changing():
             row = change_rules(
@@ -185,7 +186,7 @@ class RequestDecision(Requests, ApiView):
         sent = RequestDecisionSerializer(data=request.data)
         # Who may do nothing here is told so before what is wrong with the body.
         self._may_touch(asked.project)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         decision = sent.validated_data["decision"]
         told = {
             "actor": self.person.username,

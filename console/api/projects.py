@@ -16,6 +16,8 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
+from console.api.fields import BoundedListField, refuse_long_list
+from console.api.strict import valid
 from console.projects.changing import change_as
 from console.projects.models import MemberRole, Project, UrgencyBy
 from console.projects.selectors import people, visible_projects, with_rules
@@ -29,6 +31,15 @@ from console.projects.services import (
 )
 
 
+class TaskListSerializer(serializers.ListSerializer):
+    """Patterns, once they are not too many."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The length is looked at before the items."""
+        refuse_long_list(data, "patterns")
+        return super().to_internal_value(data)
+
+
 class TaskSerializer(serializers.Serializer):
     """Job names (shell style) with an importance, or a level, of their own."""
 
@@ -40,6 +51,9 @@ class TaskSerializer(serializers.Serializer):
         """No level is null, as in the priority file."""
         shown = super().to_representation(instance)
         return shown | {"level": shown["level"] or None}
+
+    class Meta:
+        list_serializer_class = TaskListSerializer
 
 
 class TurnSerializer(serializers.Serializer):
@@ -94,10 +108,17 @@ class ProjectSerializer(serializers.Serializer):
         return people(project, MemberRole.MANAGER)
 
 
-class NameListField(serializers.ListField):
-    """Names of people."""
+class MembersField(BoundedListField):
+    """Names of users of the cluster."""
 
     child = serializers.CharField(max_length=150)
+    bound = "members"
+
+
+class ManagersField(MembersField):
+    """Names of accounts of the console."""
+
+    bound = "managers"
 
 
 class ProjectFieldsSerializer(serializers.Serializer):
@@ -111,8 +132,8 @@ class ProjectFieldsSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
     deadline = serializers.DateField(allow_null=True, default=None)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
-    members = NameListField(default=list)
-    managers = NameListField(default=list)
+    members = MembersField(default=list)
+    managers = ManagersField(default=list)
     tasks = TaskSerializer(many=True, default=list)
 
 
@@ -140,8 +161,8 @@ class ProjectPatchSerializer(serializers.Serializer):
     urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
     deadline = serializers.DateField(allow_null=True, required=False)
     slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    members = NameListField(required=False)
-    managers = NameListField(required=False)
+    members = MembersField(required=False)
+    managers = ManagersField(required=False)
     tasks = TaskSerializer(many=True, required=False)
     version = VersionField()
     reason = ReasonField()
@@ -219,7 +240,7 @@ class ProjectList(Projects, ApiList):
         """Create a project."""
         require_write(request, Permission.PROJECT_CREATE)
         sent = NewProjectSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             project = create_project(
                 actor=self.person.username,
@@ -267,7 +288,7 @@ class ProjectDetail(Projects, ApiDetail):
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_DELETE, project)
         sent = ProjectDeletionSerializer(data=request.query_params)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             delete_project(
                 actor=self.person.username, project=project, request_id=self.request_id, **sent.validated_data
@@ -282,7 +303,7 @@ class ProjectDetail(Projects, ApiDetail):
         project = self.get_object()
         require_write(self.request, Permission.PROJECT_CHANGE, project)
         sent = form(data=self.request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         with changing():
             changed = change_as(
                 person=self.person,

@@ -15,6 +15,7 @@ from console.accounts.models import Role
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonField
+from console.api.strict import valid
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup import selectors
@@ -156,7 +157,7 @@ class InvitationList(OpenInvitations, ApiList):
     def post(self, request: Request) -> Response:
         """Invite somebody. The link stands in this answer only. Roles above viewer take a browser's session."""
         sent = GuestSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = dict(sent.validated_data)
         reason = values.pop("reason")
         if request.auth is not None and values["role"] != Role.VIEWER:
@@ -187,7 +188,7 @@ class InvitationDetail(OpenInvitations, ApiDetail):
     def delete(self, request: Request, pk: int) -> Response:
         """Take it back; its link counts no more."""
         sent = WithdrawalSerializer(data=request.query_params)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         try:
             withdraw(
                 actor=self.person.username,

@@ -15,6 +15,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.errors import ConflictError
 from console.api.past import PastSerializer, past_data
+from console.api.strict import valid
 from console.api.what_if import MOST_DAYS, Asking, ChangeSerializer
 from console.history.answering import decode_past
 from console.history.models import Study, StudyState
@@ -107,7 +108,7 @@ class StudyList(Studies, Asking, ApiList):
     def post(self, request: Request) -> Response:
         """Ask what a change would have done over the last days. Whoever may make the change may ask."""
         sent = NewStudySerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         change = self.change(sent.validated_data)
         try:
             study = ask(

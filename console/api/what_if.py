@@ -18,8 +18,10 @@ from console.api.config import FilePartitionSerializer, FileProjectSerializer
 from console.api.errors import ConflictError
 from console.api.fields import AmountsField, ObjectField
 from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
+from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.cluster.models import Cluster
+from console.core.limits import POLICY, PROJECT
 from console.history.answers import Comparison, Move, Start, Stop, Told
 from console.history.changes import Change, policy_change, project_change
 from console.history.past import Past, over_days_at_once
@@ -39,10 +41,14 @@ MOST_DAYS = 31
 class PartitionEntryField(ObjectField):
     """A partition's entry of the priority file."""
 
+    bounds = POLICY
+
 
 @extend_schema_field(FileProjectSerializer)
 class ProjectEntryField(ObjectField):
     """A project's entry of the priority file."""
+
+    bounds = PROJECT
 
 
 class ChangeSerializer(serializers.Serializer):
@@ -125,6 +131,8 @@ class WhatIfAnswerSerializer(serializers.Serializer):
 class Asking:
     """What is asked about, by whoever may make the change."""
 
+    body_limit = "file"
+
     request: Request
     person: User
     cluster: Cluster
@@ -165,6 +173,8 @@ class Asking:
 class WhatIf(Asking, ApiView):
     """Asked by whoever may make the change."""
 
+    saves_nothing = True
+
     queryset = Partition.objects.none()
     serializer_class = WhatIfAnswerSerializer
     further_errors: ClassVar = {"POST": {404, 409}}
@@ -175,7 +185,7 @@ class WhatIf(Asking, ApiView):
     def post(self, request: Request) -> Response:
         """What a change would do to the cluster as it was seen last, compared with no change. Nothing is saved."""
         sent = WhatIfSerializer(data=request.data)
-        sent.is_valid(raise_exception=True)
+        valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
         change, days = self.change(values), values["days"]
         if days and takes_too_long(self.cluster, days):

@@ -10,17 +10,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F
 
 from console.audit.models import AuditHead
+from console.audit.syslog import tell_syslog
 from console.core import clock
 
 logger = logging.getLogger(__name__)
 
 FILE = "audit-anchors.log"
+ROWS = 100
+"""As many rows are added at most before an anchor is written, within the minute."""
+QUIET_S = 3600.0
+_TAIL = 400
 _LINE = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (\d{1,18}) ([0-9a-f]{64})\n?")
 
 
@@ -46,8 +53,11 @@ def anchor_file() -> Path:
     return home / FILE
 
 
-def write_anchor() -> Anchor | None:
+def write_anchor(*, anew: bool = True) -> Anchor | None:
     """Append the present head to the file; None when there is no row yet.
+
+    `anew`: also to a file that has lost what was written to it. Nobody but a person may do that: the loss would not be
+    seen any more.
 
     The file is on disk before the database knows of it: after a crash between the two the file has one line
     more, which is as true as the others.
@@ -56,17 +66,46 @@ def write_anchor() -> Anchor | None:
         head = AuditHead.objects.select_for_update().filter(sequence__gt=0).first()
         if head is None:
             return None
+        if not (anew or _goes_on(head)):
+            logger.error("no anchor was written: %s has lost row %d", anchor_file(), head.anchored)
+            return None
         anchor = Anchor(clock.now(), head.sequence, head.hash)
         _append(anchor_file(), f"{anchor}\n".encode())
         head.anchored = head.sequence
         head.save(update_fields=["anchored"])
     logger.info("audit anchor %s", anchor)
+    tell_syslog(f"audit anchor {anchor}")
     return anchor
 
 
-def never_anchored() -> bool:
-    """Whether there are rows, and nothing was ever written down about them."""
-    return AuditHead.objects.filter(sequence__gt=0, anchored=0).exists() and not anchor_file().exists()
+def anchor_if_due() -> Anchor | None:
+    """An anchor when rows were added since the last one, or when that is an hour old: it says that there were none."""
+    path, now = anchor_file(), clock.now().timestamp()
+    added = AuditHead.objects.filter(sequence__gt=F("anchored")).exists()
+    quiet = not path.exists() or now - path.stat().st_mtime >= QUIET_S
+    return write_anchor(anew=False) if added or quiet else None
+
+
+def anchor_soon(head: AuditHead) -> None:
+    """Called where a row is added, after the head was moved: every hundred rows are anchored when they are committed.
+
+    A row is no worse for an anchor that could not be written: the log says so, and the next minute tries again.
+    """
+    if (head.sequence - head.anchored) % ROWS == 0:
+        transaction.on_commit(partial(write_anchor, anew=False), robust=True)
+
+
+def _goes_on(head: AuditHead) -> bool:
+    """Whether the file still ends with the anchor that was written last, or a later one."""
+    if head.anchored == 0:
+        return True
+    path = anchor_file()
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL))
+        found = _LINE.findall(file.read())
+    return bool(found) and int(found[-1][1]) >= head.anchored
 
 
 def read_anchors(path: Path, size: int) -> Iterator[Anchor]:

@@ -2,12 +2,10 @@
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from console.accounts.models import User
 from console.audit.models import SavedSearch
-
-MOST = 50
+from console.core.limits import no_room
 
 
 def keep_search(owner: User, *, name: str, query: str) -> SavedSearch:
@@ -15,8 +13,9 @@ def keep_search(owner: User, *, name: str, query: str) -> SavedSearch:
     with transaction.atomic():
         User.objects.select_for_update().get(pk=owner.pk)
         own = SavedSearch.objects.filter(owner=owner)
-        if not own.filter(name=name).exists() and own.count() >= MOST:
-            raise ValidationError({"name": _("You keep %d searches already; remove one first.") % MOST})
+        full = no_room("searches", own.count())
+        if full and not own.filter(name=name).exists():
+            raise ValidationError({"name": full})
         SavedSearch(owner=owner, name=name, query=query).clean_fields(exclude=["owner"])
         search, _made = own.update_or_create(name=name, defaults={"owner": owner, "query": query})
     return search

@@ -7,11 +7,13 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
+from console.audit.anchors import anchor_soon
 from console.audit.canonical import GENESIS, clean, row_hash, storable
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
 from console.audit.verification import verify_chain
 from console.core import clock
+from console.core.limits import beyond
 
 __all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
 
@@ -58,6 +60,8 @@ def reason_of(actor: str, reason: str) -> str:
     reason = reason.strip()
     if not reason and actor != SYSTEM:
         raise ValidationError({"reason": _("Say why; it stands in the audit log.")})
+    if too_long := beyond("reason", len(reason)):
+        raise ValidationError({"reason": too_long})
     return reason
 
 
@@ -99,6 +103,7 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
     entry = AuditEntry.objects.create(id=row["sequence"], hash=row_hash(row), **row)
     head.sequence, head.hash = entry.sequence, entry.hash
     head.save(update_fields=["sequence", "hash"])
+    anchor_soon(head)
     return entry
 
 

@@ -32,9 +32,15 @@ _POSTGRES = {
     "audit_refuse_change": """BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_auditentry
         FOR EACH STATEMENT EXECUTE FUNCTION audit_refuse()""",
 }
-_ASK_POSTGRES = """SELECT tgname FROM pg_trigger
-    WHERE tgrelid = 'audit_auditentry'::regclass AND tgenabled = 'A'"""
-_ASK_SQLITE = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_auditentry'"
+# As PostgreSQL says it back: its own order of the events.
+_POSTGRES_SAID = {
+    name: f"CREATE TRIGGER {name} {body}".replace("UPDATE OR DELETE OR", "DELETE OR UPDATE OR")
+    for name, body in _POSTGRES.items()
+}
+_ASK_POSTGRES = """SELECT tgname, pg_get_triggerdef(pg_trigger.oid, true), tgenabled, prosrc, lanname
+    FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid JOIN pg_language ON pg_language.oid = prolang
+    WHERE tgrelid = 'audit_auditentry'::regclass AND NOT tgisinternal"""
+_ASK_SQLITE = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_auditentry'"
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
@@ -63,13 +69,53 @@ def names(vendor: str) -> list[str]:
     raise NotSupportedError(f"The audit log can be kept in SQLite or PostgreSQL, not in {vendor}.")
 
 
-def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Triggers that should guard the log and do not."""
-    asked = _ASK_POSTGRES if connection.vendor == "postgresql" else _ASK_SQLITE
+def faults(connection: BaseDatabaseWrapper) -> list[str]:
+    """What is wrong with the log's guards: one is gone or switched off, says something else, or is not ours.
+
+    Their text is compared, not their names: an empty trigger of the right name guards nothing.
+    """
+    there = _postgres_says(connection) if connection.vendor == "postgresql" else _sqlite_says(connection)
+    wanted = _wanted(connection.vendor)
+    gone = [
+        f"The trigger {name} that guards the log is not there or switched off."
+        for name in wanted
+        if name not in there
+    ]
+    changed = [
+        f"The trigger {name} that guards the log is not the one that Giveway made: it does something else."
+        for name in wanted
+        if name in there and there[name] != wanted[name]
+    ]
+    strange = [f"The trigger {name} on the log is none of Giveway's." for name in there if name not in wanted]
+    return [*gone, *changed, *sorted(strange)]
+
+
+def _sqlite_says(connection: BaseDatabaseWrapper) -> dict[str, str]:
     with connection.cursor() as cursor:
-        cursor.execute(asked)
-        there = {name for (name,) in cursor.fetchall()}
-    return [name for name in names(connection.vendor) if name not in there]
+        cursor.execute(_ASK_SQLITE)
+        return {name: _plain(sql) for name, sql in cursor.fetchall()}
+
+
+def _postgres_says(connection: BaseDatabaseWrapper) -> dict[str, str]:
+    """Each trigger with the body of its function. One that is not always enabled counts as gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ASK_POSTGRES)
+        return {
+            name: _plain(f"{said} {body} {language}")
+            for name, said, enabled, body, language in cursor.fetchall()
+            if enabled == "A" or name not in _POSTGRES
+        }
+
+
+def _wanted(vendor: str) -> dict[str, str]:
+    if vendor == "postgresql":
+        body = _POSTGRES_BODY.split("$$")[1]
+        return {name: _plain(f"{said} {body} plpgsql") for name, said in _POSTGRES_SAID.items()}
+    return {name: _plain(f"CREATE TRIGGER {name} {_SQLITE[name]}") for name in names(vendor)}
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _creating(vendor: str) -> list[str]:

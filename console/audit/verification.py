@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -12,11 +12,13 @@ from console.audit import triggers
 from console.audit.anchors import Anchor, BrokenAnchorError, anchor_file, read_anchors
 from console.audit.canonical import FIELDS, GENESIS, row_hash
 from console.audit.models import AuditEntry, AuditHead
+from console.audit.witnesses import witnesses
 from console.core import clock
+from scheduler.model.words import names
 
 CHUNK = 1000
-UNANCHORED_AT_MOST = timedelta(hours=2)
-"""Anchors are written every hour: older rows without any anchor mean that nobody writes them."""
+UNANCHORED_AT_MOST = timedelta(minutes=10)
+"""Anchors are written every minute: older rows without any anchor mean that nobody writes them."""
 
 _COLUMNS = ("id", "hash", *FIELDS)
 
@@ -43,6 +45,7 @@ class Verification:
     last: int = 0
     hash: str = GENESIS
     anchored: int = 0
+    anchored_at: datetime | None = None
     complete: bool = True
     faults: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -51,6 +54,17 @@ class Verification:
     def place(self) -> Place:
         """The last good row."""
         return Place(self.last, self.hash)
+
+    @property
+    def unproven(self) -> str:
+        """Since when nothing outside the database speaks for the rows, exactly; empty when something does for all."""
+        count = self.last - self.anchored
+        if count <= 0 or self.anchored_at is None:
+            return ""
+        return (
+            f"Nothing outside the database proves the rows after row {self.anchored}, the last one that was anchored, "
+            f"on {self.anchored_at:%F %T} UTC: {count} up to row {self.last}."
+        )
 
 
 class _BrokenRowError(Exception):
@@ -78,6 +92,7 @@ class _Anchors:
             return None
         if anchor:
             self.found.anchored = max(self.found.anchored, anchor.sequence)
+            self.found.anchored_at = anchor.at
         return anchor
 
     def compare(self, sequence: int, hash_: str) -> None:
@@ -135,10 +150,10 @@ def verify_chain(after: Place = BEGINNING, most: int | None = None) -> Verificat
     if found.complete:
         if size is None:
             _judge_missing_file(found, head)
-        found.faults += [
-            f"The trigger {name} that guards the log is not there or switched off."
-            for name in triggers.missing(connection)
-        ]
+        _judge_emptiness(found)
+        found.faults += triggers.faults(connection)
+        if found.unproven:
+            found.notes.append(found.unproven)
     return found
 
 
@@ -205,6 +220,14 @@ def _compare_head(found: Verification, head: AuditHead | None) -> None:
         found.faults.append(f"The head's hash is not that of row {found.last}.")
 
 
+def _judge_emptiness(found: Verification) -> None:
+    there = [] if found.last or found.faults else witnesses()
+    if there:
+        found.faults.append(
+            f"The log is empty, but there are {names(there)}: it was emptied, or another one was put in its place."
+        )
+
+
 def _judge_missing_file(found: Verification, head: AuditHead | None) -> None:
     path = anchor_file()
     if head and head.anchored:
@@ -218,4 +241,4 @@ def _judge_missing_file(found: Verification, head: AuditHead | None) -> None:
             f"No anchor was ever written to {path}; the periodic task `audit anchor` does not run."
         )
     else:
-        found.notes.append(f"There is no anchor in {path} yet; one is written every hour.")
+        found.notes.append(f"There is no anchor in {path} yet; one is written every minute.")

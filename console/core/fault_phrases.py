@@ -40,7 +40,14 @@ FAULTS: tuple[str, ...] = (
     _("The head's hash is not that of row %(n)s."),
     _("The head of the log is gone from the database."),
     _("The trigger %(name)s that guards the log is not there or switched off."),
-    _("There is no anchor in %(path)s yet; one is written every hour."),
+    _("The trigger %(name)s that guards the log is not the one that Giveway made: it does something else."),
+    _("The trigger %(name)s on the log is none of Giveway's."),
+    _("The log is empty, but there are %(what)s: it was emptied, or another one was put in its place."),
+    _("There is no anchor in %(path)s yet; one is written every minute."),
+    _(
+        "Nothing outside the database proves the rows after row %(n)s, the last one that was anchored, "
+        "on %(moment)s UTC: %(m)s up to row %(row)s."
+    ),
     _("No anchor was ever written to %(path)s; the periodic task `audit anchor` does not run."),
     _("Row %(n)s is not the one that was anchored on %(moment)s UTC: the log was rewritten there or before."),
 )

@@ -10,8 +10,10 @@ from typing import Any, cast
 from django.forms import BaseFormSet, Form, formset_factory
 from django.http import QueryDict
 
+from console.core.limits import most
+
 BUTTON = "row"
-MOST_ROWS = 200
+MOST_ROWS = max(most(name) for name in ("patterns", "levels", "overrides", "steps"))
 Typed = dict[str, Any]
 
 

@@ -69,14 +69,15 @@ def project_change(cluster: Cluster, data: ProjectData) -> Change:
 def file_change(cluster: Cluster, document: Mapping[str, Any]) -> Change:
     """All that importing a priority file would change. Raises `InputError` and `ValidationError` as the import does."""
     diff_config(cluster, document)  # finds what is wrong with the file as a whole
-    change = Change()
+    projects: dict[str, CoreProject] = {}
+    policies: dict[str, PartitionPolicy] = {}
     for entry in map(decode_project, document["projects"]):
-        change |= project_change(cluster, data_of(entry))
+        projects |= project_change(cluster, data_of(entry)).projects
     present = {row.name: row for row in Partition.objects.filter(cluster=cluster).select_related("cluster")}
     for part in map(decode_partition, document["partitions"]):
         if part.policy.name in present:  # one that is not there yet has no jobs
-            change |= policy_change(present[part.policy.name], part.policy)
-    return change
+            policies |= policy_change(present[part.policy.name], part.policy).policies
+    return Change(policies, projects)
 
 
 def differing(cluster: Cluster, change: Change) -> Change:

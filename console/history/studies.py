@@ -16,6 +16,7 @@ from console.accounts.models import Role
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock, saying
+from console.core.limits import no_room
 from console.history.changes import Change, decode_change, differing, encode_change
 from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyState
 from console.history.what_if import NotNowError
@@ -26,8 +27,6 @@ AT_ONCE = 20_000
 twice, so this is about four seconds."""
 EACH_LOOK = 50
 """What a look takes beside its jobs, counted in jobs."""
-MOST_OPEN = 3
-"""Per person: the worker takes one study at a time."""
 
 
 def takes_too_long(cluster: Cluster, days: int) -> bool:
@@ -50,10 +49,8 @@ def ask(*, actor: str, cluster: Cluster, change: Change, days: int, request_id: 
         for study in waiting:
             if (study.question, study.days) == (question, days):
                 return study
-        if len(waiting) >= MOST_OPEN:
-            raise NotNowError(
-                _("You have %(n)d studies that are not done. Wait for one, or cancel one.") % {"n": MOST_OPEN}
-            )
+        if full := no_room("studies", len(waiting)):  # the worker takes one at a time
+            raise NotNowError(full)
         study = Study.objects.create(
             cluster=cluster, asked_by=actor, asked_at=clock.now(), question=question, days=days
         )

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from datetime import date
 
 from console.core import clock
+from console.core.rows import MOST_ROWS
 from console.projects.curve import Curve, curve_of
 from console.projects.models import UrgencyBy, rules_in_force
 from console.steering.reports.levels import Inputs, Task
 from scheduler.contracts.config import DEADLINES
 
 LARGEST = 1e15
-MOST_ROWS = 200
 
 
 def _positive(text: object) -> float | None:

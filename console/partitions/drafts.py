@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 
 from console.audit.services import Context, reason_of, record
 from console.core.errors import ChangedSinceError
+from console.core.limits import no_room
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.selectors import policy_in_force
 from console.partitions.services import activate_policy, checked, subject_of
@@ -20,8 +21,6 @@ from scheduler.contracts.config import encode_policy
 from scheduler.model.policy import PartitionPolicy
 
 LONGEST_NAME = 80
-MOST_DRAFTS = 50
-"""Per partition: enough for everybody's ideas, too few to hide one among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +40,8 @@ def create_draft(
     """
     reason = reason_of(actor, reason)
     name, policy = _name(content.name), checked(content.document, partition)
-    if partition.drafts.count() >= MOST_DRAFTS:
-        raise ValidationError(
-            {"draft_name": _("There are %(most)d drafts; delete one.") % {"most": MOST_DRAFTS}}
-        )
+    if full := no_room("drafts", partition.drafts.count()):
+        raise ValidationError({"draft_name": full})
     with transaction.atomic():
         draft = PolicyDraft(
             partition=partition,
@@ -65,9 +62,9 @@ def change_draft(
     """Save a draft again; nothing to change: nothing is written. `version` is what the caller had read."""
     reason = reason_of(actor, reason)
     name = _name(content.name)
+    document = encode_policy(checked(content.document, draft.partition))
     with transaction.atomic():
         current = _locked(draft, version)
-        document = encode_policy(checked(content.document, current.partition))
         before = current.document
         if (name, document) == (current.name, before):
             return current

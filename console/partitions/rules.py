@@ -8,7 +8,8 @@ from django.db.models import Q
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, is_signed_in, once, reads_everything
 from console.audit.visibility import add_scope
-from console.partitions.models import Partition
+from console.audit.witnesses import add_witness
+from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import administered_partitions
 
 
@@ -49,3 +50,4 @@ rules.add_perm(Permission.POLICY_CHANGE, is_administrator | administers)
 rules.add_perm(Permission.CONFIG_EXPORT, reads_everything | exports_own)
 rules.add_rule("partitions.administers_some", administers_some)
 add_scope("partitions", rows_of_administered_partitions)
+add_witness("policies", PolicyRevision.objects.exists)

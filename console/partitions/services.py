@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
+from console.core.limits import POLICY, beyond, no_room, pattern_fault, refuse_beyond
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.partitions.selectors import policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy
@@ -21,10 +22,7 @@ from scheduler.model.policy import PartitionPolicy
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
-MOST_RESOURCES = 50
 RESOURCE = re.compile(r"[A-Za-z][\w:./-]{0,63}", re.ASCII)
-LONGEST_PATTERN = 200
-MOST_PATTERNS = 1000
 
 
 def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
@@ -56,7 +54,11 @@ def make_partition(cluster: Cluster, name: str) -> None:
     """The bare row, if there is none yet, without a policy: for `ensure_partition` and for who must lock it first."""
     _check_name(name)
     Partition(cluster=cluster, name=name).clean_fields(exclude=["cluster", "revision"])
-    Partition.objects.get_or_create(cluster=cluster, name=name)
+    rows = Partition.objects.filter(cluster=cluster)
+    full = no_room("partitions", rows.count())
+    if full and not rows.filter(name=name).exists():
+        raise ValidationError({"name": full})
+    rows.get_or_create(cluster=cluster, name=name)
 
 
 def activate_policy(  # noqa: PLR0913 - a change has this many facts, and each is named at the call
@@ -105,6 +107,8 @@ def set_admins(
     """Name who administers a partition; the same people again: nothing is written."""
     reason = reason_of(actor, reason)
     wanted = sorted(set(usernames))
+    if too_many := beyond("admins", len(wanted)):
+        raise ValidationError({"admins": too_many})
     for name in wanted:
         if not name or not name.isprintable() or any(char.isspace() for char in name) or len(name) > 150:
             raise ValidationError({"admins": _("“%(name)s” is no user name.") % {"name": name[:150]}})
@@ -132,6 +136,7 @@ def checked(document: dict[str, Any] | PartitionPolicy, partition: Partition) ->
     """The policy, checked as the priority file's entries are. Raises `ValidationError` by key of the document."""
     if isinstance(document, PartitionPolicy):
         document = encode_policy(document)
+    refuse_beyond(document, POLICY)
     try:
         policy = decode_policy(document)
     except InputError as error:
@@ -167,16 +172,23 @@ def _check_limits(policy: PartitionPolicy) -> None:
         if (getattr(policy, field) or 0) > MOST_TIMES:
             raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
     _check_quotas(policy)
-    for rule in policy.levels:
-        if len(rule.name) > LONGEST_LEVEL:
-            raise ValidationError(
-                {"levels": _("“%(name)s…” is too long a name.") % {"name": rule.name[:LONGEST_LEVEL]}}
-            )
-        _check_patterns("levels", rule.keyword_users)
-    for field in ("protected_jobs", "protected_users", "protected_accounts", "protected_qos"):
-        _check_patterns(field, getattr(policy, field))
+    _check_names(policy)
     if "\\u0000" in json.dumps(encode_policy(policy)):
         raise ValidationError({"__all__": _("A name in it holds a NUL character; remove it.")})
+
+
+def _check_names(policy: PartitionPolicy) -> None:
+    """Names of levels, keywords and patterns."""
+    for rule in policy.levels:
+        _check_patterns("levels", rule.keyword_users)
+        if fault := beyond("level", len(rule.name), rule.name) or beyond(
+            "keyword", len(rule.keyword or ""), rule.keyword or ""
+        ):
+            raise ValidationError({"levels": fault})
+    for field in ("user_overrides", "task_overrides"):
+        _check_patterns(field, getattr(policy, field))
+    for field in ("protected_jobs", "protected_users", "protected_accounts", "protected_qos"):
+        _check_patterns(field, getattr(policy, field))
 
 
 def _check_quotas(policy: PartitionPolicy) -> None:
@@ -187,10 +199,8 @@ def _check_quotas(policy: PartitionPolicy) -> None:
         limits = [each for by_resource in getattr(policy, field).values() for each in by_resource.items()]
         if any(most > MOST_TIMES for _name, most in limits):
             raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
-        if len({name for name, _most in limits}) > MOST_RESOURCES:
-            raise ValidationError(
-                {field: _("At most %(most)d different resources.") % {"most": MOST_RESOURCES}}
-            )
+        if too_many := beyond("resources", len({name for name, _most in limits})):
+            raise ValidationError({field: too_many})
         for name, _most in limits:
             if not RESOURCE.fullmatch(name):
                 raise ValidationError(
@@ -200,13 +210,9 @@ def _check_quotas(policy: PartitionPolicy) -> None:
 
 def _check_patterns(field: str, patterns: Collection[str]) -> None:
     """Each job is compared with each of them in every cycle."""
-    if len(patterns) > MOST_PATTERNS:
-        raise ValidationError({field: _("At most %(most)d patterns.") % {"most": MOST_PATTERNS}})
-    for pattern in patterns:
-        if len(pattern) > LONGEST_PATTERN:
-            raise ValidationError(
-                {field: _("“%(text)s…” is too long a pattern.") % {"text": pattern[:LONGEST_LEVEL]}}
-            )
+    name = "overrides" if field.endswith("_overrides") else "listed"
+    if fault := beyond(name, len(patterns)) or next(filter(None, map(pattern_fault, patterns)), ""):
+        raise ValidationError({field: fault})
 
 
 def _locked(cluster: Cluster, name: str) -> Partition:

@@ -5,7 +5,6 @@
 3. An urgency that needs an approval waits as a request; the project keeps its own, and the rest is changed at once.
 """
 
-from copy import copy
 from dataclasses import dataclass, replace
 
 from django.core.exceptions import ValidationError
@@ -18,10 +17,11 @@ from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
 from console.projects.limits import refused, wants_approval
 from console.projects.models import Project, RequestState, UrgencyRequest, rules_in_force
+from console.projects.rulebook import Limits
 from console.projects.services import (
-    SETTABLE,
     URGENCY,
     ProjectData,
+    as_wanted,
     change_project,
     lock_project,
     project_data,
@@ -55,10 +55,12 @@ def change_as(
     if person.has_perm(Permission.PROJECT_RULES):
         return Outcome(change_project(project=project, data=data, version=version, **told))
     reason_of(person.username, reason)
+    _check(project, data, rules_in_force().limits)  # before anybody has to wait for us
     with transaction.atomic():
         current = lock_project(project, version)
         before, rules = project_data(current), rules_in_force()
-        _check(current, data, refused(before, data, rules.limits))
+        if beyond := refused(before, data, rules.limits):
+            raise ValidationError(beyond)
         if not wants_approval(before, data, rules):
             return Outcome(change_project(project=current, data=data, version=version, **told))
         kept = replace(data, **{field: getattr(before, field) for field in URGENCY})
@@ -66,19 +68,15 @@ def change_as(
         return Outcome(changed, _ask(changed, data, person.username, reason, request_id))
 
 
-def _check(current: Project, data: ProjectData, beyond: dict[str, list[str]]) -> None:
-    """Everything that is wrong at once; a field that is beyond a limit tells only that."""
-    if data.code != current.code:
+def _check(project: Project, data: ProjectData, limits: Limits) -> None:
+    """Everything that is wrong at once; a field that is beyond a limit for managers tells only that."""
+    if data.code != project.code:
         return  # `change_project` says so
-    wanted = copy(current)
-    for field in SETTABLE:
-        setattr(wanted, field, getattr(data, field))
     try:
-        validate(wanted, data)
+        validate(as_wanted(project, data), data)
     except ValidationError as error:
+        beyond = refused(project_data(project), data, limits)
         raise ValidationError({**error.message_dict, **beyond}) from None
-    if beyond:
-        raise ValidationError(beyond)
 
 
 def _ask(project: Project, data: ProjectData, actor: str, reason: str, request_id: str) -> UrgencyRequest:

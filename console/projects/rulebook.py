@@ -12,12 +12,12 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from console.core.limits import beyond
 from scheduler.contracts.policy import plain
 from scheduler.priority.deadline import Schedule, Step
 
 LARGEST = 1e15
 """As in the priority file: larger numbers say nothing and lose digits."""
-MOST_STEPS = 50
 MOST_DAYS = 3650
 LONGEST_HOLD = 365
 DEFAULT_SCHEDULE = Schedule((Step(30, 2.0), Step(14, 3.0), Step(7, 4.0), Step(1, 5.0)), hold_days=2)
@@ -112,8 +112,9 @@ def _faults(rules: Rules) -> Iterator[tuple[str, str]]:
 
 
 def _wrong_steps(steps: tuple[Step, ...]) -> Iterator[str]:
-    if len(steps) > MOST_STEPS:
-        yield _("At most %(most)d steps.") % {"most": MOST_STEPS}
+    if said := beyond("steps", len(steps)):
+        yield said
+        return
     for step in steps:
         if not 0 <= step.days_left <= MOST_DAYS:
             yield _("Days left: from 0 to %(most)d, not %(days)d.") % {

@@ -4,6 +4,7 @@ Before and after stand there as entries of the priority file (contract B).
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from console.audit.services import Context, Subject, reason_of, record
 from console.cluster.models import Cluster
 from console.core.errors import ChangedSinceError
+from console.core.limits import no_room
 from console.projects.models import MemberRole, Membership, Project, TaskPattern, UrgencyBy
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate
@@ -86,6 +88,8 @@ def create_project(
     project = Project(cluster=cluster)
     _apply(project, data)
     validate(project, data)
+    if full := no_room("projects", Project.objects.filter(cluster=cluster).count()):
+        raise ValidationError({"code": full})
     taken = ValidationError({"code": _("There is a project %(code)s already.") % {"code": data.code}})
     if Project.objects.filter(cluster=cluster, code=data.code).exists():
         raise taken
@@ -110,15 +114,15 @@ def change_project(
     stays what it was: the audit log and job names refer to it.
     """
     reason = reason_of(actor, reason)
+    if data.code != project.code:
+        raise ValidationError(
+            {"code": _("The code stays %(code)s; make a new project instead.") % {"code": project.code}}
+        )
+    validate(as_wanted(project, data), data)  # before anybody has to wait for us
     with transaction.atomic():
         current = lock_project(project, version)
-        if data.code != current.code:
-            raise ValidationError(
-                {"code": _("The code stays %(code)s; make a new project instead.") % {"code": current.code}}
-            )
         before = project_document(current)
         _apply(current, data)
-        validate(current, data)
         _write_people(current, data)
         _write_tasks(current, data.tasks)
         after = project_document(current)
@@ -164,6 +168,13 @@ def lock_project(project: Project, version: int) -> Project:
     if current.version != version:
         raise ChangedSinceError(what, seen=version, current=current.version)
     return current
+
+
+def as_wanted(project: Project, data: ProjectData) -> Project:
+    """A project as it would be, not saved."""
+    wanted = copy(project)
+    _apply(wanted, data)
+    return wanted
 
 
 def _apply(project: Project, data: ProjectData) -> None:

@@ -7,6 +7,7 @@ from typing import Protocol
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 
+from console.core.limits import beyond, pattern_fault
 from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
 from console.projects.rulebook import LARGEST
 from scheduler.contracts.config import DEADLINES
@@ -53,8 +54,10 @@ def validate(project: Project, lists: Lists) -> None:
         if field not in errors and not getattr(project, field).isprintable():
             errors[field] = [_("Must not hold line breaks or other invisible characters.")]
     for field, names in (("members", lists.members), ("managers", lists.managers)):
-        _add(errors, field, _wrong_names(names))
-    _add(errors, "tasks", _wrong_tasks(lists.tasks))
+        too_many = beyond(field, len(names))
+        _add(errors, field, [too_many] if too_many else _wrong_names(names))
+    too_many = beyond("patterns", len(lists.tasks))
+    _add(errors, "tasks", [too_many] if too_many else _wrong_tasks(lists.tasks))
     if errors:
         raise ValidationError(errors)
 
@@ -79,13 +82,15 @@ def _add(errors: Errors, field: str, messages: Iterable[str]) -> None:
 
 def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
     longest = Membership._meta.get_field("username").max_length or 0  # noqa: SLF001 - documented
-    for position, name in enumerate(names):
+    seen: set[str] = set()
+    for name in names:
         if not name or not name.isprintable() or any(char.isspace() or char == "," for char in name):
             yield _("“%(name)s” is no user name: one name without spaces and commas each.") % {"name": name}
         elif len(name) > longest:
             yield _("“%(name)s…” is too long for a user name.") % {"name": name[:20]}
-        elif name in names[:position]:
+        elif name in seen:
             yield _("%(name)s stands twice; keep one.") % {"name": name}
+        seen.add(name)
 
 
 def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
@@ -97,6 +102,8 @@ def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
         except ValidationError as error:
             yield from (f"{task.pattern}: {text}" for texts in error.message_dict.values() for text in texts)
             continue
+        if fault := pattern_fault(task.pattern):
+            yield fault
         if not _is_usable(task.importance):
             yield _("%(pattern)s: the importance must be a number up to %(largest)g.") % {
                 "pattern": task.pattern,

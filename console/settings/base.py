@@ -6,10 +6,11 @@ from csp.constants import NONE, SELF
 
 from console.settings.directory import *  # noqa: F403
 from console.settings.directory import DIRECTORY_SCHEDULE
-from console.settings.env import BASE_DIR, choice, env, home, number
+from console.settings.env import BASE_DIR, choice, env, home, number, syslog_address
 from console.settings.history import *  # noqa: F403
 from console.settings.history import HISTORY_SCHEDULE
 from console.settings.languages import *  # noqa: F403
+from console.settings.limits import *  # noqa: F403
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
@@ -169,8 +170,6 @@ CONTENT_SECURITY_POLICY = {
 X_FRAME_OPTIONS = "DENY"
 
 # --- API ----------------------------------------------------------------------------------------------------------
-# A priority file of ten thousand projects is about 3 MB.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
 REST_FRAMEWORK = {
     # The token first: who is not signed in is told 401 with WWW-Authenticate: Token. CSRF is checked for sessions.
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -238,6 +237,8 @@ GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
 # The file that slurmctld's job_submit plugin reads (docs/job-submit.md); empty: none is written.
 GIVEWAY_SUBMIT_RULES: str = env.str("GIVEWAY_SUBMIT_RULES", default="")
+# A second place for the audit log's anchors (docs/audit.md): /dev/log, loghost:514 or tcp://loghost:601.
+GIVEWAY_ANCHOR_SYSLOG: str = syslog_address("GIVEWAY_ANCHOR_SYSLOG")
 # Who asks for /metrics must send it as a bearer token; empty: only this machine may ask, past any proxy.
 GIVEWAY_METRICS_TOKEN: str = env.str("GIVEWAY_METRICS_TOKEN", default="")
 
@@ -251,10 +252,11 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
         "options": {"expires": max(2.0, 2 * GIVEWAY_CYCLE_S)},
     },
     "housekeep": {"task": "steering.housekeep", "schedule": 3600.0},
-    "anchor": {"task": "console.audit.tasks.anchor", "schedule": 3600.0},
+    "anchor": {"task": "console.audit.tasks.anchor", "schedule": 60.0, "options": {"expires": 60.0}},
     "verify": {"task": "console.audit.tasks.verify", "schedule": 60.0, "options": {"expires": 60.0}},
     # The doctor's round, when a page has asked for one; asking whether costs a query.
     "examine": {"task": "setup.examine", "schedule": 5.0, "options": {"expires": 10.0}},
+    "end-invitations": {"task": "setup.end_invitations", "schedule": 60.0, "options": {"expires": 60.0}},
     **DIRECTORY_SCHEDULE,
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,

@@ -74,6 +74,15 @@ def hosts(name: str) -> list[str]:
     return names
 
 
+def syslog_address(name: str) -> str:
+    """A variable that is empty, the path of a socket, or host and port."""
+    value: str = env.str(name, default="")
+    host, _colon, port = value.removeprefix("tcp://").rpartition(":")
+    if value and not value.startswith("/") and not (host and port.isdecimal() and 0 < int(port) < 65536):
+        raise ImproperlyConfigured(f"{name} is '{value}'; write /dev/log, loghost:514 or tcp://loghost:601.")
+    return value
+
+
 def refuse_faults() -> None:
     """A process that would kill itself is only ever wanted by the tests, under their own settings."""
     if points.FAULT in env.ENVIRON:

@@ -11,14 +11,16 @@ from django.utils.translation import gettext_noop
 
 from console.accounts.models import Role, User
 from console.accounts.services import RESERVED, AccountData, create_account
-from console.audit.services import Context, Subject, reason_of, record
+from console.audit.services import SYSTEM, Context, Subject, reason_of, record
 from console.core import clock
+from console.core.limits import no_room
 from console.partitions.models import Partition
 from console.partitions.services import set_admins
 from console.projects.models import Project
 from console.projects.services import change_project, project_data
 from console.setup.keys import hashed, new_key
 from console.setup.models import Invitation
+from console.setup.selectors import open_invitations
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,9 @@ class Guest:
     projects: tuple[Project, ...] = ()
 
 
+ENDED = gettext_noop("The invitation has ended unused.")
+
+
 class SpentError(Exception):
     """The link was used, withdrawn or has ended, or never was one."""
 
@@ -42,6 +47,8 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
     """The invitation, and the key of its link, which is kept nowhere. Raises `ValidationError` by field."""
     by = {"actor": actor, "reason": reason_of(actor, reason), "request_id": request_id}
     _check(guest)
+    if full := no_room("invitations", open_invitations().count()):
+        raise ValidationError({"username": full})
     key = new_key()
     now = clock.now()
     row = Invitation.objects.create(
@@ -53,25 +60,72 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
         created_at=now,
         expires_at=now + timedelta(days=guest.days),
     )
-    for partition in guest.partitions:
-        names = {admin.username for admin in partition.admins.all()} | {guest.username}
-        set_admins(partition=partition, usernames=names, **by)
-    for project in guest.projects:
-        data = project_data(project)
-        managers = tuple(sorted({*data.managers, guest.username}))
-        change_project(project=project, data=replace(data, managers=managers), version=project.version, **by)
+    _give_rights(row, guest, by)
     _tell("account.invited", row, actor, reason, request_id)
     return row, key
 
 
+def _give_rights(row: Invitation, guest: Guest, by: dict[str, str]) -> None:
+    """Name the guest where they are not named already, and note where that was."""
+    for partition in guest.partitions:
+        names = {admin.username for admin in partition.admins.all()}
+        if guest.username not in names:
+            set_admins(partition=partition, usernames=names | {guest.username}, **by)
+            row.partitions.append([partition.cluster.name, partition.name])
+    for project in guest.projects:
+        data = project_data(project)
+        if guest.username not in data.managers:
+            managers = tuple(sorted({*data.managers, guest.username}))
+            change_project(
+                project=project, data=replace(data, managers=managers), version=project.version, **by
+            )
+            row.projects.append([project.cluster.name, project.code])
+    row.save(update_fields=["partitions", "projects"])
+
+
+def _take_rights_back(row: Invitation, by: dict[str, str]) -> None:
+    """Who was invited, and did not come, is named nowhere any more by the invitation: the name may become another's."""
+    for cluster, name in row.partitions:
+        partition = Partition.objects.filter(cluster__name=cluster, name=name).first()
+        names = {admin.username for admin in partition.admins.all()} if partition else set()
+        if partition and row.username in names:
+            set_admins(partition=partition, usernames=names - {row.username}, **by)
+    for cluster, code in row.projects:
+        project = Project.objects.filter(cluster__name=cluster, code=code).first()
+        data = project_data(project) if project else None
+        if project and data and row.username in data.managers:
+            managers = tuple(name for name in data.managers if name != row.username)
+            change_project(
+                project=project, data=replace(data, managers=managers), version=project.version, **by
+            )
+    row.taken_back_at = clock.now()
+    row.save(update_fields=["taken_back_at"])
+
+
 @transaction.atomic
 def withdraw(*, actor: str, invitation: int, reason: str, request_id: str = "") -> None:
-    """The link counts no more. Raises `SpentError` when it did not any way."""
+    """The link counts no more, and what came with it is taken back. Raises `SpentError` when it did not any way."""
     reason = reason_of(actor, reason)
     row = _open(Invitation.objects.filter(pk=invitation))
     row.withdrawn_at = clock.now()
     row.save(update_fields=["withdrawn_at"])
+    _take_rights_back(row, {"actor": actor, "reason": reason, "request_id": request_id})
     _tell("account.invitation_withdrawn", row, actor, reason, request_id)
+
+
+def end_invitations() -> int:
+    """Take back what came with invitations that have ended unused; how many there were. Asked every minute."""
+    ended = Invitation.objects.filter(
+        expires_at__lte=clock.now(), used_at=None, withdrawn_at=None, taken_back_at=None
+    )
+    count = 0
+    for key in list(ended.values_list("pk", flat=True)):
+        with transaction.atomic():
+            row = ended.select_for_update().filter(pk=key).first()
+            if row:
+                _take_rights_back(row, {"actor": SYSTEM, "reason": ENDED})
+                count += 1
+    return count
 
 
 @transaction.atomic

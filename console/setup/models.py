@@ -61,6 +61,12 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
     withdrawn_at = models.DateTimeField(null=True)
+    partitions = models.JSONField(default=list)
+    """Cluster and name of the partitions that came with it: their administrator from the invitation on."""
+    projects = models.JSONField(default=list)
+    """Cluster and code of the projects that came with it."""
+    taken_back_at = models.DateTimeField(null=True)
+    """When these rights were taken back, because it was withdrawn or has ended unused."""
 
     class Meta:
         ordering = ["-created_at"]

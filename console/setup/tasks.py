@@ -1,9 +1,10 @@
-"""Celery's door to the set-up: a shell of a few lines."""
+"""Celery's door to the set-up: shells of a few lines."""
 
 from celery import shared_task
 
 from console.cluster.connect import configured_cluster
 from console.setup.examining import asked, examine_if_asked
+from console.setup.inviting import end_invitations
 
 
 @shared_task(name="setup.examine")
@@ -12,3 +13,9 @@ def examine() -> None:
     cluster = configured_cluster()
     if asked(cluster):
         examine_if_asked(cluster)
+
+
+@shared_task(name="setup.end_invitations")
+def end() -> None:
+    """Take back what came with invitations that nobody has used."""
+    end_invitations()

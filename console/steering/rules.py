@@ -6,6 +6,7 @@ import rules
 
 from console.accounts.permissions import Permission
 from console.accounts.rules import is_administrator, is_signed_in
+from console.audit.witnesses import add_witness
 from console.partitions.selectors import administered_partitions, visible_partitions
 from console.steering.models import Incident, Plan
 
@@ -38,3 +39,4 @@ rules.add_perm(Permission.PAUSE_PARTITION, is_administrator | administers_this)
 rules.add_perm(Permission.PAUSE_ALL, is_administrator)
 rules.add_perm(Permission.INCIDENT_CLOSE, is_administrator | administers_its_partition)
 rules.add_perm(Permission.CHECKPOINT_TELL, is_signed_in & is_own_job)
+add_witness("plans", Plan.objects.exists)

@@ -17,6 +17,7 @@ Reader = Callable[[object, str], T]
 MOST = 2**63 - 1
 MOST_LEVELS = 10_000
 MOST_NUMBER = 1e15
+_LONGEST_KEY = 100
 _MISSING = object()
 
 
@@ -29,8 +30,8 @@ class Fields:
         keys = tuple(known)
         for key in self._values:
             if key not in keys:
-                near = get_close_matches(key, keys, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(keys)}"
+                near = near_key(key, keys)
+                hint = f"did you mean {near}?" if near else f"known are {', '.join(keys)}"
                 raise InputError(join(path, key), f"unknown key; {hint}")
 
     def at(self, key: str) -> str:
@@ -52,6 +53,12 @@ class Fields:
         """The value of a key that may be left out."""
         value = self._values.get(key, _MISSING)
         return default if value is _MISSING else reader(value, self.at(key))
+
+
+def near_key(key: str, keys: Iterable[str]) -> str:
+    """The known key that a misspelt one was meant to be, or nothing. A key of a megabyte is not compared at all."""
+    near = get_close_matches(key, list(keys), n=1) if len(key) <= _LONGEST_KEY else []
+    return near[0] if near else ""
 
 
 def entries(value: object, path: str) -> Mapping[str, object]:

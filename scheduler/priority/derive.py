@@ -13,14 +13,13 @@ Where several patterns fit, the longest wins, then the alphabetically first.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import translate
-from re import Pattern
 
 from scheduler.model.jobs import Level, ObservedJob
 from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
 from scheduler.model.words import moment
+from scheduler.priority.globs import Globs, globs
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import task_score, user_score
 
@@ -42,20 +41,23 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class _Glob:
-    """A shell-style pattern, ready to match."""
-
-    text: str
-    regex: Pattern[str]
-
-
-@dataclass(frozen=True, slots=True)
 class _Override:
     """A level by hand; `until`: the second from which on it counts no more."""
 
-    glob: _Glob
     level: str
     until: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Overrides:
+    """A partition's overrides of one kind, in the order in which they are tried."""
+
+    globs: Globs
+    values: tuple[_Override, ...]
+
+    def of(self, name: str) -> Iterator[_Override]:
+        """Those that fit a name."""
+        return (self.values[number] for number in self.globs.fitting(name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,13 @@ class _Known:
 
     project: Project
     score: float
-    tasks: tuple[tuple[_Glob, TaskPattern], ...]
+    globs: Globs
+    tasks: tuple[TaskPattern, ...]
+
+    def task(self, name: str) -> TaskPattern | None:
+        """The pattern that counts for a job of this name."""
+        number = self.globs.first(name)
+        return None if number is None else self.tasks[number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +81,11 @@ class _Keyword:
 
     word: str
     rank: int
-    users: tuple[_Glob, ...]
+    users: Globs
 
     def is_for(self, user: str) -> bool:
         """Whether the user may use it."""
-        return not self.users or any(glob.regex.match(user) for glob in self.users)
+        return not self.users.patterns or self.users.first(user) is not None
 
 
 @dataclass(slots=True)
@@ -91,8 +99,8 @@ class Deriver:
     projects: Sequence[Project]
     now: int = 0
     _by_user: dict[str, list[_Known]] = field(init=False)
-    _user_overrides: list[_Override] = field(init=False)
-    _task_overrides: list[_Override] = field(init=False)
+    _user_overrides: _Overrides = field(init=False)
+    _task_overrides: _Overrides = field(init=False)
     _keywords: list[_Keyword] = field(init=False)
     _answers: dict[tuple[str, str, str, str, str], Standing] = field(init=False, default_factory=dict)
 
@@ -108,7 +116,7 @@ class Deriver:
         self._user_overrides = _overrides(policy.user_overrides, policy.user_overrides_until)
         self._task_overrides = _overrides(policy.task_overrides, policy.task_overrides_until)
         keywords = (
-            _Keyword(rule.keyword, rank, _compiled(rule.keyword_users))
+            _Keyword(rule.keyword, rank, globs(tuple(rule.keyword_users)))
             for rank, rule in enumerate(self.policy.levels)
             if rule.keyword
         )
@@ -141,9 +149,7 @@ class Deriver:
 
     def _task(self, name: str, user: str, known: _Known | None) -> tuple[Level, str, float]:
         """Level, origin and the importance that counts for the score."""
-        pattern = (
-            next((task for glob, task in known.tasks if glob.regex.match(name)), None) if known else None
-        )
+        pattern = known.task(name) if known else None
         importance = pattern.importance if pattern else 1.0
         override, by_hand = self._override(self._task_overrides, name)
         if override is not None:
@@ -168,12 +174,10 @@ class Deriver:
                 return level, f"pattern {pattern.pattern} of {known.project.code}"
         return self._by_score(known, pattern)
 
-    def _override(self, overrides: Iterable[_Override], name: str) -> tuple[Level, str]:
+    def _override(self, overrides: _Overrides, name: str) -> tuple[Level, str]:
         """Level and origin; without a level, what to add to the origin of the one that counts instead."""
         ended = ""
-        for each in overrides:
-            if not each.glob.regex.match(name):
-                continue
+        for each in overrides.of(name):
             if each.until is None:
                 return self.policy.level_index(each.level), "override by the partition"
             if self.now < each.until:
@@ -208,18 +212,16 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
 
 def _known(project: Project) -> _Known:
     by_pattern = {task.pattern: task for task in project.tasks}
-    globs = _compiled(specific_first(by_pattern))
-    tasks = tuple((glob, by_pattern[glob.text]) for glob in globs)
-    return _Known(project, user_score(project.size, project.grade, project.urgency), tasks)
+    patterns = tuple(specific_first(by_pattern))
+    tasks = tuple(by_pattern[pattern] for pattern in patterns)
+    score = user_score(project.size, project.grade, project.urgency)
+    return _Known(project, score, globs(patterns), tasks)
 
 
-def _compiled(patterns: Iterable[str]) -> tuple[_Glob, ...]:
-    return tuple(_Glob(text, re.compile(translate(text))) for text in patterns)
-
-
-def _overrides(levels: Mapping[str, str], until: Mapping[str, int]) -> list[_Override]:
-    globs = _compiled(specific_first(levels))
-    return [_Override(glob, levels[glob.text], until.get(glob.text)) for glob in globs]
+def _overrides(levels: Mapping[str, str], until: Mapping[str, int]) -> _Overrides:
+    patterns = tuple(specific_first(levels))
+    values = tuple(_Override(levels[pattern], until.get(pattern)) for pattern in patterns)
+    return _Overrides(globs(patterns), values)
 
 
 def specific_first(patterns: Iterable[str]) -> list[str]:

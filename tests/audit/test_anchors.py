@@ -1,16 +1,23 @@
 """The anchor file: a line for each anchor, never touched again; and the periodic task that writes it."""
 
+import os
 import re
+import socket
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
-from console.audit.anchors import write_anchor
+from console.audit.anchors import anchor_if_due, write_anchor
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.tasks import anchor
+from console.audit.verification import verify_chain
 from console.celery import app
+from console.settings.env import syslog_address
 from tests.audit.rows import append
 from tests.factories import NOW
 
@@ -66,10 +73,78 @@ def test_a_file_that_cannot_be_written_fails_loudly(anchor_file: Path) -> None:
         write_anchor()
 
 
-def test_beat_asks_for_the_task_every_hour(anchor_file: Path) -> None:
+def test_beat_asks_for_the_task_every_minute(anchor_file: Path) -> None:
     entries = [entry for entry in settings.CELERY_BEAT_SCHEDULE.values() if entry["task"] == anchor.name]
-    assert [entry["schedule"] for entry in entries] == [3600.0]
+    assert [entry["schedule"] for entry in entries] == [60.0]
     assert anchor.name in app.tasks
     append()
     anchor()
     assert anchor_file.exists()
+
+
+def test_every_hundredth_row_is_anchored_when_it_is_committed(
+    anchor_file: Path, django_capture_on_commit_callbacks: Any
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        append(99)
+    assert not anchor_file.exists()
+    with django_capture_on_commit_callbacks(execute=True):
+        append(1)
+    assert [line.split()[1] for line in anchor_file.read_text().splitlines()] == ["100"]
+
+
+def test_a_quiet_log_is_anchored_once_an_hour(anchor_file: Path) -> None:
+    append()
+    assert anchor_if_due() is not None
+    assert anchor_if_due() is None
+    append()
+    assert anchor_if_due() is not None
+    os.utime(anchor_file, (0, 0))
+    assert anchor_if_due() is not None
+
+
+def test_the_system_log_gets_every_anchor(anchor_file: Path, settings: Any) -> None:
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as receiver:
+        receiver.bind(("127.0.0.1", 0))
+        receiver.settimeout(10)
+        settings.GIVEWAY_ANCHOR_SYSLOG = f"127.0.0.1:{receiver.getsockname()[1]}"
+        append()
+        anchor = write_anchor()
+        assert f"giveway: audit anchor {anchor}" in receiver.recv(1000).decode()
+
+
+def test_a_system_log_that_takes_nothing_stops_nobody_and_is_told(
+    anchor_file: Path, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.GIVEWAY_ANCHOR_SYSLOG = str(tmp_path / "nobody-listens")
+    append()
+    assert write_anchor() is not None
+    assert anchor_file.exists()
+    assert "was not taken by" in caplog.text
+
+
+@pytest.mark.parametrize("value", ["loghost", "loghost:x", ":514", "tcp://:1", "loghost:99999"])
+def test_a_second_place_that_is_none_stops_the_start(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIVEWAY_ANCHOR_SYSLOG", value)
+    with pytest.raises(ImproperlyConfigured, match="GIVEWAY_ANCHOR_SYSLOG"):
+        syslog_address("GIVEWAY_ANCHOR_SYSLOG")
+
+
+@pytest.mark.parametrize("rest", [None, "", "first line"])
+def test_a_file_that_has_lost_anchors_is_not_gone_on_with(anchor_file: Path, rest: str | None) -> None:
+    """A new line in it would hide the loss: only a person begins anew."""
+    append()
+    write_anchor()
+    append()
+    write_anchor()
+    if rest is None:
+        anchor_file.unlink()
+    else:
+        lines = anchor_file.read_text().splitlines(keepends=True)
+        anchor_file.write_text(lines[0] if rest else "")
+    append()
+    assert anchor_if_due() is None
+    assert verify_chain().faults != []
+    assert write_anchor() is not None
+    append()
+    assert anchor_if_due() is not None

@@ -85,17 +85,47 @@ def test_a_test_that_commits_leaves_rows() -> None:
 def test_and_the_next_one_finds_the_log_empty_and_guarded() -> None:
     assert not AuditEntry.objects.exists()
     assert not AuditHead.objects.filter(sequence__gt=0).exists()
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
 
 
 def test_a_trigger_that_is_gone_is_noticed() -> None:
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
     triggers.remove(connection)
-    assert triggers.missing(connection) == triggers.names(connection.vendor)
+    names = triggers.names(connection.vendor)
+    assert [fault.split()[2] for fault in triggers.faults(connection)] == names
     triggers.install(connection)
-    assert triggers.missing(connection) == []
+    assert triggers.faults(connection) == []
 
 
 def test_another_database_is_refused() -> None:
     with pytest.raises(Exception, match="SQLite or PostgreSQL, not in mysql"):
         triggers.names("mysql")
+
+
+def test_a_trigger_that_does_something_else_is_noticed() -> None:
+    """An empty one of the same name was taken for the guard."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER audit_refuse_delete")
+            cursor.execute(
+                "CREATE TRIGGER audit_refuse_delete BEFORE DELETE ON audit_auditentry BEGIN SELECT 1; END"
+            )
+        else:
+            cursor.execute(
+                "CREATE OR REPLACE FUNCTION audit_refuse() RETURNS trigger LANGUAGE plpgsql AS"
+                " $$ BEGIN RETURN NULL; END $$"
+            )
+    assert len(triggers.faults(connection)) == 1
+    assert "is not the one that Giveway made" in triggers.faults(connection)[0]
+    triggers.remove(connection)
+    triggers.install(connection)
+    assert triggers.faults(connection) == []
+
+
+def test_a_trigger_of_somebody_else_is_noticed() -> None:
+    body = "BEGIN SELECT 1; END" if connection.vendor == "sqlite" else "EXECUTE FUNCTION audit_refuse()"
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE TRIGGER strange AFTER INSERT ON audit_auditentry FOR EACH ROW {body}")
+        assert triggers.faults(connection) == ["The trigger strange on the log is none of Giveway's."]
+        on = "" if connection.vendor == "sqlite" else " ON audit_auditentry"
+        cursor.execute(f"DROP TRIGGER strange{on}")

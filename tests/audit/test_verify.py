@@ -18,7 +18,7 @@ from console.audit.models import AuditEntry, AuditHead
 from console.audit.services import Context, verify_chain
 from tests.audit.conftest import Tampering
 from tests.audit.rows import append, append_many
-from tests.factories import NOW
+from tests.factories import NOW, make_viewer
 
 pytestmark = pytest.mark.django_db
 
@@ -224,7 +224,7 @@ def test_a_young_log_without_anchors_is_whole_but_says_so(anchor_file: Path) -> 
     append()
     found = verify_chain()
     assert found.faults == []
-    assert found.notes == [f"There is no anchor in {anchor_file} yet; one is written every hour."]
+    assert found.notes == [f"There is no anchor in {anchor_file} yet; one is written every minute."]
 
 
 def test_an_old_log_without_any_anchor_is_a_fault(anchor_file: Path) -> None:
@@ -245,6 +245,17 @@ def test_rows_after_the_last_anchor_are_fine() -> None:
     append(2)
     found = verify_chain()
     assert (found.rows, found.anchored, found.faults) == (8, 6, [])
+    assert found.anchored_at is not None
+    assert found.notes == [found.unproven]
+    assert found.unproven.startswith("Nothing outside the database proves the rows after row 6, the last one")
+    assert found.unproven.endswith(f"on {found.anchored_at:%F %T} UTC: 2 up to row 8.")
+
+
+def test_an_empty_log_beside_accounts_was_emptied() -> None:
+    make_viewer("vera")
+    assert faults() == [
+        "The log is empty, but there are accounts: it was emptied, or another one was put in its place."
+    ]
 
 
 def test_a_removed_anchor_file_is_a_fault(anchor_file: Path) -> None:

@@ -252,7 +252,8 @@ def test_every_change_and_the_import_itself_are_in_the_log(cluster: Cluster) -> 
     assert verify_chain().faults == []
 
 
-def test_a_huge_import_lists_the_beginning(cluster: Cluster) -> None:
+def test_a_huge_import_lists_the_beginning(cluster: Cluster, settings: Any) -> None:
+    settings.GIVEWAY_LIMITS = {**settings.GIVEWAY_LIMITS, "overrides": 2000}
     users = {f"user{number:04}": "P0" for number in range(LISTED_AT_MOST + 50)}
     load(cluster, changed("partitions", 0, "user_overrides", to=users))
     load(cluster)

@@ -121,7 +121,7 @@ def test_going_to_enforcement_is_said_aloud(house: House, ada: Client) -> None:
             ),
             "$.projects[0].size",
         ),
-        (b" " * (2 * 1024 * 1024 + 1), "is larger than 2 MB"),
+        (b" " * (2 * 1024 * 1024 + 1), "at most 2097152 here: import it with manage.py config import"),
     ],
     ids=["empty", "half", "utf16", "list", "unknown-key", "other-cluster", "bad-number", "too-large"],
 )

@@ -10,6 +10,7 @@ from django.conf import settings
 from console.audit.anchors import anchor_file
 from console.audit.checks import chain_state
 from console.audit.models import AuditEntry, AuditHead
+from console.audit.witnesses import witnesses
 from console.core import clock
 from console.core.installation import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
@@ -22,7 +23,7 @@ from scheduler.model.words import names
 OLDEST_REDIS = (5, 0)
 MANY = 100
 """So many messages wait only where nobody takes them."""
-UNANCHORED = timedelta(hours=2)
+UNANCHORED = timedelta(minutes=10)
 
 
 def check_broker() -> Iterator[Finding]:
@@ -144,7 +145,7 @@ def check_audit() -> Iterator[Finding]:
         yield warn(
             "audit",
             f"{head.sequence - head.anchored} rows of the audit log have no anchor, the oldest since {oldest:%F %R}.",
-            "Let the timer run (it writes one every hour), or run: manage.py audit anchor",
+            "Let the timer run (it writes one every minute), or run: manage.py audit anchor",
         )
     else:
         yield ok("audit", f"Anchors are written to {file}.")
@@ -154,7 +155,13 @@ def check_chain() -> Iterator[Finding]:
     """Up to which row the log was found whole, and when."""
     state = chain_state()
     latest, cure = state.latest, "Start the worker and its timer; it verifies every minute."
-    if latest is None and not AuditEntry.objects.exists():
+    if not AuditEntry.objects.exists() and (there := witnesses()):
+        yield fail(
+            "audit",
+            f"The audit log is empty, but there are {names(there)}.",
+            "Somebody has emptied it, or this is another database. See docs/audit.md, and: manage.py audit verify",
+        )
+    elif latest is None and not AuditEntry.objects.exists():
         yield ok("audit", "The audit log is empty.")
     elif latest is None or latest.finished_at is None:
         yield warn("audit", "The audit log has not been verified yet.", cure)

@@ -19,6 +19,7 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.diff import Difference
 from console.core.errors import ChangedSinceError
+from console.core.limits import most
 from console.core.resaying import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -26,8 +27,6 @@ from console.steering.people.priority_file import diff_config, export_config, im
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
-LARGEST = 2 * 1024 * 1024
-"""Bytes: the text travels once more, in the form that confirms."""
 PAGE = "overview/priority_file.html"
 
 
@@ -103,8 +102,10 @@ def _told(error: InputError) -> str:
 def _uploaded(upload: object) -> bytes:
     if not isinstance(upload, UploadedFile):
         raise InputError("$", _("no file was chosen"))
-    if (upload.size or 0) > LARGEST:
-        raise InputError("$", _("is larger than 2 MB; import it with manage.py config import"))
+    size, largest = upload.size or 0, most("page_file")
+    if size > largest:  # the text travels once more, in the form that confirms
+        text = _("has %(n)d bytes, at most %(most)d here: import it with manage.py config import")
+        raise InputError("$", text % {"n": size, "most": largest})
     return bytes(upload.read())
 
 

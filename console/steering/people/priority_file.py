@@ -7,7 +7,7 @@ default. Projects and partitions that the file does not name are left as they ar
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
@@ -16,12 +16,14 @@ from django.db.models import QuerySet
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core.diff import Difference, differences
+from console.core.limits import POLICY, PROJECT, beyond, beyond_in, rows_of
 from console.partitions.models import Partition
 from console.partitions.selectors import partition_document, policy_of
-from console.partitions.services import activate_policy, ensure_partition, make_partition, set_admins
+from console.partitions.services import activate_policy, checked, ensure_partition, make_partition, set_admins
 from console.projects.models import Project, TaskPattern
 from console.projects.selectors import project_document
-from console.projects.services import change_project, create_project, data_of
+from console.projects.services import as_wanted, change_project, create_project, data_of
+from console.projects.validation import validate
 from scheduler.contracts.config import (
     SCHEMA,
     Config,
@@ -85,7 +87,7 @@ def attached_cluster(document: object) -> Cluster:
 
 def diff_config(cluster: Cluster, document: object) -> list[Difference]:
     """What importing `document` would change, key by key. Raises `InputError`."""
-    return _differences(cluster, _decoded(cluster, document))
+    return _States.of(cluster, _decoded(cluster, document)).differences
 
 
 def import_config(
@@ -97,6 +99,9 @@ def import_config(
     everything and takes it back, so that it finds the same faults. Raises `InputError` with the JSON path.
     """
     config = _decoded(cluster, document)
+    _check(cluster, config)  # before anybody has to wait for us
+    if said := beyond("file_changes", len(_States.of(cluster, config).changed)):
+        raise InputError("$", said)
     by = _By(actor, reason, request_id)
     with transaction.atomic():
         result = _import(cluster, config, by, dry_run)
@@ -104,9 +109,21 @@ def import_config(
     return result
 
 
+def _check(cluster: Cluster, config: Config) -> None:
+    """What the services will find wrong with the entries, found while nothing is locked."""
+    for i, entry in enumerate(config.projects):
+        data = data_of(entry)
+        with _faults_at(f"$.projects[{i}]"):
+            validate(as_wanted(Project(cluster=cluster), data), data)
+    for i, part in enumerate(config.partitions):
+        with _faults_at(f"$.partitions[{i}]"):
+            checked(part.policy, Partition(cluster=cluster, name=part.policy.name))
+
+
 def _import(cluster: Cluster, config: Config, by: _By, dry_run: bool) -> ImportResult:
     projects, partitions = _locked_rows(cluster, config)
-    found = _differences(cluster, config)
+    states = _States.of(cluster, config)
+    found = states.differences
     result = ImportResult(
         differences=found,
         projects_left=sorted(projects.keys() - {entry.project.code for entry in config.projects}),
@@ -115,12 +132,16 @@ def _import(cluster: Cluster, config: Config, by: _By, dry_run: bool) -> ImportR
     )
     if not result.changes:
         return result
+    changed = states.changed
     for i, project in enumerate(config.projects):
-        with _faults_at(f"$.projects[{i}]"):
-            _import_project(cluster, projects.get(project.project.code), project, by)
+        code = project.project.code
+        if ("projects", code) in changed:
+            with _faults_at(f"$.projects[{i}]"):
+                _import_project(cluster, projects.get(code), project, by)
     for i, partition in enumerate(config.partitions):
-        with _faults_at(f"$.partitions[{i}]"):
-            _import_partition(cluster, partition, by)
+        if ("partitions", partition.policy.name) in changed:
+            with _faults_at(f"$.partitions[{i}]"):
+                _import_partition(cluster, partition, by)
     _record_import(cluster, result, by)
     return result
 
@@ -194,6 +215,7 @@ def _faults_at(path: str) -> Iterator[None]:
 def _decoded(cluster: Cluster, document: object) -> Config:
     """The file's contents. A project's pattern may name a level of a partition that is not in the file, or one
     that some project names already (its partition may have lost it since)."""
+    _refuse_too_long(document)
     known = {rule.name for partition in _partitions(cluster) for rule in policy_of(partition).levels}
     known |= set(TaskPattern.objects.filter(project__cluster=cluster).values_list("level", flat=True))
     config = decode_config(document, known)
@@ -202,16 +224,55 @@ def _decoded(cluster: Cluster, document: object) -> Config:
     return config
 
 
-def _differences(cluster: Cluster, config: Config) -> list[Difference]:
-    projects = {entry.project.code: _project_entry(entry) for entry in config.projects}
-    partitions = {entry.policy.name: _partition_entry(entry) for entry in config.partitions}
-    there = {
-        "projects": {row.code: project_document(row) for row in _projects(cluster) if row.code in projects},
-        "partitions": {
-            row.name: partition_document(row) for row in _partitions(cluster) if row.name in partitions
-        },
-    }
-    return differences(there, {"projects": projects, "partitions": partitions})
+def _refuse_too_long(document: object) -> None:
+    """Before anything is read from it. Raises `InputError` with the path of the first list that is too long."""
+    if said := beyond("file_rows", rows_of(document)):
+        raise InputError("$", said)
+    if not isinstance(document, Mapping):
+        return
+    for part, keys in (("projects", PROJECT), ("partitions", POLICY)):
+        entries = document.get(part)
+        for i, entry in enumerate(entries if isinstance(entries, list) else ()):
+            for key, said in beyond_in(entry, keys):
+                raise InputError(f"$.{part}[{i}].{key}", said)
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """What the file names as it is, and as the file wants it: `projects` and `partitions`, each by name."""
+
+    there: dict[str, dict[str, Any]]
+    wanted: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, cluster: Cluster, config: Config) -> Self:
+        """What is in the database now."""
+        projects = {entry.project.code: _project_entry(entry) for entry in config.projects}
+        partitions = {entry.policy.name: _partition_entry(entry) for entry in config.partitions}
+        there = {
+            "projects": {
+                row.code: project_document(row) for row in _projects(cluster) if row.code in projects
+            },
+            "partitions": {
+                row.name: partition_document(row) for row in _partitions(cluster) if row.name in partitions
+            },
+        }
+        return cls(there, {"projects": projects, "partitions": partitions})
+
+    @property
+    def differences(self) -> list[Difference]:
+        """Key by key."""
+        return differences(self.there, self.wanted)
+
+    @property
+    def changed(self) -> set[tuple[str, str]]:
+        """Part and name of each entry that is not like that already."""
+        return {
+            (part, name)
+            for part, entries in self.wanted.items()
+            for name, entry in entries.items()
+            if self.there[part].get(name) != entry
+        }
 
 
 def _project_entry(entry: ConfigProject) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from console.steering.people.approving import (
     reject,
     what_changed,
 )
+from console.steering.plans.shown_input import shown_input
 from console.steering.reports.work import work_words
 
 PAGE_SIZE = 50
@@ -158,13 +159,12 @@ def _level_ranks(request: HttpRequest, row: Plan) -> dict[str, int]:
 
 @require_safe
 def snapshot(request: HttpRequest, pk: int) -> HttpResponse:
-    """The decision's whole input (contract A): `python -m scheduler plan` decides it again."""
+    """The decision's input (contract A): `python -m scheduler plan` decides it again. Whole for who sees the policy."""
     row = get_object_or_404(visible_plans(request).select_related("stored_snapshot"), pk=pk)
     require_read(request, Permission.PLAN_VIEW, row)
     if row.stored_snapshot is None:
         raise Http404(_("This plan's snapshot has not been kept."))
-    response = JsonResponse(
-        row.stored_snapshot.document, json_dumps_params={"indent": 1, "ensure_ascii": False}
-    )
+    shown = shown_input(person(request), row)
+    response = JsonResponse(shown, json_dumps_params={"indent": 1, "ensure_ascii": False})
     response["Content-Disposition"] = f'attachment; filename="plan-{row.pk}-snapshot.json"'
     return response

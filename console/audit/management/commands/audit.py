@@ -43,3 +43,5 @@ class Command(BaseCommand):
             f"The audit log is whole: {found.rows} rows verified, up to row {found.last}; "
             f"anchored up to row {found.anchored}."
         )
+        if found.rows == 0:
+            self.stdout.write("It has no rows, and there is nothing yet that would have made one.")

@@ -1,0 +1,52 @@
+"""A body's keys: one that means nothing is refused, for a misspelt one that is ignored changes what nobody meant."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+
+from scheduler.contracts.errors import join, quoted
+from scheduler.contracts.fields import near_key
+
+_MOST_TOLD = 20
+_LONGEST = 60
+
+
+def valid(sent: serializers.Serializer, read: type[Any] | None = None) -> None:
+    """Check what was sent. Raises `ValidationError` with the JSON path of each fault, unknown keys before all others.
+
+    `read` is the serializer that the resource is read with: what was read may be sent back as it is, so its keys are
+    known, and mean nothing.
+    """
+    also: Collection[str] = read().fields if read is not None else ()
+    faults: dict[str, list[str]] = {}
+    for path, fault in _unknown(sent, sent.initial_data, "$", also):
+        faults[path.removeprefix("$").lstrip(".")] = [fault]
+        if len(faults) == _MOST_TOLD:
+            break
+    if faults:
+        raise ValidationError(faults)
+    sent.is_valid(raise_exception=True)
+
+
+def _unknown(
+    field: serializers.Field, value: Any, path: str, also: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Path and fault of each unknown key, here and inside."""
+    if isinstance(field, serializers.ListSerializer) and field.child and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _unknown(field.child, item, f"{path}[{index}]")
+    elif isinstance(field, serializers.Serializer) and isinstance(value, Mapping):
+        known = {name: each for name, each in field.fields.items() if not each.read_only}
+        for key, inner in value.items():
+            if key in known:
+                yield from _unknown(known[key], inner, join(path, key))
+            elif key not in also:
+                yield join(path, key[:_LONGEST]), _fault(key, known)
+
+
+def _fault(key: str, known: Collection[str]) -> str:
+    near = near_key(key, known)
+    hint = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+    return f"unknown key {quoted(key[:_LONGEST])}; {hint}"
