@@ -110,8 +110,11 @@ class Story:
         try:
             self.driver.steer()
         except Exception as error:  # noqa: BLE001 - the worker goes on too; a test of its own says what may raise
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            self.raised[f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"] += 1
+            frames = traceback.extract_tb(error.__traceback__)
+            ours = [
+                f"{Path(f.filename).name}:{f.lineno}" for f in frames if "site-packages" not in f.filename
+            ]
+            self.raised[f"{type(error).__name__}: {error} at {' '.join(ours[-3:])}"] += 1
         for pause in Pause.objects.filter(cluster=self.driver.cluster):
             # What was paused by itself, somebody resumes.
             partition = Partition.objects.filter(name=pause.partition).first()

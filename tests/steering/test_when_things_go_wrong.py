@@ -308,3 +308,22 @@ def test_a_lease_of_a_process_that_is_gone_is_taken_over(sim: Sim) -> None:
         first.renew()
     first.release()  # harmless: it is not ours any more
     assert CycleLease.objects.get(expires_at__gt=clock.now()).epoch == second.epoch
+
+
+def test_a_run_whose_stop_was_seen_to_work_by_mistake_is_left_alone_and_the_cycle_goes_on(sim: Sim) -> None:
+    """Slurm's answer was garbled. Every later cycle failed: a run is stopped once, the database says."""
+    sim.policy()
+    low = sim.running("ann", 8)
+    sim.submit("cy", 6, run_time_s=5)
+    sim.cycles(30)
+    assert sim.state(low) is JobState.RUNNING
+    now = sim.port.job(low).run
+    PlannedAction.objects.filter(job_id=low, kind=ActionKind.REQUEUE_HOLD, state="verified").update(
+        run_start=now.start, run_restarts=now.restarts
+    )
+    sim.submit("cy", 6)
+
+    sim.cycles(5)
+
+    assert sim.port.job(low).run == now
+    assert Plan.objects.count() == 1

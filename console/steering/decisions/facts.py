@@ -30,6 +30,8 @@ from scheduler.model.policy import PartitionPolicy, Project
 from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+MISREAD = timedelta(days=1)
+"""How long a stop that was seen to work is kept in mind, should its run be seen again."""
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long; `putting_off` says when it is longer."""
 
@@ -123,10 +125,18 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
 
 
 def _refused(cluster: Cluster) -> frozenset[RunKey]:
-    failed = PlannedAction.objects.filter(
-        cluster=cluster, kind__in=STOP_KINDS, state=ActionState.FAILED, issued_at__gte=clock.now() - REMEMBER
+    """Runs that are not to be asked for again: a run is stopped once, or not at all.
+
+    One whose stop was seen to work is over. If it runs all the same, an answer of Slurm was misread then.
+    """
+    now = clock.now()
+    asked = PlannedAction.objects.filter(
+        Q(state=ActionState.FAILED, issued_at__gte=now - REMEMBER)
+        | Q(state=ActionState.VERIFIED, verified_at__gte=now - MISREAD),
+        cluster=cluster,
+        kind__in=STOP_KINDS,
     )
-    return frozenset(run_of(action) for action in failed)
+    return frozenset(run_of(action) for action in asked.only("job_id", "run_start", "run_restarts"))
 
 
 def backed_off(cluster: Cluster) -> dict[str, str]:
