@@ -124,7 +124,10 @@ def test_nobody_has_many_open(long: Sim) -> None:
     for urgency in (7, 8, 9):
         asked(urgency=str(urgency))
     answer = browser("pam").post(ADDRESS, typed_project(days="7", urgency="6"), headers=ASKED)
-    assert "You have 3 studies that are not done, at most 3: wait for one, or cancel one." in answer.content.decode()
+    assert (
+        "You have 3 studies that are not done, at most 3: wait for one, or cancel one."
+        in answer.content.decode()
+    )
     assert (
         browser("ada").post(ADDRESS, typed_project(days="7"), headers=ASKED).context["study"].asked_by
         == "ada"
