@@ -1,6 +1,7 @@
 """The audit log: who did what, to what, why, and what changed. Whoever may see only part of it sees only that part."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, ValidationError
@@ -26,12 +27,24 @@ from console.core.htmx import render_page
 NOTHING = Page([], None)
 
 
+LISTED, LISTED_ALONE = 50, 1000
+"""Differences shown of a row in the log, and on its own page; an export has all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A row as it is shown."""
 
     entry: AuditEntry
     differences: list[Difference]
+    more: int = 0
+    """How many differences are left out."""
+
+    @classmethod
+    def of(cls, entry: AuditEntry, most: int) -> Self:
+        """With so many differences at most: a row may have changed thousands of names."""
+        found = entry_differences(entry)
+        return cls(entry, found[:most], max(0, len(found) - most))
 
 
 @require_safe
@@ -45,7 +58,7 @@ def log(request: HttpRequest) -> HttpResponse:
     context = {
         "filter": wanted,
         "page": page,
-        "lines": [Line(entry, entry_differences(entry)) for entry in page.entries],
+        "lines": [Line.of(entry, LISTED) for entry in page.entries],
         "paged": before,
         "open_all": request.GET.get("open") == "1",
         "chain": chain_state(),
@@ -66,9 +79,11 @@ def entry(request: HttpRequest, sequence: int) -> HttpResponse:
     if row is None:
         raise Http404(_("There is no such page, or it is not yours to see."))
     older, newer = neighbours(request.user, row)
+    line = Line.of(row, LISTED_ALONE)
     context = {
         "entry": row,
-        "differences": entry_differences(row),
+        "differences": line.differences,
+        "more": line.more,
         "sides": side_by_side(row.before, row.after),
         "fits": hash_fits(row),
         "older": older,

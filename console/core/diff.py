@@ -126,8 +126,9 @@ def _compare_lists(before: list[Any], after: list[Any], path: str) -> Iterator[D
         if kept != [name for name in new if name in old]:
             yield Difference(f"{path} (order)", Change.CHANGED, list(old), list(new))
     elif _is_set(before) and _is_set(after):
-        yield from (Difference(path, Change.REMOVED, before=item) for item in before if item not in after)
-        yield from (Difference(path, Change.ADDED, after=item) for item in after if item not in before)
+        old_items, new_items = set(before), set(after)
+        yield from (Difference(path, Change.REMOVED, before=item) for item in before if item not in new_items)
+        yield from (Difference(path, Change.ADDED, after=item) for item in after if item not in old_items)
     else:
         yield Difference(path, Change.CHANGED, before, after)
 

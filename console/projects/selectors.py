@@ -90,7 +90,10 @@ def core_project(project: Project, urgency: float) -> CoreProject:
 
 def people(project: Project, role: MemberRole) -> list[str]:
     """Names of a project's members or managers, in order."""
-    return sorted(each.username for each in project.memberships.all() if each.role == role)
+    if "memberships" in getattr(project, "_prefetched_objects_cache", ()):
+        return sorted(each.username for each in project.memberships.all() if each.role == role)
+    # Names alone: thousands of rows as objects are most of what saving a large project takes.
+    return sorted(project.memberships.filter(role=role).values_list("username", flat=True))
 
 
 def project_document(project: Project) -> dict[str, Any]:

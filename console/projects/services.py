@@ -5,7 +5,7 @@ Before and after stand there as entries of the priority file (contract B).
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
@@ -185,7 +185,8 @@ def _apply(project: Project, data: ProjectData) -> None:
 def _write_people(project: Project, data: ProjectData) -> None:
     wanted = {(name, MemberRole.MEMBER) for name in data.members}
     wanted |= {(name, MemberRole.MANAGER) for name in data.managers}
-    present = {(each.username, each.role): each.pk for each in project.memberships.all()}
+    rows = project.memberships.values_list("username", "role", "pk")
+    present = {(name, MemberRole(role)): key for name, role, key in rows}
     gone = [key for who, key in present.items() if who not in wanted]
     if gone:
         Membership.objects.filter(pk__in=gone).delete()
@@ -201,11 +202,16 @@ def _write_tasks(project: Project, tasks: Sequence[TaskData]) -> None:
     gone = [task.pk for pattern, task in present.items() if pattern not in wanted]
     if gone:
         TaskPattern.objects.filter(pk__in=gone).delete()
+    TaskPattern.objects.bulk_create(
+        TaskPattern(project=project, **asdict(data))
+        for pattern, data in wanted.items()
+        if pattern not in present
+    )
     for pattern, data in wanted.items():
-        row = present.get(pattern, TaskPattern(project=project, pattern=pattern))
-        if pattern not in present or (row.importance, row.level) != (data.importance, data.level):
+        row = present.get(pattern)
+        if row and (row.importance, row.level) != (data.importance, data.level):
             row.importance, row.level = data.importance, data.level
-            row.save()
+            row.save(update_fields=["importance", "level"])
 
 
 def _tell(what: str, project: Project, before: Any, after: Any, by: _By) -> None:

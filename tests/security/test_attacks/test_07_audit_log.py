@@ -73,7 +73,7 @@ def test_rows_are_anchored_while_the_timer_sleeps(console: Console) -> None:
 
 
 def test_the_newest_rows_cannot_be_deleted_in_silence(console: Console) -> None:
-    console.manage("audit", "anchor")  # as the timer does every minute
+    """No timer ran: what speaks for them was written when the hundredth row was."""
     tamper(
         console,
         "DELETE FROM audit_auditentry WHERE sequence > 20",
