@@ -19,7 +19,7 @@ from console.partitions.models import PolicyDraft
 from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, encode_rules
 from console.setup.models import Examination
-from console.steering.models import Plan
+from console.steering.models import Incident, Plan
 from console.steering.people.pausing import pause
 from tests import factories
 from tests.ui.conftest import House
@@ -42,11 +42,13 @@ class Furnished:
     request: UrgencyRequest
     row: AuditEntry
     study: Study
+    incident: Incident
 
 
 @pytest.fixture
 def furnished(house: House) -> Furnished:
-    """Every level, long names, a plan that waits for a decision, a draft, a request, a pause, a doctor's findings."""
+    """Every level, long names, a plan that waits for a decision, a draft, a request, a pause, an incident, a doctor's
+    findings."""
     _jobs(house.cluster)
     _past(house.cluster)
     house.x.revision = factories.make_revision(house.x, 2, enforcement="approve")
@@ -67,7 +69,8 @@ def furnished(house: House) -> Furnished:
         total=9,
     )
     plan, request = asked_plan(house.cluster), asked_urgency(house)
-    return Furnished(house, plan, draft, request, long_row(), study)
+    incident = factories.make_incident(house.plan, job_name=LONG)
+    return Furnished(house, plan, draft, request, long_row(), study, incident)
 
 
 def _jobs(cluster: Cluster) -> None:

@@ -98,6 +98,7 @@ def test_every_page_of_a_full_house(
         "plan-snapshot": furnished.house.plan.pk,
         "partition-draft": furnished.draft.pk,
         "study": furnished.study.pk,
+        "incident": furnished.incident.pk,
     }
     states = [s.format(draft=furnished.draft.pk, other=furnished.house.plan.pk) for s in STATES]
     places = [*addresses(furnished.house.people["ada"], stands), *states]
