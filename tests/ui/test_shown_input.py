@@ -12,7 +12,7 @@ def test_only_who_sees_the_policy_gets_its_values(house: House, signed_in: Signe
     document = {**stored.document, "partition": {"name": "x", "mode": "user", "exempt_s": 4711}}
     stored.body = zlib.compress(json.dumps(document).encode())
     stored.save()
-    address = f"/plans/{house.plan.pk}/snapshot/"
+    address = f"/plans/{house.plan.pk}/snapshot.json"
     for name in ("ada", "otto", "dave"):
         assert signed_in(name).get(address).json() == document
     for name in ("vera", "pam"):
