@@ -82,7 +82,7 @@ LIMITS: Mapping[str, Limit] = {
         51, "bands of a partition", _("%(n)d bands are too many, at most %(most)d: join some of them.")
     ),
     "overrides": Limit(
-        1_000,
+        200,
         "overrides of users, and again of job names, in a partition",
         _("%(n)d overrides are too many, at most %(most)d: let one pattern fit several names."),
     ),

@@ -195,8 +195,9 @@ def test_a_file_that_is_of_no_use_lets_everything_through_and_is_in_the_log(driv
     assert "is read again" in log(driver).rpartition("let through unchecked")[2]
 
 
-def test_a_thousand_lines_replaced_under_a_stream_of_submissions(driver: Driver) -> None:
+def test_a_thousand_lines_replaced_under_a_stream_of_submissions(driver: Driver, settings: Settings) -> None:
     """Whatever a submission meets, it is the old file or the new one: never neither."""
+    settings.GIVEWAY_LIMITS = {**settings.GIVEWAY_LIMITS, "overrides": 1000}
     many = {f"user{n}_*": "P1" for n in range(1000)}
     driver.policy("x", **REFUSING, task_overrides=many)
     driver.steer()
