@@ -47,6 +47,7 @@ FEWEST_STOPS = 2
 
 pytestmark = [
     pytest.mark.slurm,
+    pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
     pytest.mark.timeout(AT_MOST_S + REST_S + 120),
