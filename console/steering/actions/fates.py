@@ -22,8 +22,8 @@ GONE_FOR = timedelta(seconds=10)
 """How long a job of which nobody knows anything is looked for: half a table may have been shown."""
 UNTOLD_FOR = timedelta(minutes=10)
 """How long it is waited for those who could tell (slurmdbd)."""
-TRIES = 3
-"""So many times it is tried to put a job back before it counts as lost; it is tried on all the same."""
+TRIES = 12
+"""So many times (a minute) it is tried to put a job back before it counts as lost; it is tried on all the same."""
 UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED})
 NOTHING_DONE = (OutcomeKind.GONE, OutcomeKind.REFUSED)
 

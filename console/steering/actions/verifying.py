@@ -29,6 +29,8 @@ from scheduler.reconcile.still import cannot_start
 OVERDUE = timedelta(seconds=10)
 """How long an effect may take to be seen before the action is issued again."""
 MOST_DOUBLINGS = 5
+RECOVERY = timedelta(seconds=5)
+"""How soon putting a job back is tried again, each time: Slurm soon forgets a job that has ended (MinJobAge)."""
 ATTEMPTS = 3
 SURVIVED = timedelta(seconds=2)
 """A job that still runs so long after the checkpoint signal was not ended by it."""
@@ -126,8 +128,10 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
 
 
 def _is_overdue(action: PlannedAction, now: datetime) -> bool:
-    """Each attempt gets twice the time of the one before, up to a limit."""
+    """Each attempt gets twice the time of the one before, up to a limit; but putting a job back is urgent."""
     patience = OVERDUE * 2 ** min(max(action.attempts - 1, 0), MOST_DOUBLINGS)
+    if action.kind == ActionKind.RECOVER:
+        patience = RECOVERY
     # A moment in the future was written by a clock that has been put back since, or by another machine's.
     return action.issued_at is None or abs(now - action.issued_at) > patience
 
