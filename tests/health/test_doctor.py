@@ -17,7 +17,8 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
-from console.audit.checks import check_all
+from console.audit.anchors import write_anchor
+from console.audit.checks import check_all, check_some
 from console.audit.models import AuditHead, ChainCheck
 from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, ClusterPartition
@@ -380,12 +381,16 @@ def not_ok(findings: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def test_words_and_exit_status(
-    house: Cluster, settings: Settings, capsys: pytest.CaptureFixture[str]
+    house: Cluster, settings: Settings, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     Pause.objects.all().delete()
     for file in private_files(settings.HOME, settings.DATABASES["default"]):
         if file.exists():
             file.chmod(0o600)  # tests run with the umask of whoever runs them
+    settings.HOME = tmp_path
+    record(actor=SYSTEM, action="cluster.recovered", subject=Subject("cluster", "dev", "dev", "dev"))
+    write_anchor()
+    check_some()
     call_command("doctor")
     out = capsys.readouterr().out
     assert "OK    worker      The last cycle ended 3.0 s ago.\n" in out

@@ -252,5 +252,5 @@ def test_a_partition_that_giveway_has_paused_is_told_to_its_administrators(sim: 
 
     assert {(n.user, n.partition) for n in told("paused")} == {("dave", "x"), ("ada", "q")}
     text = told("paused")[0].text
-    assert "Giveway has paused partition" in text and f"Reason: {why}" in text
+    assert "Giveway has paused partition q by itself" in text and f": {why}. Nobody" in text
     assert texts.subject(told("paused")[:1]) == "Giveway: a partition was paused"
