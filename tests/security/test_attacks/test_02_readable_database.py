@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,13 @@ def opened(home: Path) -> list[str]:
 
 def test_what_stood_open_is_closed_and_nothing_new_stands_open(found_open: Installation) -> None:
     assert found_open.client().sign_in("root").status == 302
+    with closing(sqlite3.connect(found_open.home / "giveway.sqlite3")) as database:
+        # Whoever closes the database last takes -wal and -shm away.
+        database.execute("SELECT count(*) FROM django_session").fetchone()
+        _nothing_stands_open(found_open)
+
+
+def _nothing_stands_open(found_open: Installation) -> None:
     names = {path.name for path in found_open.home.iterdir()}
     assert {"giveway.sqlite3", "giveway.sqlite3-wal", "giveway.sqlite3-shm", "audit-anchors.log"} <= names
     assert any(name.startswith("simulator-") for name in names) and "secret-key" in names
