@@ -22,6 +22,7 @@ from console.core import clock
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
+from console.steering.plans.versions import keep_version
 
 PASSWORD = "a long enough password"
 """Everybody's, in tests."""
@@ -222,7 +223,18 @@ def make_plan(cycle: Cycle, job_id: str = "101", **fields: Any) -> Plan:
         "victims": [{"job": "88", "how": "requeue"}],
         "created_at": NOW,
     }
-    return Plan.objects.create(cycle=cycle, job_id=job_id, **{**defaults, **fields})
+    plan = Plan.objects.create(cycle=cycle, job_id=job_id, **{**defaults, **fields})
+    if plan.awaits_decision:
+        keep_version(plan)
+    return plan
+
+
+def renew_plan(plan: Plan, victims: list[dict[str, Any]], *ended: str) -> Plan:
+    """The same request with other victims. `ended`: which of those before have ended."""
+    plan.version, plan.victims, plan.renewed_at = plan.version + 1, victims, clock.now()
+    plan.save()
+    keep_version(plan, ended)
+    return plan
 
 
 def make_action(plan: Plan, kind: str = "requeue_hold", **fields: Any) -> PlannedAction:

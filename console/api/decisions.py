@@ -18,23 +18,30 @@ from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.steering import selectors
 from console.steering.models import Plan
-from console.steering.people.approving import (
-    OutOfDateError,
-    approve,
-    awaits_decision,
-    mark_of,
-    reject,
-    what_changed,
-)
+from console.steering.people.approving import OutOfDateError, approve, reject
+from console.steering.people.differences import since_opened
+from console.steering.people.requests import request_of
+from console.steering.people.up_to_date import why_not_now
 
 APPROVE, REJECT = "approve", "reject"
 
 
 class QuestionSerializer(serializers.Serializer):
-    """What a person is asked. `seen` goes back with the answer: it stands for exactly these victims, rules and room."""
+    """What a person is asked. `seen` goes back with the answer: it stands for what was read."""
 
     asked = serializers.BooleanField(help_text="Whether the plan waits for somebody's decision.")
     seen = serializers.CharField()
+    plans = serializers.ListField(
+        child=serializers.IntegerField(),
+        help_text="The plans that are decided together: several for the tasks of one array.",
+    )
+    version = serializers.IntegerField(help_text="Of the first of these plans; it grows when it is renewed.")
+    since_opened = serializers.ListField(
+        child=serializers.CharField(), help_text="What has changed since the request was opened."
+    )
+    not_now = serializers.CharField(
+        help_text="Why nothing can be approved at the moment although the request stands; else empty."
+    )
     consequence = serializers.CharField(help_text="What approving it does, in one sentence.")
     work_lost = WorkSerializer()
     changes = serializers.ListField(
@@ -43,11 +50,16 @@ class QuestionSerializer(serializers.Serializer):
 
 
 class DecisionSerializer(serializers.Serializer):
-    """The answer. `seen` is the mark of the plan that was looked at."""
+    """The answer. `seen` is the mark of what was read."""
 
     decision = serializers.ChoiceField(choices=[APPROVE, REJECT])
     seen = serializers.CharField(max_length=64)
     reason = ReasonField()
+    instead = serializers.CharField(
+        max_length=16,
+        required=False,
+        help_text="With `approve`: the `instead` of the alternative that is to be carried out.",
+    )
 
 
 class PlanDecision(ApiView):
@@ -68,14 +80,19 @@ class PlanDecision(ApiView):
     @extend_schema(operation_id="plans_decision_retrieve")
     def get(self, request: Request, pk: int) -> Response:
         """What is asked about the plan, and whether it is still up to date."""
-        plan = self._plan()
+        asked = request_of(self._plan())
+        opened = since_opened(asked)
         return Response(
             {
-                "asked": awaits_decision(plan),
-                "seen": mark_of(plan),
-                "consequence": selectors.consequence(plan),
-                "work_lost": work_data(selectors.lost_by(plan)),
-                "changes": what_changed(plan),
+                "asked": asked.lead.awaits_decision,
+                "seen": asked.mark,
+                "plans": [plan.pk for plan in asked.plans],
+                "version": asked.lead.version,
+                "since_opened": opened.sentences if opened else [],
+                "not_now": "" if asked.possible else asked.lead.not_now,
+                "consequence": selectors.consequence(asked),
+                "work_lost": work_data(selectors.lost_by(*asked.shown)),
+                "changes": why_not_now(asked),
             }
         )
 
@@ -83,22 +100,29 @@ class PlanDecision(ApiView):
         request=DecisionSerializer, responses={200: PlanSerializer}, operation_id="plans_decision_create"
     )
     def post(self, request: Request, pk: int) -> Response:
-        """Approve or reject the plan. One that is out of date is refused (409) with what changed."""
+        """Approve or reject the plan, and with it the others that it is asked about with.
+
+        What is true now is carried out if it costs no more than what was read: not more jobs, none of a higher level,
+        no more work. Else it is refused (409) with the difference; read again, and answer with the new `seen`.
+        """
         plan = self._plan()
         require_write(request, Permission.PLAN_DECIDE, plan)
         sent = DecisionSerializer(data=request.data)
         valid(sent, self.serializer_class)
         values: dict[str, Any] = sent.validated_data
-        decide = approve if values["decision"] == APPROVE else reject
+        answer: dict[str, Any] = {
+            "actor": self.person.username,
+            "plan": plan,
+            "reason": values["reason"],
+            "seen": values["seen"],
+            "request_id": self.request_id,
+        }
         try:
             with changing():
-                done = decide(
-                    actor=self.person.username,
-                    plan=plan,
-                    reason=values["reason"],
-                    seen=values["seen"],
-                    request_id=self.request_id,
-                )
+                if values["decision"] == REJECT:
+                    done = reject(**answer)
+                else:
+                    done = approve(**answer, instead=values.get("instead", ""))
         except OutOfDateError as error:
             raise ConflictError(str(error)) from error
         return Response(PlanSerializer(done, context=self.get_serializer_context()).data)

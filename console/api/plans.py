@@ -16,7 +16,10 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.fields import AmountsByNodeField, AmountsField, EpochField
 from console.api.work import WorkSerializer, work_data
-from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, Victim
+from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
+from console.steering.people.differences import since_opened
+from console.steering.people.instead import mark_of_alternative
+from console.steering.people.requests import ApprovalRequest
 from console.steering.plans.shown_input import shown_input
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
@@ -56,6 +59,31 @@ class AlternativeSerializer(serializers.Serializer):
     explain = serializers.CharField()
     order = serializers.CharField(required=False)
     starts_at = EpochField(required=False, help_text="When Slurm expected it to start by itself.")
+    placement = AmountsByNodeField(required=False, help_text="The room that it would make.")
+    instead = serializers.SerializerMethodField(
+        help_text="Goes with a decision to approve this instead; empty when it cannot be."
+    )
+
+    @extend_schema_field(serializers.CharField())
+    def get_instead(self, alternative: dict[str, Any]) -> str:
+        """The mark of the alternative."""
+        choosable = alternative["possible"] and alternative["victims"] and alternative.get("placement")
+        return mark_of_alternative(alternative) if choosable else ""
+
+
+class VersionSerializer(serializers.ModelSerializer):
+    """What a plan that somebody is asked about asked for at a time: the first is what it was opened with."""
+
+    victims = VictimSerializer(many=True, read_only=True)
+    placement = AmountsByNodeField(read_only=True)
+    ended = serializers.ListField(
+        child=serializers.CharField(), help_text="Jobs of the version before it that had ended by then."
+    )
+
+    class Meta:
+        model = PlanVersion
+        fields: ClassVar = ["number", "at", "victims", "ended", "placement", "explain", "policy_revision"]
+        read_only_fields = fields
 
 
 class ActionSerializer(serializers.ModelSerializer):
@@ -113,6 +141,8 @@ class PlanSerializer(serializers.ModelSerializer):
     victims = VictimSerializer(many=True, read_only=True)
     passed_over = PassedOverSerializer(many=True, read_only=True)
     alternatives = AlternativeSerializer(many=True, read_only=True)
+    versions = VersionSerializer(many=True, read_only=True)
+    since_opened = serializers.SerializerMethodField()
     work_lost = serializers.SerializerMethodField()
     actions = ActionSerializer(many=True, read_only=True)
     checkpoints = PlanCheckpointSerializer(many=True, read_only=True)
@@ -137,6 +167,10 @@ class PlanSerializer(serializers.ModelSerializer):
             "victims",
             "passed_over",
             "alternatives",
+            "version",
+            "versions",
+            "since_opened",
+            "not_now",
             "work_lost",
             "actions",
             "checkpoints",
@@ -152,8 +186,16 @@ class PlanSerializer(serializers.ModelSerializer):
             "decided_by",
             "decided_at",
             "decision_reason",
+            "decided_version",
+            "chosen",
         ]
         read_only_fields = fields
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_since_opened(self, plan: Plan) -> list[str]:
+        """What has changed of what it asks for since it was opened, in sentences."""
+        changed = since_opened(ApprovalRequest((plan,)))
+        return changed.sentences if changed else []
 
     @extend_schema_field(WorkSerializer)
     def get_work_lost(self, plan: Plan) -> dict[str, Any]:
@@ -197,7 +239,7 @@ class Plans:
     def get_queryset(self) -> QuerySet[Plan]:
         """The plans of this cluster with what is shown of them; the snapshots stay where they are."""
         plans = Plan.objects.filter(cluster=self.cluster).select_related("cycle")
-        return plans.prefetch_related("actions", "checkpoints", "fates").order_by("-id")
+        return plans.prefetch_related("actions", "checkpoints", "fates", "versions").order_by("-id")
 
 
 class PlanList(Plans, ApiList):

@@ -54,12 +54,12 @@ class WholeField(forms.IntegerField):
 class ReasonField(forms.CharField):
     """Why; every change by a person carries it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **attrs: str) -> None:
         super().__init__(
             label=_("Reason"),
             max_length=1000,
             help_text=_("Why; it stands in the audit log."),
-            widget=forms.Textarea(attrs={"rows": 2}),
+            widget=forms.Textarea(attrs={"rows": 2, **attrs}),
             error_messages={"required": _("Say why; it stands in the audit log.")},
         )
 

@@ -29,7 +29,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
-from scheduler.model.policy import Enforcement
+from console.steering.people.requests import asked_plans, requests_among
 
 LOOK_BACK = timedelta(days=1)
 REMEMBERED = timedelta(days=30)
@@ -132,19 +132,12 @@ def _undone(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notic
 
 
 def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
-    """Plans that wait for a person, to each administrator of the partition; to the console's where it has none."""
-    plans = list(
-        Plan.objects.filter(
-            cluster=cluster,
-            kind=PlanKind.PREEMPT,
-            state=PlanState.PROPOSED,
-            enforcement=Enforcement.APPROVE.value,
-        ).order_by("id")
-    )
-    if not plans:
+    """Requests that wait for a person, to each administrator of the partition; to the console's where it has none."""
+    asked = requests_among(asked_plans().filter(cluster=cluster).order_by("id"))
+    if not asked:
         return
     administrators = Administrators(cluster)
-    for plan in plans:
+    for plan in (request.lead for request in asked):
         for name, user in administrators.of(plan.partition):
             text = spoken.to(user, texts.approval, plan)
             yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)

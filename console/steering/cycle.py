@@ -35,7 +35,7 @@ from console.steering.models import Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.reports.metering import count
-from console.steering.reports.mirroring import rows
+from console.steering.reports.mirroring import rows, timeless
 from console.steering.reports.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
@@ -59,6 +59,8 @@ class Report:
     phases: dict[str, float] = field(default_factory=dict)
     open_before: list[tuple[int, str]] = field(default_factory=list)
     """Plans that were open when the cycle began, with their states."""
+    asked_before: list[tuple[object, ...]] = field(default_factory=list)
+    """What was asked of people then."""
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -193,7 +195,7 @@ def _verify(
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
     cluster, jobs = following.cluster, following.jobs
     plans = open_plans(cluster)
-    report.open_before = _shown(plans)
+    report.open_before, report.asked_before = _shown(plans), _asked(plans)
     with failures.kept(), transaction.atomic():
         checkpoints.watch(cluster, jobs)
     for plan in plans:
@@ -252,7 +254,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),
-        _shown(open_now) != report.open_before,
+        (_shown(open_now), _asked(open_now)) != (report.open_before, report.asked_before),
         any(plan.state != PlanState.PROPOSED for plan in open_now),  # its steps are about to move on
     ]
     note_cycle(cluster, fault="", changed=any(changed))
@@ -262,3 +264,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
 
 def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
     return [(plan.pk, plan.state) for plan in plans]
+
+
+def _asked(plans: Iterable[Plan]) -> list[tuple[object, ...]]:
+    return [(plan.pk, plan.version, timeless(plan.not_now), len(plan.alternatives)) for plan in plans]

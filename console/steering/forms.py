@@ -7,14 +7,25 @@ from console.core.fields import ReasonField
 from console.steering.people.pausing import LONGEST_REASON
 
 APPROVE, REJECT = "approve", "reject"
+INSTEAD = "instead:"
+"""Before the mark of an alternative that is approved."""
+
+
+class DecisionField(forms.ChoiceField):
+    """What a button of the form says: yes, no, or which alternative instead."""
+
+    def valid_value(self, value: str) -> bool:
+        """An alternative is known by its mark only."""
+        return value.startswith(INSTEAD) or super().valid_value(value)
 
 
 class DecisionForm(forms.Form):
-    """One form with two buttons. `seen` is the mark of the plan that the person looked at."""
+    """One form with two buttons, and one beside each alternative. `seen` is the mark of what the person has read."""
 
-    reason = ReasonField()
+    reason = ReasonField(placeholder=" ")
+    """The placeholder lets the page's style tell an empty field from one that holds something."""
     seen = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
-    decision = forms.ChoiceField(
+    decision = DecisionField(
         choices=[(APPROVE, _("Approve")), (REJECT, _("Reject"))],
         error_messages={
             "required": _("Press one of the two buttons."),

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,10 +18,10 @@ from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import RequestState, UrgencyRequest
-from console.steering.models import Plan, PlanKind, PlanState, Victim
-from console.steering.people.approving import awaits_decision
-from console.steering.reports.work import Work, ran_s, work_lost, work_of, work_short, work_words
-from scheduler.model.policy import Enforcement
+from console.steering.models import Plan, Victim
+from console.steering.people.instead import can_be_chosen, mark_of_alternative
+from console.steering.people.requests import ARRAY, ApprovalRequest, asked_plans
+from console.steering.reports.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.reasons import SENTENCES
 
 
@@ -48,6 +48,8 @@ class Option:
     explain: str
     same: bool = False
     """Whether it stops exactly whom the plan stops."""
+    mark: str = ""
+    """What it is approved by instead of the plan's own; empty when it cannot be."""
     starts_at: int | None = None
 
 
@@ -60,13 +62,25 @@ class Passed:
 
 
 def waited_s(plan: Plan) -> float:
-    """How long a proposal has waited for somebody: its victims have run so much longer. 0 once it is decided."""
-    return (clock.now() - plan.created_at).total_seconds() if awaits_decision(plan) else 0.0
+    """How much longer a proposal's victims have run since they were worked out. 0 once it is decided."""
+    return (clock.now() - plan.worked_out_at).total_seconds() if plan.awaits_decision else 0.0
 
 
-def lost_by(plan: Plan) -> Work:
-    """What carrying the plan out destroys, as things are now."""
-    return work_lost(plan.victims, waited_s(plan))
+def lost_by(*plans: Plan) -> Work:
+    """What carrying the plans out destroys, as things are now."""
+    total: Work = {}
+    for plan in plans:
+        add_work(total, work_lost(plan.victims, waited_s(plan)))
+    return total
+
+
+def losses_of(request: ApprovalRequest) -> list[Loss]:
+    """Everybody whom a request, or a plan that is not asked about any more, stops."""
+    return [
+        loss
+        for plan in request.shown
+        for loss in losses(plan.victims, waited_s(plan), () if plan.awaits_decision else plan.fates.all())
+    ]
 
 
 def losses(victims: Iterable[dict[str, Any]], later_s: float, fates: Iterable[Victim] = ()) -> list[Loss]:
@@ -83,23 +97,45 @@ def losses(victims: Iterable[dict[str, Any]], later_s: float, fates: Iterable[Vi
     ]
 
 
-def consequence(plan: Plan) -> str:
+def consequence(request: ApprovalRequest) -> str:
     """What carrying it out does, in one sentence."""
-    users = names(sorted({str(victim.get("user", "")) for victim in plan.victims}))
-    count = len(plan.victims)
+    plan, victims = request.shown[0], request.victims
+    users = names(sorted({str(victim.get("user", "")) for victim in victims}))
+    count, tasks = len(victims), len(request.shown)
     text = ngettext(
         "Stops %(n)d job of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
         "Stops %(n)d jobs of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
         count,
     )
-    facts = {"n": count, "users": users, "work": work_words(lost_by(plan)), "job": plan.job_id}
-    return text % {**facts, "user": plan.user, "nodes": names(sorted(plan.placement))}
+    job = plan.job_id
+    if tasks > 1:
+        job = _("%(n)d tasks of %(array)s") % {"n": tasks, "array": request.array}
+    nodes = names(sorted({node for each in request.shown for node in each.placement}))
+    facts = {"n": count, "users": users, "work": work_words(lost_by(*request.shown)), "job": job}
+    return text % {**facts, "user": plan.user, "nodes": nodes}
+
+
+def tasks_left(request: ApprovalRequest) -> str:
+    """That some tasks of an array go on waiting, when others can be decided on; else empty."""
+    left = len(request.plans) - len(request.possible)
+    if not left or not request.possible:
+        return ""
+    text = ngettext(
+        "For %(n)d more of its tasks nobody can be stopped now; it goes on standing.",
+        "For %(n)d more of its tasks nobody can be stopped now; they go on standing.",
+        left,
+    )
+    return text % {"n": left}
 
 
 def options(plan: Plan, beneficiary: Job | None) -> list[Option]:
     """The alternatives, as the cycle has worked them out; Slurm's expectation as it is now, if it is known."""
     own = {victim["job"] for victim in plan.victims}
-    return [_option(each, own, waited_s(plan), beneficiary) for each in plan.alternatives]
+    found = [_option(each, own, waited_s(plan), beneficiary) for each in plan.alternatives]
+    return [
+        replace(option, mark=mark_of_alternative(each)) if can_be_chosen(each, plan) else option
+        for option, each in zip(found, plan.alternatives, strict=True)
+    ]
 
 
 def _option(each: dict[str, Any], own: set[str], later_s: float, beneficiary: Job | None) -> Option:
@@ -135,31 +171,26 @@ def beneficiary_of(plan: Plan) -> Job | None:
 
 def waiting_for(user: Any, cluster_name: str) -> QuerySet[Plan]:
     """The plans that an account is asked about, the oldest first."""
-    rows = Plan.objects.filter(
-        cluster__name=cluster_name,
-        state=PlanState.PROPOSED,
-        kind=PlanKind.PREEMPT,
-        enforcement=Enforcement.APPROVE,
-        partition__in=decided_partitions(user, cluster_name),
-    )
-    return rows.order_by("pk")
+    partitions = decided_partitions(user, cluster_name)
+    return asked_plans().filter(cluster__name=cluster_name, partition__in=partitions).order_by("pk")
 
 
 def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
     """How much waits for an account, in one query: `plans`, and `requests` of managers for whom decides on those.
 
-    Every page shows it.
+    Tasks of one array count once. Every page shows it.
     """
     kind = partial(Value, output_field=CharField())
-    rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"))
+    rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"), "partition", "job_id")
     if user.has_perm(Permission.PLAN_DECIDE):
-        rows = waiting_for(user, cluster_name).order_by().values_list(kind("plans"))
+        asked = waiting_for(user, cluster_name).order_by()
+        rows = asked.values_list(kind("plans"), "partition", ARRAY).distinct()
     if user.has_perm(Permission.REQUEST_DECIDE):
         waiting = UrgencyRequest.objects.filter(
             state=RequestState.WAITING, project__cluster__name=cluster_name
         )
-        rows = rows.union(waiting.order_by().values_list(kind("requests")), all=True)
-    return Counter(kind for (kind,) in rows)
+        rows = rows.union(waiting.order_by().values_list(kind("requests"), kind(""), kind("")), all=True)
+    return Counter(kind for kind, _partition, _array in rows)
 
 
 def decided_partitions(user: Any, cluster_name: str) -> QuerySet[Partition, str]:
@@ -187,4 +218,4 @@ def asked_words(plan: Plan) -> str:
 
 def may_decide(user: Any, plan: Plan) -> bool:
     """Whether an account is asked about this plan, now."""
-    return awaits_decision(plan) and bool(user.has_perm(Permission.PLAN_DECIDE, plan))
+    return plan.awaits_decision and bool(user.has_perm(Permission.PLAN_DECIDE, plan))

@@ -177,6 +177,74 @@ def test_a_plan_that_is_not_there(ada: APIClient) -> None:
     assert ada.get(path).status_code == ada.post(path, {}).status_code == 404
 
 
+# --- A request that stands ----------------------------------------------------------------------------------------
+
+
+def test_what_changed_is_told_version_by_version(asked: Plan, ada: APIClient) -> None:
+    factories.renew_plan(asked, [{**VICTIM, "job": "90", "user": "carol"}], "88")
+    plan = ada.get(f"/api/v1/plans/{asked.pk}/").json()
+    question = ada.get(f"/api/v1/plans/{asked.pk}/decision/").json()
+
+    changes = ["88 (bob) has ended.", "90 (carol) is stopped instead."]
+    assert plan["since_opened"][:2] == question["since_opened"][:2] == changes
+    assert (plan["version"], question["version"], plan["not_now"], plan["chosen"]) == (2, 2, "", "")
+    assert [(each["number"], each["ended"]) for each in plan["versions"]] == [(1, []), (2, ["88"])]
+    assert [each["victims"][0]["job"] for each in plan["versions"]] == ["88", "90"]
+
+
+def test_what_costs_more_than_what_was_read_is_refused_with_the_difference(
+    asked: Plan, house: House, ada: APIClient
+) -> None:
+    factories.make_running_job(house.cluster, "90")
+    seen = ada.get(f"/api/v1/plans/{asked.pk}/decision/").json()["seen"]
+    factories.renew_plan(asked, [VICTIM, {**VICTIM, "job": "90"}])
+
+    refused = decide(ada, asked, seen=seen)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "changed_since")
+    assert "90 (bob) is stopped as well." in refused.json()["error"]["message"]
+    assert decide(ada, asked).json()["state"] == "approved"
+
+
+def test_a_request_says_why_it_cannot_be_approved_now(asked: Plan, ada: APIClient) -> None:
+    why = "101 (ann, P0) may not start yet: it is held by its user."
+    Plan.objects.filter(pk=asked.pk).update(not_now=why)
+    question = ada.get(f"/api/v1/plans/{asked.pk}/decision/").json()
+    assert (question["asked"], question["not_now"], question["changes"]) == (True, why, [why])
+    assert why in decide(ada, asked).json()["error"]["message"]
+    assert decide(ada, asked, "reject").json()["state"] == "rejected"
+
+
+def test_an_alternative_is_approved_instead(asked: Plan, house: House, ada: APIClient) -> None:
+    factories.make_running_job(house.cluster, "90")
+    spare = {
+        "kind": "spare",
+        "possible": True,
+        "nodes": ["n2"],
+        "explain": "",
+        "placement": {"n2": {"cpu": 4}},
+    }
+    asked.alternatives = [{**spare, "victims": [{**VICTIM, "job": "90"}]}, *asked.alternatives]
+    asked.save()
+    marks = [each["instead"] for each in ada.get(f"/api/v1/plans/{asked.pk}/").json()["alternatives"]]
+    assert marks[1:] == ["", ""]
+
+    assert decide(ada, asked, instead="0" * 16).status_code == 409
+    plan = decide(ada, asked, instead=marks[0]).json()
+    assert (plan["state"], plan["chosen"], plan["victims"][0]["job"]) == ("approved", "spare", "90")
+
+
+def test_tasks_of_one_array_are_one_question(asked: Plan, house: House, ada: APIClient) -> None:
+    other = factories.make_plan(
+        asked.cycle, "101_1", enforcement="approve", policy_revision=2, victims=[{**VICTIM, "job": "90"}]
+    )
+    Plan.objects.filter(pk=asked.pk).update(job_id="101_0")
+    question = ada.get(f"/api/v1/plans/{other.pk}/decision/").json()
+    assert question["plans"] == [asked.pk, other.pk]
+    assert "Stops 2 jobs of bob" in question["consequence"]
+    assert decide(ada, other, "reject").json()["id"] == asked.pk
+    assert set(Plan.objects.values_list("state", flat=True)) == {"rejected"}
+
+
 # --- The tally ---------------------------------------------------------------------------------------------------
 
 

@@ -5,8 +5,9 @@ import time
 import pytest
 
 from console.steering.models import Plan, PlannedAction
-from console.steering.people.approving import OutOfDateError, approve, mark_of, reject
+from console.steering.people.approving import OutOfDateError, approve, reject
 from console.steering.people.pausing import pause, resume
+from console.steering.people.requests import mark_of
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]

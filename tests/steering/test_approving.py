@@ -11,15 +11,10 @@ from console.audit.models import AuditEntry
 from console.core import clock
 from console.steering.decisions.rejections import HEEDED
 from console.steering.models import Plan, PlannedAction
-from console.steering.people.approving import (
-    OutOfDateError,
-    approve,
-    awaits_decision,
-    mark_of,
-    reject,
-    what_changed,
-)
-from console.steering.people.pausing import pause
+from console.steering.people.approving import OutOfDateError, approve, reject
+from console.steering.people.pausing import pause, resume
+from console.steering.people.requests import mark_of
+from console.steering.people.up_to_date import what_changed
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -49,7 +44,7 @@ def test_a_plan_waits_for_a_person_and_nobody_is_touched(asking: Sim) -> None:
     asking.cycles(5)
 
     plan = asking.plan()
-    assert (Plan.objects.count(), plan.state, awaits_decision(plan)) == (1, "proposed", True)
+    assert (Plan.objects.count(), plan.state, plan.awaits_decision) == (1, "proposed", True)
     assert not PlannedAction.objects.exists()
     assert asking.state(plan.victims[0]["job"]) is JobState.RUNNING
 
@@ -211,7 +206,7 @@ def test_an_out_of_date_plan_is_refused_with_what_changed(
     asking: Sim, change: Callable[[Sim], None], told: str
 ) -> None:
     plan = asking.plan()
-    assert what_changed(plan, mark_of(plan)) == []
+    assert what_changed(plan) == []
     change(asking)
 
     with pytest.raises(OutOfDateError, match=told):
@@ -228,19 +223,21 @@ def test_a_plan_that_the_person_did_not_look_at_is_refused(asking: Sim) -> None:
             decide(asking.plan(), seen="something else")
 
 
-def test_a_superseded_plan_names_the_newer_one_and_the_difference(sim: Sim) -> None:
+def test_a_request_that_costs_more_now_is_refused_with_the_difference(sim: Sim) -> None:
     low, other = _ann_then_bob(sim)
-    old = sim.plan()
+    plan = sim.plan()
+    read = mark_of(plan)
+    sim.policy(enforcement="approve", protected_jobs=["ann_job"])  # bob's ranks higher
 
     sim.cycle()
 
-    new = sim.plan()
     with pytest.raises(OutOfDateError) as refused:
-        say_yes(old)
-    assert refused.value.changes == [
-        "The policy has changed; a newer plan takes its place.",
-        f"Plan {new.pk} is newer: it stops {other} (bob), and {low} (ann) no longer.",
-    ]
+        say_yes(plan, seen=read)
+    assert refused.value.costs_more
+    assert str(refused.value).startswith(f"Plan {plan.pk} costs more now than what you have read.")
+    assert refused.value.changes[0] == f"{other} (bob) is stopped instead of {low} (ann)."
+    assert refused.value.changes[-1] == "Policy revision 4 is in force."
+    assert say_yes(plan, seen=mark_of(plan)).state == "approved"
 
 
 def _ann_then_bob(sim: Sim) -> tuple[str, str]:
@@ -290,26 +287,32 @@ def test_a_proposal_expires_when_its_job_finds_room_by_itself(asking: Sim) -> No
     with pytest.raises(OutOfDateError, match="out of date"):
         say_yes(plan)
     plan.refresh_from_db()
-    assert plan.state == "expired"
+    assert (plan.state, plan.outcome) == ("expired", f"{plan.job_id} has started; nobody was stopped for it.")
 
 
-def test_a_proposal_is_made_anew_when_the_policy_changes(asking: Sim) -> None:
+def test_a_request_is_renewed_when_the_policy_changes(asking: Sim) -> None:
     plan = asking.plan()
     _other_policy(asking)
     asking.cycle()
 
     newer = asking.plan()
-    assert (newer.pk > plan.pk, newer.state, newer.policy_revision) == (True, "proposed", 3)
-    with pytest.raises(OutOfDateError, match=f"Plan {newer.pk} is newer; it stops the same jobs"):
-        say_yes(plan)
-    assert say_yes(newer).state == "approved"
+    assert (newer.pk, newer.state, newer.policy_revision, newer.version) == (plan.pk, "proposed", 3, 2)
+    assert say_yes(newer, seen=mark_of(newer)).state == "approved"
 
 
-def test_a_pause_takes_the_proposals_away(asking: Sim) -> None:
+def test_a_pause_leaves_the_requests_standing(asking: Sim) -> None:
+    plan = asking.plan()
     _is_paused(asking)
     asking.cycle()
-    assert asking.plan().state == "expired"
-    assert "ada paused all partitions" in asking.row(asking.plan().job_id).explain
+    plan.refresh_from_db()
+    assert (plan.state, "ada paused all partitions: Maintenance" in plan.not_now) == ("proposed", True)
+    assert "ada paused all partitions" in asking.row(plan.job_id).explain
+    with pytest.raises(OutOfDateError, match=r"cannot be approved now.*Nobody may be stopped now"):
+        say_yes(plan)
+
+    resume(actor="ada", cluster=asking.cluster)
+    asking.cycle()
+    assert say_yes(asking.plan()).state == "approved"
 
 
 # --- Approved, and then ... ----------------------------------------------------------------------------------
@@ -385,7 +388,7 @@ def test_a_rejected_plan_is_not_proposed_again_for_a_while(asking: Sim) -> None:
     asking.port.advance(int(HEEDED.total_seconds()))
     asking.cycle()
     assert Plan.objects.count() == 2
-    assert awaits_decision(asking.plan())
+    assert asking.plan().awaits_decision
 
 
 def test_after_a_no_other_victims_are_asked_for_at_once(sim: Sim) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 from typing import Any
 
 import pytest
@@ -33,6 +34,8 @@ def ask(house: House) -> Ask:
     house.x.revision = factories.make_revision(house.x, 2, enforcement="approve")
     house.x.save()
 
+    cycles = count(8)
+
     def make(**fields: Any) -> Plan:
         defaults = {
             "enforcement": "approve",
@@ -40,7 +43,9 @@ def ask(house: House) -> Ask:
             "victims": [victim()],
             "created_at": timezone.now() - timedelta(minutes=30),
         }
-        return factories.make_plan(factories.make_cycle(house.cluster, 8), **{**defaults, **fields})
+        return factories.make_plan(
+            factories.make_cycle(house.cluster, next(cycles)), **{**defaults, **fields}
+        )
 
     return make
 
@@ -224,26 +229,180 @@ def test_out_of_date_is_told_before_and_after(ask: Ask, house: House, signed_in:
     change = "Nobody may be stopped now: ada paused the partition x: Maintenance."
 
     before = dave.get(page_of(plan)).content.decode()
-    assert "Out of date; approving it would be refused." in before and change in before
+    assert "It cannot be approved now." in before and change in before
     refused = answer(dave, plan, "approve")
 
     assert refused.status_code == 409
     text = refused.content.decode()
-    assert f"Plan {plan.pk} is out of date. {change}" in text
+    assert f"Plan {plan.pk} cannot be approved now. {change}" in text
     assert "Delivery today" in text  # what was typed is not lost
     plan.refresh_from_db()
     assert plan.state == "proposed"
 
 
-def test_an_old_tab_approves_nothing_else(ask: Ask, signed_in: SignedIn) -> None:
+def test_an_old_tab_approves_nothing_that_costs_more(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    factories.make_running_job(house.cluster, "90")
     plan = ask()
     dave = signed_in("dave")
     seen = seen_in(dave.get(page_of(plan)).content.decode())
-    Plan.objects.filter(pk=plan.pk).update(victims=[victim(), victim("90")])
+    factories.renew_plan(plan, [victim(ran_s=3600), victim("90", user="carol", ran_s=3600)])
 
     refused = answer(dave, plan, "approve", seen=seen)
     assert refused.status_code == 409
-    assert "It is not the plan that you looked at." in refused.content.decode()
+    text = refused.content.decode()
+    assert f"Plan {plan.pk} costs more now than what you have read. 90 (carol) is stopped as well." in text
+    assert "Work lost: 2 GPU-h · 4 CPU-h → 4 GPU-h · 8 CPU-h." in text
+    assert "Delivery today</textarea>" in text  # what was typed is not lost
+    assert "Approve: stop 2 jobs, lose 4 GPU-h · 8 CPU-h" in text
+    assert seen_in(text) != seen
+
+    again = answer(dave, plan, "approve", seen=seen_in(text))
+    assert f"Plan {plan.pk} is approved" in again.content.decode()
+
+
+def test_an_old_tab_approves_what_costs_less(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    plan = ask(victims=[victim(), victim("90")])
+    dave = signed_in("dave")
+    seen = seen_in(dave.get(page_of(plan)).content.decode())
+    factories.renew_plan(plan, [victim(ran_s=3600)], "90")
+
+    assert answer(dave, plan, "approve", seen=seen).redirect_chain == [(page_of(plan), 302)]
+    plan.refresh_from_db()
+    assert (plan.state, plan.decided_version) == ("approved", 1)
+
+
+# --- A request that stands ----------------------------------------------------------------------------------------
+
+
+def test_a_request_says_why_nothing_can_be_done_now(ask: Ask, signed_in: SignedIn) -> None:
+    plan = ask(not_now="101 (ann, P0) may not start yet: it is held by its user.")
+    dave = signed_in("dave")
+    text = dave.get(page_of(plan)).content.decode()
+    assert "It cannot be approved now." in text
+    assert "101 (ann, P0) may not start yet: it is held by its user." in text
+    assert "Stops 1 job of bob" not in text and "as it was last asked for" in text
+    assert 'id="plan-decision"' in text
+    assert "Not now:</strong> 101 (ann, P0) may not start yet" in dave.get("/approvals/").content.decode()
+
+    refused = answer(dave, plan, "approve")
+    assert refused.status_code == 409
+    assert "Delivery today</textarea>" in refused.content.decode()
+    assert f"Plan {plan.pk} is rejected" in answer(dave, plan, "reject").content.decode()
+
+
+def test_what_changed_since_it_was_opened_stands_on_the_page_and_in_the_list(
+    ask: Ask, house: House, signed_in: SignedIn
+) -> None:
+    factories.make_running_job(house.cluster, "90")
+    plan = factories.renew_plan(ask(), [victim("90", user="carol", ran_s=60)], "88")
+    dave = signed_in("dave")
+    for address in (page_of(plan), "/approvals/"):
+        text = dave.get(address).content.decode()
+        assert "Since it was opened" in text, address
+        assert "88 (bob) has ended. 90 (carol) is stopped instead. Work lost: 2 GPU-h" in text, address
+
+
+def test_a_poll_says_what_changed_since_the_page_was_opened(
+    ask: Ask, house: House, signed_in: SignedIn
+) -> None:
+    factories.make_running_job(house.cluster, "90")
+    plan, dave = ask(), signed_in("dave")
+    seen = seen_in(dave.get(page_of(plan)).content.decode())
+    address = f"{page_of(plan)}?since=0&seen={seen}"
+    assert (
+        "since you opened this page" not in dave.get(address, headers=part("plan-progress")).content.decode()
+    )
+
+    factories.renew_plan(plan, [victim(ran_s=3600), victim("90")])
+    text = dave.get(address, headers=part("plan-progress")).content.decode()
+    assert "It has changed since you opened this page." in text
+    assert "90 (bob) is stopped as well." in text
+    assert "It costs more now: you are asked once more before it is carried out." in text
+    assert '<span id="approve-label" hx-swap-oob="true">Approve: stop 2 jobs' in text
+
+
+def test_what_was_typed_is_shown_when_it_is_over(ask: Ask, signed_in: SignedIn) -> None:
+    plan, dave = ask(), signed_in("dave")
+    seen = seen_in(dave.get(page_of(plan)).content.decode())
+    Plan.objects.filter(pk=plan.pk).update(state="expired", outcome="101 has left the queue.")
+
+    sent = answer(dave, plan, "approve", seen=seen)
+    assert sent.status_code == 409
+    text = sent.content.decode()
+    assert "101 has left the queue." in text
+    assert "Nobody is asked about this plan any more." in text and "Delivery today</textarea>" in text
+
+    polled = dave.get(f"{page_of(plan)}?since=0&seen={seen}", headers=part("plan-progress"))
+    assert polled.status_code == 286
+    assert '<textarea id="id_reason"' in polled.content.decode()
+    assert "id_reason" not in dave.get(page_of(plan)).content.decode()
+
+
+def test_an_alternative_is_approved_with_the_same_reason(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    factories.make_running_job(house.cluster, "90")
+    spare = {
+        "kind": "spare",
+        "possible": True,
+        "victims": [victim("90", user="carol")],
+        "nodes": ["n2"],
+        "placement": {"n2": {"cpu": 4}},
+        "explain": "90 gives them.",
+    }
+    plan, dave = ask(alternatives=[spare]), signed_in("dave")
+    text = dave.get(page_of(plan)).content.decode()
+    button = text.partition("Approve this instead")[0].rpartition("<button")[2]
+    assert 'form="decision-form" name="decision"' in button and 'id="decision-form"' in text
+    assert "Approve this instead" not in signed_in("vera").get(page_of(plan)).content.decode()
+
+    text = answer(dave, plan, button.partition('value="')[2].partition('"')[0]).content.decode()
+    assert f"Plan {plan.pk} is approved" in text
+    assert "An alternative was approved instead of what was asked for: Spare these jobs." in text
+    plan.refresh_from_db()
+    assert (plan.chosen, plan.victims[0]["job"], plan.placement) == ("spare", "90", {"n2": {"cpu": 4}})
+
+
+def test_tasks_of_one_array_are_one_entry_and_one_page(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    factories.make_running_job(house.cluster, "90")
+    for task in range(2):
+        factories.make_job(house.cluster, f"41_{task}")
+    first, second = ask(job_id="41_0"), ask(job_id="41_1", victims=[victim("90", user="carol")])
+    alone = ask(job_id="410")
+    dave = signed_in("dave")
+
+    text = dave.get("/approvals/").content.decode()
+    assert text.count("Look and decide") == 2
+    assert 'data-summary="2 plans wait for you"' in text
+    assert '<span class="chip">2<span class="visually-hidden"> plans wait' in text
+    assert "2 tasks of one array, decided together" in text
+    assert f'href="/plans/{alone.pk}/"' in text and f'href="/plans/{second.pk}/"' not in text
+
+    assert dave.get(page_of(second)).headers["Location"] == page_of(first)
+    text = dave.get(page_of(first)).content.decode()
+    assert "starts 2 tasks of 41 (ann) on n1." in text
+    assert 'href="/jobs/90/"' in text and 'href="/jobs/41_1/"' in text
+    assert "Approve: stop 2 jobs" in text
+
+    answer(dave, first, "approve")
+    assert list(Plan.objects.order_by("pk").values_list("state", flat=True)) == [
+        "approved",
+        "approved",
+        "proposed",
+    ]
+
+
+def test_an_open_page_goes_on_with_the_rest_of_an_array(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    for task in range(2):
+        factories.make_job(house.cluster, f"41_{task}")
+    first, second = ask(job_id="41_0"), ask(job_id="41_1")
+    dave = signed_in("dave")
+    seen = seen_in(dave.get(page_of(first)).content.decode())
+    Plan.objects.filter(pk=first.pk).update(state="expired", outcome="41_0 has left the queue.")
+
+    polled = dave.get(f"{page_of(first)}?since=0&seen={seen}", headers=part("plan-progress"))
+    assert (polled.status_code, 'id="plan-decision"' in polled.content.decode()) == (200, True)
+    data = {"decision": "approve", "reason": "Delivery today", "seen": seen}
+    assert dave.post(f"{page_of(first)}decision/", data).headers["Location"] == page_of(second)
+    assert "41_0 has left the queue." in dave.get(page_of(first)).content.decode()
 
 
 def test_a_hostile_reason_is_text(ask: Ask, signed_in: SignedIn) -> None:

@@ -29,6 +29,13 @@ ACTIONS = (
         Reason.BY_PEOPLE,
     ),
     AuditAction(
+        "plan.renewed",
+        _("Plan renewed"),
+        _("{actor} worked out {object_label} anew: {reason}"),
+        (*PLAN_FACTS, "before", "after"),
+        Reason.ALWAYS,
+    ),
+    AuditAction(
         "plan.executing",
         _("Plan started"),
         _("{actor} started to carry out {object_label}."),

@@ -79,6 +79,8 @@ WORDS: dict[str, Any] = {
     "wait": gettext_lazy("waits"),
     "queue": gettext_lazy("queued"),
     "requeue": gettext_lazy("requeued"),
+    "other_order": gettext_lazy("The other order of victims"),
+    "spare": gettext_lazy("Spare these jobs"),
 }
 """Words for values that the database keeps in short form."""
 

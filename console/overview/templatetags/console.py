@@ -102,7 +102,7 @@ def _proposed(plan: Plan) -> SafeString:
 def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
     """What an open plan has to do with a job, as a state; empty when there is none."""
     plan = plans.get(job.plan) if job.plan else None
-    if plan is None:
+    if plan is None or plan.not_now:
         return ""
     only_proposed = plan.state == PlanState.PROPOSED
     if plan.job_id == job.job_id:

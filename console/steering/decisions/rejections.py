@@ -8,6 +8,7 @@ is over, there is a new plan.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -28,9 +29,12 @@ def recent_rejections(cluster: Cluster) -> Rejections:
     """The rejections that still hold."""
     rows = Plan.objects.filter(
         cluster=cluster, state=PlanState.REJECTED, decided_at__gte=clock.now() - HEEDED
-    ).only("partition", "job_id", "job_restarts", "victims", "decided_by", "decided_at", "decision_reason")
+    ).only(
+        "partition", "job_id", "job_restarts", "victims", "decided_by", "decided_at", "decision_reason",
+        "decided_version",
+    )  # fmt: skip
     found: dict[tuple[str, str], list[Plan]] = {}
-    for plan in rows.order_by("-id"):
+    for plan in rows.order_by("-id").prefetch_related("versions"):
         found.setdefault((plan.partition, plan.job_id), []).append(plan)
     return found
 
@@ -49,7 +53,7 @@ def _heeded(decision: Decision, jobs: Mapping[str, Job], rejected: Iterable[Plan
         return decision
     runs = {jobs[victim.job].run for victim in decision.victims}
     for plan in rejected:
-        if plan.job_restarts == jobs[decision.job].restarts and _runs(plan) == runs:
+        if plan.job_restarts == jobs[decision.job].restarts and runs in _rejected(plan):
             return replace(
                 decision,
                 action=DecisionKind.QUEUE,
@@ -62,8 +66,14 @@ def _heeded(decision: Decision, jobs: Mapping[str, Job], rejected: Iterable[Plan
     return decision
 
 
-def _runs(plan: Plan) -> set[RunKey]:
-    return {RunKey(victim["job"], victim["start"], victim["restarts"]) for victim in plan.victims}
+def _rejected(plan: Plan) -> list[set[RunKey]]:
+    """Whom the person did not want stopped: what was read, and what it had become by then."""
+    read = plan.decided_version or plan.version
+    return [_runs(plan.victims), *(_runs(row.victims) for row in plan.versions.all() if row.number >= read)]
+
+
+def _runs(victims: Iterable[Mapping[str, Any]]) -> set[RunKey]:
+    return {RunKey(victim["job"], victim["start"], victim["restarts"]) for victim in victims}
 
 
 def _words(plan: Plan, now: datetime) -> str:

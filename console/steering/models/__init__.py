@@ -5,7 +5,7 @@ from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.pauses import Pause
-from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState
+from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
 from console.steering.models.victims import Fate, Victim
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Plan",
     "PlanKind",
     "PlanState",
+    "PlanVersion",
     "PlannedAction",
     "StoredSnapshot",
     "Via",

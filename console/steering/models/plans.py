@@ -1,11 +1,13 @@
 """Plans: making room for one job, from the decision to the proof that it runs."""
 
+from datetime import datetime
 from typing import Any
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from console.steering.models.cycles import Cycle, StoredSnapshot
+from scheduler.model.policy import Enforcement
 
 
 class PlanState(models.TextChoices):
@@ -41,6 +43,11 @@ class Plan(models.Model):
     `{job, reason}` of the running jobs that were looked at and left alone. `alternatives`: for who has to approve it.
     `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
     deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.
+
+    Where somebody is asked, a proposal is the standing request of its job: it is renewed in place, and `versions` keep
+    what was shown. `renewed_at`: when its victims were worked out, if not when it was made. `not_now`: why it cannot be
+    carried out at the moment; its victims are the last ones then. `decided_version`: the one that the person had read.
+    `chosen`: the kind of the alternative that was approved instead.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="plans")
@@ -80,6 +87,11 @@ class Plan(models.Model):
     """Who approved or rejected it, where the partition asks for that."""
     decided_at = models.DateTimeField(null=True)
     decision_reason = models.TextField(blank=True)
+    decided_version = models.PositiveIntegerField(null=True)
+    chosen = models.CharField(max_length=20, blank=True)
+    version = models.PositiveIntegerField(default=1)
+    renewed_at = models.DateTimeField(null=True)
+    not_now = models.TextField(blank=True)
 
     class Meta:
         ordering = ["-id"]
@@ -106,3 +118,42 @@ class Plan(models.Model):
     def snapshot(self) -> dict[str, Any]:
         """The decision's input as contract A has it; empty when none was kept (quota plans)."""
         return self.stored_snapshot.document if self.stored_snapshot else {}
+
+    @property
+    def awaits_decision(self) -> bool:
+        """Whether it is a standing request: a person is asked about it."""
+        return (
+            self.state == PlanState.PROPOSED
+            and self.kind == PlanKind.PREEMPT
+            and self.enforcement == Enforcement.APPROVE
+        )
+
+    @property
+    def worked_out_at(self) -> datetime:
+        """When its victims were worked out: what they have lost is counted from there."""
+        return self.renewed_at or self.created_at
+
+
+class PlanVersion(models.Model):
+    """What a request for approval asked for at a time, as it was shown: the first is what it was opened with.
+
+    `ended`: the jobs of the version before it whose runs were over by then.
+    """
+
+    plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    at = models.DateTimeField()
+    victims = models.JSONField(default=list)
+    ended = models.JSONField(default=list)
+    placement = models.JSONField(default=dict)
+    explain = models.TextField()
+    policy_revision = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        ordering = ["plan_id", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["plan", "number"], name="steering_one_row_per_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of plan {self.plan_id}"

@@ -119,6 +119,11 @@ def _snapshot(plan: Plan) -> Snapshot:
         raise NotReplayableError(
             f"Plan {plan.pk} holds a job because of a quota; such plans stop nobody and keep no snapshot."
         )
+    if plan.chosen:
+        raise NotReplayableError(
+            f"{plan.decided_by} approved an alternative to what was decided in plan {plan.pk}; the alternative was not "
+            "decided on by itself."
+        )
     if stored is None:
         raise NotReplayableError(f"The snapshot of plan {plan.pk} was not kept.")
     try:

@@ -14,7 +14,7 @@ from typing import Any
 from console.cluster.models import Job as MirroredJob
 from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
-from console.steering.plans.new_plans import victims_of
+from console.steering.plans.new_plans import still_runs, victims_of
 from scheduler.model.jobs import Job, JobState
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder
@@ -29,13 +29,20 @@ WAIT, ORDER, SPARE = "wait", "other_order", "spare"
 
 
 def add_alternatives(plans: Iterable[Plan], verdicts: Verdicts) -> None:
-    """Give the plans that have no alternatives yet theirs, as many as a cycle has time for.
+    """Give the plans whose alternatives are not there, or have changed, theirs: as many as a cycle has time for.
 
     The verdicts must be those that the plans rest on: of the cycle that made them, or of one that left them alone.
     """
-    for plan in [plan for plan in plans if not plan.alternatives][:PER_CYCLE]:
+    for plan in [plan for plan in plans if _wants_some(plan, verdicts)][:PER_CYCLE]:
         plan.alternatives = [_waiting(plan), _other_order(plan, verdicts), _sparing(plan, verdicts)]
         plan.save(update_fields=["alternatives"])
+
+
+def _wants_some(plan: Plan, verdicts: Verdicts) -> bool:
+    """There are none yet, or a job that one of them would stop no longer runs."""
+    return not plan.alternatives or any(
+        not still_runs(victim, verdicts) for each in plan.alternatives for victim in each["victims"]
+    )
 
 
 def _waiting(plan: Plan) -> dict[str, Any]:
@@ -79,5 +86,6 @@ def _outcome(plan: Plan, snapshot: Snapshot, verdicts: Verdicts) -> dict[str, An
         "possible": possible,
         "victims": victims_of(decision, verdicts) if possible else [],
         "nodes": list(decision.nodes),
+        "placement": {node: dict(taken) for node, taken in decision.placement.items()} if possible else {},
         "explain": decision.explain,
     }

@@ -1,7 +1,8 @@
 """From verdicts to written intents: plans and their actions, in one transaction, before anything is done.
 
 1. A pending job whose verdict is `preempt` gets a plan; proposals that stand (`proposals`) are kept as they are.
-2. A proposed plan whose job no longer needs it expires; one that would no longer work is superseded.
+2. In `shadow` a proposed plan whose job no longer needs it expires; one that would no longer work is superseded.
+   In `approve` it stands until its job does not wait any more, and is renewed in place (`standing`).
 3. In `enforce` the plan is approved at once and gets its actions; in `shadow` and `approve` it stays proposed.
 4. An approved plan that has not begun yet does not begin if its job left the queue, the partition was paused or its
    policy no longer stops anybody.
@@ -20,6 +21,7 @@ from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.plans.alternatives import add_alternatives
 from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
+from console.steering.plans.standing import settle_request, why_departed, why_over
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
@@ -51,7 +53,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
             made += now_open is not None and now_open is not plan
             if now_open is not None and now_open.enforcement == Enforcement.APPROVE:
                 asked.append(now_open)
-    _settle_departed(by_job.values())
+    _settle_departed(by_job.values(), verdicts)
     add_alternatives(asked, verdicts)
     return made
 
@@ -63,6 +65,12 @@ def _settle_preemption(
     if plan is not None and plan.state != PlanState.PROPOSED:
         _withdraw_what_may_not_begin(plan, new.verdicts)
         return None  # It is being carried out: `verifying` looks after it.
+    if plan is not None and plan.awaits_decision:
+        why = why_over(plan, new.verdicts)
+        if not why:
+            return settle_request(new, decision, plan, proposals)
+        _close_proposal(plan, PlanState.EXPIRED, why)
+        return None  # If its job still needs room, the next cycle says so.
     if decision.action != DecisionKind.PREEMPT:
         if plan is not None:
             _close_proposal(plan, PlanState.EXPIRED, decision.explain)
@@ -97,7 +105,7 @@ def _withdraw(plan: Plan, why: str) -> None:
     tell_plan(plan, "plan.expired", before={"state": "approved"}, after={"state": "expired"}, reason=why)
 
 
-def _settle_departed(plans: Iterable[Plan]) -> None:
+def _settle_departed(plans: Iterable[Plan], verdicts: Verdicts) -> None:
     """Plans of jobs that no longer wait in the partition."""
     for plan in plans:
         why = f"{plan.job_id} no longer waits."
@@ -106,7 +114,8 @@ def _settle_departed(plans: Iterable[Plan]) -> None:
         elif plan.state == PlanState.APPROVED:
             _withdraw(plan, why)
         else:
-            _close_proposal(plan, PlanState.EXPIRED, why)
+            over = why_departed(plan, verdicts) if plan.awaits_decision else why
+            _close_proposal(plan, PlanState.EXPIRED, over)
 
 
 def _close_proposal(plan: Plan, state: PlanState, why: str) -> bool:

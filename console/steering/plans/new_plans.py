@@ -7,7 +7,7 @@ grace time, then (when the beneficiary runs, or the plan is undone) the releases
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -27,6 +27,7 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
+from console.steering.plans.versions import keep_version
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import Job, RunKey
@@ -63,21 +64,17 @@ class NewPlans:
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
         policy = self.verdicts.facts.policy
-        plan = self._plan(decision)
-        plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
-        plan.victims = victims
-        plan.passed_over = [
-            {"job": other.job, "reason": other.reason.value} for other in decision.passed_over
-        ]
-        plan.stored_snapshot = self.stored_snapshot
+        plan = self.worked_out(decision, victims)
         enforced = policy.enforcement == Enforcement.ENFORCE
         if enforced:
             plan.state = PlanState.APPROVED
             plan.deadline = deadline_for(policy)
         plan.save()
         # Its own number is part of its place in line.
-        plan.priority = _priority(plan, self.verdicts.jobs[decision.job])
+        plan.priority = self.priority_of(plan)
         plan.save(update_fields=["priority"])
+        if plan.awaits_decision:
+            keep_version(plan)
         after = {"state": plan.state, "victims": victims, "nodes": list(decision.nodes), "mode": plan.mode}
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
         if enforced:
@@ -98,6 +95,21 @@ class NewPlans:
             step.job_name, step.user = job.name, job.user[:LONGEST_USER]
         PlannedAction.objects.bulk_create(steps)
         return plan
+
+    def worked_out(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
+        """What is to be kept of a decision that stops `victims`; not saved, and without its place in line."""
+        plan = self._plan(decision)
+        plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
+        plan.victims = victims
+        plan.passed_over = [
+            {"job": other.job, "reason": other.reason.value} for other in decision.passed_over
+        ]
+        plan.stored_snapshot = self.stored_snapshot
+        return plan
+
+    def priority_of(self, plan: Plan) -> int:
+        """The place of a plan's job in Slurm's line; the plan must be saved."""
+        return _priority(plan, self.verdicts.jobs[plan.job_id])
 
     @cached_property
     def stored_snapshot(self) -> StoredSnapshot:
@@ -186,6 +198,12 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
             }
         )
     return result
+
+
+def still_runs(victim: Mapping[str, Any], verdicts: Verdicts) -> bool:
+    """Whether a victim, as a plan keeps it, is still in the same run."""
+    job = verdicts.jobs.get(victim["job"])
+    return job is not None and (job.run.start, job.run.restarts) == (victim["start"], victim["restarts"])
 
 
 def _signalled(plan: Plan, run: RunKey) -> bool:

@@ -1,9 +1,10 @@
 """Whether a proposal may stand although the planner would choose a little differently now.
 
-In a busy partition the best choice changes every second. Who is asked to approve a plan must not see it replaced while
+In a busy partition the best choice changes every second. Who is asked to approve a plan must not see it change while
 reading it, and the log must not fill with plans that nobody carried out. So a proposal stands while it would still do
-what it says and needs all of its victims, and only after a while a better one takes its place: a longer one where
-somebody is asked and the better one would stop as many jobs of the same levels.
+what it says and needs all of its victims, and only after a while a better choice takes its place: a longer one where
+somebody is asked and it would stop as many jobs of the same levels. In shadow that is a newer plan; where somebody is
+asked, the same one, renewed (`standing`).
 """
 
 from collections import Counter
@@ -42,26 +43,28 @@ class Proposals:
         return self._made <= PER_CYCLE or self._policy.enforcement == Enforcement.ENFORCE
 
     def why_replaced(self, plan: Plan, decision: Decision, victims: Sequence[Mapping[str, Any]]) -> str:
-        """Why a proposal gives way to a newer one, in words; empty when it stands. `victims`: of the newer one."""
+        """Why a proposal gives way to a newer choice, in words; empty when it stands. `victims`: of the newer one."""
         if plan.enforcement != self._policy.enforcement:
             return "The partition's enforcement has changed; a newer plan takes its place."
-        if (
-            self._policy.enforcement == Enforcement.APPROVE
-            and plan.policy_revision != self._verdicts.facts.revision
-        ):
-            return "The policy has changed; a newer plan takes its place."
+        if plan.awaits_decision and plan.policy_revision != self._verdicts.facts.revision:
+            return "The policy has changed; it was worked out anew."
         if _runs(plan.victims) == _runs(victims) and plan.placement == _plain(decision.placement):
             return ""
         why = self._why_it_would_fail(plan)
         if why:
-            return f"{why} A newer plan takes its place."
-        if clock.now() - plan.created_at < self._patience(plan, victims):
+            return f"{why} {'It was worked out anew.' if plan.awaits_decision else 'A newer plan takes its place.'}"
+        if clock.now() - plan.worked_out_at < self._patience(plan, victims):
             return ""
+        if plan.awaits_decision:
+            return "The facts have changed; it was worked out anew."
         return "The facts have changed; a newer plan takes its place."
 
     def _patience(self, plan: Plan, victims: Sequence[Mapping[str, Any]]) -> timedelta:
-        asked = self._policy.enforcement == Enforcement.APPROVE
-        return STANDS_FOR_READERS if asked and _levels(plan.victims) == _levels(victims) else STANDS_FOR
+        return (
+            STANDS_FOR_READERS
+            if plan.awaits_decision and _levels(plan.victims) == _levels(victims)
+            else STANDS_FOR
+        )
 
     def _why_it_would_fail(self, plan: Plan) -> str:
         """Why the plan would no longer make its room; empty when it would."""

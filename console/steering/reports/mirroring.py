@@ -27,6 +27,11 @@ LONGEST_NAME = 1000
 _DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
 
 
+def timeless(words: str) -> str:
+    """The words without their durations, which change with every second."""
+    return _DURATION.sub("", words)
+
+
 def rows(
     cluster: Cluster,
     observation: Observation,
@@ -98,7 +103,7 @@ class _Source:
             self.preemptions.get(job.id, 0),
             self.plan_of.get(job.id),
             place,
-            decision and (decision.action, decision.reason, _DURATION.sub("", decision.explain)),
+            decision and (decision.action, decision.reason, timeless(decision.explain)),
         )
 
     def row(self, job: ObservedJob) -> Job:

@@ -12,6 +12,8 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.steering import selectors
 from console.steering.models import Plan
+from console.steering.people.differences import since_opened
+from console.steering.people.requests import ApprovalRequest, oldest_requests
 from console.steering.views.plans import observed
 
 MOST_SHOWN = 50
@@ -20,11 +22,16 @@ DECIDED_SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A plan that waits, with what matters for deciding which to open first."""
+    """A request that waits, with what matters for deciding which to open first."""
 
     plan: Plan
     beneficiary: Job | None
     consequence: str
+    tasks: int
+    """How many tasks of an array it is about; 0 when it is about one job."""
+    not_now: str
+    changes: list[str]
+    """Since it was opened."""
 
 
 @require_safe
@@ -36,19 +43,30 @@ def approvals(request: HttpRequest) -> HttpResponse:
     if nothing_new:
         return nothing_new
     user = person(request)
-    waiting = selectors.waiting_for(user, cluster.name)
+    waiting, total = oldest_requests(selectors.waiting_for(user, cluster.name), MOST_SHOWN)
     context = {
         "cluster": cluster,
-        "asked": _asked(cluster, list(waiting[:MOST_SHOWN])),
-        "total": waiting.count(),
+        "asked": _asked(cluster, waiting),
+        "total": total,
         "decided": selectors.decided_lately(user, cluster.name, DECIDED_SHOWN),
     }
     return render_page(request, "steering/approvals.html", context)
 
 
-def _asked(cluster: Cluster, plans: list[Plan]) -> list[Asked]:
-    rows = Job.objects.filter(cluster=cluster, job_id__in=[plan.job_id for plan in plans])
+def _asked(cluster: Cluster, waiting: list[ApprovalRequest]) -> list[Asked]:
+    rows = Job.objects.filter(cluster=cluster, job_id__in=[each.lead.job_id for each in waiting])
     jobs = {(row.job_id, row.partition): row for row in rows}
-    return [
-        Asked(plan, jobs.get((plan.job_id, plan.partition)), selectors.consequence(plan)) for plan in plans
-    ]
+    found = []
+    for each in waiting:
+        changed = since_opened(each)
+        found.append(
+            Asked(
+                plan=each.lead,
+                beneficiary=jobs.get((each.lead.job_id, each.lead.partition)),
+                consequence=selectors.consequence(each),
+                tasks=len(each.plans) if each.array else 0,
+                not_now="" if each.possible else each.lead.not_now,
+                changes=changed.sentences if changed else [],
+            )
+        )
+    return found

@@ -16,21 +16,17 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
-from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged
+from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged, wants_part
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
-from console.steering.forms import APPROVE, DecisionForm
+from console.steering.forms import APPROVE, INSTEAD, REJECT, DecisionForm
 from console.steering.models import OPEN_STATES, Plan, PlanState
-from console.steering.people.approving import (
-    OutOfDateError,
-    approve,
-    awaits_decision,
-    mark_of,
-    reject,
-    what_changed,
-)
+from console.steering.people.approving import OutOfDateError, approve, reject
+from console.steering.people.differences import since_opened, since_read
+from console.steering.people.requests import ApprovalRequest, mark_of, request_of, standing_on
+from console.steering.people.up_to_date import partition_of, why_not_now
 from console.steering.plans.shown_input import shown_input
-from console.steering.reports.work import work_words
+from console.steering.reports.work import work_short, work_words
 
 PAGE_SIZE = 50
 CONFLICT = 409
@@ -82,21 +78,27 @@ def _plan(request: HttpRequest, pk: int) -> Plan:
 def plan(request: HttpRequest, pk: int) -> HttpResponse:
     """One plan: beneficiary, victims, what it costs, steps with their states and times, and how it ended."""
     row = _plan(request, pk)
+    if wants_part(request) and request.GET.get("seen"):
+        row = standing_on(row)  # a form is open there, with something typed in it
     over = row.state not in OPEN_STATES
     nothing_new = None if over else unchanged(request, row.cluster.version, observed(row.cluster))
     if nothing_new:
         return nothing_new
     status = STOP_POLLING if over and "since" in request.GET else 200
+    if row.awaits_decision and not wants_part(request) and request_of(row).lead != row:
+        return redirect("plan", pk=request_of(row).lead.pk)
     return _show(request, row, status=status)
 
 
 def _show(
-    request: HttpRequest, row: Plan, *, form: DecisionForm | None = None, status: int = 200
+    request: HttpRequest, row: Plan, *, form: DecisionForm | None = None, typed: str = "", status: int = 200
 ) -> HttpResponse:
+    """`typed`: what somebody wrote who cannot send it any more."""
+    asked_about = request_of(row)
+    row = asked_about.lead
     beneficiary = selectors.beneficiary_of(row)
-    later_s = selectors.waited_s(row)
-    asked = awaits_decision(row)
-    fates = list(row.fates.all())
+    may_decide = selectors.may_decide(request.user, row)
+    losses = selectors.losses_of(asked_about)
     context = {
         "plan": row,
         "cluster": row.cluster,
@@ -104,18 +106,39 @@ def _show(
         "steps": list(row.actions.all()),
         "ranks": _level_ranks(request, row),
         "beneficiary": beneficiary,
-        "losses": selectors.losses(row.victims, later_s, fates),
-        "followed": bool(fates),
-        "lost": work_words(selectors.lost_by(row)),
-        "options": selectors.options(row, beneficiary),
+        "losses": losses,
+        "followed": any(loss.fate for loss in losses),
+        "lost": work_words(selectors.lost_by(*asked_about.shown)),
+        "options": selectors.options(row, beneficiary) if not asked_about.array else [],
         "passed": selectors.passed_over(row),
-        "asked": selectors.asked_words(row) if asked else "",
-        "consequence": selectors.consequence(row) if asked else "",
-        "changes": what_changed(row) if asked else [],
-        "may_decide": selectors.may_decide(request.user, row),
-        "form": form or DecisionForm(initial={"seen": mark_of(row)}),
+        "may_decide": may_decide,
+        "form": form or DecisionForm(initial={"seen": asked_about.mark if may_decide else ""}),
+        "typed": typed,
+        "had_form": bool(request.GET.get("seen")) and not may_decide,
+        **(_asked(request, asked_about) if row.awaits_decision else {}),
     }
     return render_page(request, "steering/plan.html", context, status=status)
+
+
+def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]:
+    """What a page says of a request that waits for somebody."""
+    lead, read = asked_about.lead, request.GET.get("seen", "")
+    news = since_read(asked_about, read) if read else None
+    opened = since_opened(asked_about)
+    partition = partition_of(lead)
+    return {
+        "tasks": asked_about.plans if asked_about.array else (),
+        "asked": selectors.asked_words(lead),
+        "consequence": selectors.consequence(asked_about),
+        "short": work_short(selectors.lost_by(*asked_about.shown)),
+        "stops": len(asked_about.victims),
+        "left": selectors.tasks_left(asked_about),
+        "not_now": "" if asked_about.possible else lead.not_now,
+        "changes": why_not_now(asked_about),
+        "since_opened": opened.sentences if opened else [],
+        "since_read": news.sentences if news else [],
+        "costs_more": news is not None and news.costs_more(policy_of(partition)),
+    }
 
 
 @require_POST
@@ -127,18 +150,19 @@ def decide(request: HttpRequest, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _show(request, row, form=form, status=UNPROCESSABLE)
     said = form.cleaned_data
-    do = approve if said["decision"] == APPROVE else reject
+    answer = {"plan": row, "reason": said["reason"], "seen": said["seen"], "request_id": request_id(request)}
+    actor = person(request).username
     try:
-        done = do(
-            actor=person(request).username,
-            plan=row,
-            reason=said["reason"],
-            seen=said["seen"],
-            request_id=request_id(request),
-        )
+        if said["decision"] == REJECT:
+            done = reject(actor=actor, **answer)
+        else:
+            instead = said["decision"].removeprefix(APPROVE).removeprefix(INSTEAD)
+            done = approve(actor=actor, instead=instead, **answer)
     except OutOfDateError as error:
         messages.error(request, str(error))
-        return _show(request, error.plan, form=form, status=CONFLICT)
+        # Whoever reads this page has read what it is now.
+        again = DecisionForm(initial={"seen": mark_of(error.plan), "reason": said["reason"]})
+        return _show(request, error.plan, form=again, typed=said["reason"], status=CONFLICT)
     except ValidationError as error:
         add_errors(form, error.message_dict.items())
         return _show(request, row, form=form, status=UNPROCESSABLE)

@@ -202,7 +202,10 @@ def _proposals(cluster: Cluster, rows: Sequence[Job]) -> list[Plan]:
     if not running:
         return []
     plans = Plan.objects.filter(
-        cluster=cluster, state=PlanState.PROPOSED, partition__in=[partition for partition, _ in running]
+        cluster=cluster,
+        state=PlanState.PROPOSED,
+        not_now="",
+        partition__in=[partition for partition, _ in running],
     )
     return [
         plan

@@ -53,9 +53,9 @@ def _headline(known: Known, row: Job, plan: Plan | None) -> str:
         return (
             _("It waits: it is taken back in line.") if plan.undo_reason else _("Room is being made for it.")
         )
-    if plan is not None and plan.enforcement == "approve":
+    if plan is not None and plan.enforcement == "approve" and not plan.not_now:
         return _("It waits for approval: a plan would make room for it.")
-    if plan is not None:
+    if plan is not None and not plan.not_now:
         return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
     if not row.reason:
         return _("It waits; Giveway has not decided on it yet.")
@@ -96,6 +96,10 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
             yield Line(_("That plan is being undone: %s") % kept(plan.undo_reason))
         elif plan.deadline:
             yield Line(_("Unless it runs by then, the plan is undone"), plan.deadline)
+    elif plan.not_now:
+        yield Line(
+            _("Plan %(plan)s goes on standing: it can be approved as soon as room can be made.") % names
+        )
     elif plan.enforcement == "approve":
         text = _(
             "An administrator of %(partition)s has to approve plan %(plan)s, which would stop %(victims)s. It was made"
@@ -173,14 +177,14 @@ def _would_change(known: Known, row: Job, plan: Plan | None) -> Line | None:
         level = clean(row.task_level_name or _("the same level"))
         text = _("It is let go as soon as another job of %(user)s at %(level)s ends.")
         return Line(text % {"user": clean(row.user), "level": level})
-    if plan is not None and plan.state == PlanState.PROPOSED and plan.enforcement == "approve":
+    if plan is not None and plan.awaits_decision and not plan.not_now:
         text = ngettext(
             "Approved, it starts as soon as %d job has made room.",
             "Approved, it starts as soon as %d jobs have made room.",
             len(plan.victims),
         )
         return Line(text % len(plan.victims))
-    if plan is not None:
+    if plan is not None and not plan.not_now:
         return None
     if row.reason == Reason.NOTHING_LOWER_RUNS:
         return _higher(known, row)

@@ -1,0 +1,167 @@
+"""A request for approval: the standing plan of one job, or those of the waiting tasks of one array together.
+
+It is one entry, one page and one decision. Its lead is the plan with the lowest number. What a person has read is named
+by a mark: the lead's number and the last version (`PlanVersion`) that there was when the page was made.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Case, F, Min, QuerySet, Value, When, prefetch_related_objects
+from django.db.models.functions import StrIndex, Substr
+
+from console.steering.models import Plan, PlanKind, PlanState, PlanVersion
+from scheduler.model.policy import Enforcement
+
+_MARK = re.compile(r"(\d{1,18})\.(\d{1,18})")
+ARRAY = Case(
+    When(job_id__contains="_", then=Substr("job_id", 1, StrIndex("job_id", Value("_")) - 1)),
+    default=F("job_id"),
+)
+"""The array that a plan's job is a task of, else the job: what is asked about together."""
+
+
+def array_of(job_id: str) -> str:
+    """The id of the array that a job is a task of; empty when it is none."""
+    array, is_task, _task = job_id.partition("_")
+    return array if is_task else ""
+
+
+def asked_plans() -> QuerySet[Plan]:
+    """All plans that wait for somebody's decision."""
+    return Plan.objects.filter(
+        state=PlanState.PROPOSED, kind=PlanKind.PREEMPT, enforcement=Enforcement.APPROVE.value
+    )
+
+
+def run_in(victim: dict[str, Any]) -> tuple[str, int, int]:
+    """The run of a job that a plan keeps as a victim."""
+    return victim["job"], victim.get("start", 0), victim.get("restarts", 0)
+
+
+@dataclass(frozen=True)
+class ApprovalRequest:
+    """The plans that are decided together, by number; one that waits for nobody stands alone."""
+
+    plans: tuple[Plan, ...]
+
+    @property
+    def lead(self) -> Plan:
+        """The plan whose page is the request's."""
+        return self.plans[0]
+
+    @property
+    def array(self) -> str:
+        """The array whose tasks are asked about together; empty when it is about one job."""
+        return array_of(self.lead.job_id) if len(self.plans) > 1 else ""
+
+    @cached_property
+    def possible(self) -> tuple[Plan, ...]:
+        """The plans that can be carried out now: those that say so, and stop nobody whom one before them stops."""
+        found, taken = [], set[tuple[str, int, int]]()
+        for plan in self.plans:
+            runs = {run_in(victim) for victim in plan.victims}
+            if not plan.not_now and not runs & taken:
+                found.append(plan)
+                taken |= runs
+        return tuple(found)
+
+    @property
+    def shown(self) -> tuple[Plan, ...]:
+        """The plans whose victims are shown: the possible ones; if there is none, what was last asked for."""
+        return self.possible or self.plans
+
+    @property
+    def victims(self) -> list[dict[str, Any]]:
+        """All that are stopped."""
+        return [victim for plan in self.shown for victim in plan.victims]
+
+    @cached_property
+    def versions(self) -> dict[int, list[PlanVersion]]:
+        """What the plans have asked for, by plan and oldest first."""
+        return {plan.pk: list(plan.versions.all()) for plan in self.plans}
+
+    @property
+    def mark(self) -> str:
+        """What a person who looks now has read."""
+        last = max((row.pk for rows in self.versions.values() for row in rows), default=0)
+        return f"{self.lead.pk}.{last}"
+
+    def read(self, mark: str) -> dict[int, Plan | PlanVersion] | None:
+        """The version of each plan that a mark stands for, by plan; None when it is the mark of something else.
+
+        Plans that were made after it was read are not in it.
+        """
+        found = _MARK.fullmatch(mark)
+        if found is None or not self._is_about(int(found[1])):
+            return None
+        known: dict[int, Plan | PlanVersion] = {}
+        for plan in self.plans:
+            rows = [row for row in self.versions[plan.pk] if row.pk <= int(found[2])]
+            if rows:
+                known[plan.pk] = rows[-1]
+            elif not self.versions[plan.pk]:
+                known[plan.pk] = plan  # made by an earlier release, and never renewed
+        return known
+
+    def _is_about(self, number: int) -> bool:
+        if number in {plan.pk for plan in self.plans}:
+            return True
+        other, lead = Plan.objects.filter(pk=number).first(), self.lead
+        return (
+            other is not None
+            and array_of(lead.job_id) != ""
+            and (other.cluster_id, other.partition, array_of(other.job_id))
+            == (lead.cluster_id, lead.partition, array_of(lead.job_id))
+        )
+
+
+def request_of(plan: Plan) -> ApprovalRequest:
+    """The request that a plan belongs to."""
+    array = array_of(plan.job_id)
+    if not array or not plan.awaits_decision:
+        return ApprovalRequest((plan,))
+    tasks = asked_plans().filter(
+        cluster=plan.cluster_id, partition=plan.partition, job_id__startswith=f"{array}_"
+    )
+    rows = tasks.select_related("cluster", "cycle").prefetch_related("versions").order_by("pk")
+    return ApprovalRequest(tuple(plan if row.pk == plan.pk else row for row in rows) or (plan,))
+
+
+def standing_on(plan: Plan) -> Plan:
+    """The plan that goes on asking for an array when the job of this one has left the queue; else the plan itself."""
+    array = array_of(plan.job_id)
+    if not array or plan.state != PlanState.EXPIRED:
+        return plan
+    tasks = asked_plans().filter(
+        cluster=plan.cluster_id, partition=plan.partition, job_id__startswith=f"{array}_"
+    )
+    return tasks.select_related("cluster", "cycle").order_by("pk").first() or plan
+
+
+def mark_of(plan: Plan) -> str:
+    """A mark of what a person who looks at the plan is asked to approve."""
+    return request_of(plan).mark
+
+
+def requests_among(plans: Iterable[Plan]) -> list[ApprovalRequest]:
+    """The requests that the plans make up; all plans of each must be there, by number."""
+    found: dict[tuple[int, str, str], list[Plan]] = {}
+    for plan in plans:
+        key = (plan.cluster_id, plan.partition, array_of(plan.job_id) or plan.job_id)
+        found.setdefault(key, []).append(plan)
+    return [ApprovalRequest(tuple(together)) for together in found.values()]
+
+
+def oldest_requests(rows: QuerySet[Plan], most: int) -> tuple[list[ApprovalRequest], int]:
+    """The oldest requests among the plans that wait, and how many there are in all."""
+    keys = rows.order_by().values("partition", array=ARRAY).annotate(first=Min("pk"))
+    wanted = {(each["partition"], each["array"]) for each in keys.order_by("first")[:most]}
+    members = rows.annotate(array=ARRAY).filter(array__in={array for _, array in wanted})
+    known = members.select_related("cluster", "cycle").order_by("pk")
+    plans = [plan for plan in known if (plan.partition, plan.array) in wanted]
+    prefetch_related_objects([plan for plan in plans if plan.version > 1], "versions")
+    return requests_among(plans), keys.count()
