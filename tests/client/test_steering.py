@@ -8,6 +8,7 @@ import pytest
 from console.audit.models import AuditEntry
 from console.projects.models import Project
 from console.steering.models import Pause, Plan
+from tests import factories
 from tests.api import test_decisions as decisions
 from tests.api.conftest import House
 from tests.client.conftest import Shell
@@ -41,6 +42,17 @@ def test_a_plan_says_what_is_asked_and_how_to_answer(house: House, asked: Plan, 
     asked.refresh_from_db()
     assert (asked.state, asked.decided_by, asked.decision_reason) == ("approved", "dave", "Deadline.")
     assert "Decided by dave: Deadline." in said(shell.run("plan", str(asked.pk)))
+
+
+def test_a_plan_says_what_changed_and_why_it_cannot_be_approved_now(
+    house: House, asked: Plan, as_user: AsUser
+) -> None:
+    factories.renew_plan(asked, [{**decisions.VICTIM, "job": "90"}], "88")
+    shell = as_user("dave")
+    assert "  since it was opened: 88 (bob) has ended.\n" in said(shell.run("plan", str(asked.pk)))
+    Plan.objects.filter(pk=asked.pk).update(not_now="It is held.")
+    text = said(shell.run("plan", str(asked.pk)))
+    assert "  ! It is held.\n" in text and "Stops 1 job" not in text
 
 
 def test_only_what_was_seen_is_approved(house: House, asked: Plan, as_user: AsUser) -> None:

@@ -111,7 +111,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Question:
-    """What a person is asked about a plan. `seen` stands for exactly this; `changes`: why yes would be refused."""
+    """What a person is asked about a plan. `seen` stands for what was read; `changes`: why yes would be refused."""
 
     asked: bool
     seen: str

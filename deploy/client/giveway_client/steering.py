@@ -56,7 +56,10 @@ def plan(options: argparse.Namespace) -> None:
         print(wrap(f"Decided by {found.decided_by}: {found.decision_reason}", "  ", "    "))
     question = giveway.question(options.plan)
     if question.asked:
-        print(wrap(question.consequence))
+        if not question.raw.get("not_now"):
+            print(wrap(question.consequence))
+        for change in question.raw.get("since_opened", ()):
+            print(wrap(change, "  since it was opened: ", "    "))
         for change in question.changes:
             print(wrap(change, "  ! ", "    "))
         print(f"giveway approve {found.id} --seen {shown(question.seen)} --reason …")
