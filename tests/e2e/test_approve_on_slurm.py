@@ -6,8 +6,9 @@ import pytest
 
 from console.steering.models import Plan, PlannedAction
 from console.steering.people.approving import OutOfDateError, approve, reject
+from console.steering.people.differences import since_read
 from console.steering.people.pausing import pause, resume
-from console.steering.people.requests import mark_of
+from console.steering.people.requests import mark_of, request_of
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
@@ -62,6 +63,52 @@ def test_a_victim_that_ended_makes_the_plan_out_of_date(driver: Driver) -> None:
     assert not PlannedAction.objects.exists()
     plan.refresh_from_db()
     assert plan.state == "expired"
+
+
+def test_a_request_is_renewed_in_place(driver: Driver) -> None:
+    """`low` and `other` hold the node; `other` ends, `filler` gets its room, and the request stops `low` instead."""
+    keys = {"mode": "user", "levels": LEVELS, "user_overrides": {**PEOPLE, "bob": "P2"}}
+    driver.policy("x", **keys, enforcement="approve")
+    driver.running("ann", "low", *ONE_NODE, "-c", "4")
+    driver.running("ann", "other", *ONE_NODE, "-c", "4")
+    driver.submit("bob", "filler", *ONE_NODE, "-c", "4")
+    driver.submit("cy", "urgent", *ONE_NODE, "-c", "4")
+    urgent = Plan.objects.filter(job_id=driver.ids["urgent"])
+    driver.steer_until(urgent.exists, "a plan is proposed")
+    plan = urgent.get()
+    read = mark_of(plan)
+    [victim] = plan.victims
+    left = "low" if victim["job"] == driver.ids["other"] else "other"
+
+    driver.cancel("other" if left == "low" else "low")
+    driver.steer_until(lambda: urgent.get().version > 1, "it is renewed")
+
+    plan = urgent.get()
+    assert (plan.state, plan.not_now) == ("proposed", "")
+    assert [each["job"] for each in plan.victims] == [driver.ids[left]]
+    assert [row.number for row in plan.versions.all()] == [1, 2]
+    changed = since_read(request_of(plan), read)
+    assert changed is not None
+    assert changed.sentences[0] == f"{victim['job']} (ann) has ended."
+    say_yes(plan)
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+    assert driver.stopped() == {left}
+
+
+def test_tasks_of_an_array_are_approved_together(driver: Driver) -> None:
+    driver.policy("x", mode="user", levels=LEVELS, user_overrides=PEOPLE, enforcement="approve")
+    driver.running("ann", "low", *ONE_NODE, "-c", "4")
+    driver.running("ann", "other", *ONE_NODE, "-c", "4")
+    driver.submit("cy", "tasks", *ONE_NODE, "-c", "4", "--array=0-1")
+    driver.steer_until(lambda: Plan.objects.filter(state="proposed").count() == 2, "both tasks have a plan")
+    lead, task = Plan.objects.order_by("pk")
+
+    say_yes(task)
+    driver.steer_until(lambda: set(Plan.objects.values_list("state", flat=True)) == {"verified"}, "both run")
+
+    assert lead.pk < task.pk
+    assert driver.stopped() == {"low", "other"}
 
 
 def test_a_rejected_plan_leaves_everybody_where_he_is(driver: Driver) -> None:

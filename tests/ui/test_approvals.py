@@ -378,6 +378,7 @@ def test_tasks_of_one_array_are_one_entry_and_one_page(ask: Ask, house: House, s
 
     assert dave.get(page_of(second)).headers["Location"] == page_of(first)
     text = dave.get(page_of(first)).content.decode()
+    assert "for 2 tasks of 41 p1_train (ann)" in text
     assert "starts 2 tasks of 41 (ann) on n1." in text
     assert 'href="/jobs/90/"' in text and 'href="/jobs/41_1/"' in text
     assert "Approve: stop 2 jobs" in text

@@ -127,6 +127,7 @@ def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]
     opened = since_opened(asked_about)
     partition = partition_of(lead)
     return {
+        "array": asked_about.array,
         "tasks": asked_about.plans if asked_about.array else (),
         "asked": selectors.asked_words(lead),
         "consequence": selectors.consequence(asked_about),
