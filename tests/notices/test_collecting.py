@@ -143,6 +143,22 @@ def test_a_plan_that_waits_is_told_to_the_partitions_administrators(sim: Sim) ->
     assert f"to make room for {urgent} (cy)" in told("approval")[0].text
 
 
+def test_an_array_is_told_once_and_a_renewed_request_not_again(sim: Sim) -> None:
+    sim.policy(enforcement="approve")
+    factories.make_administrator()
+    for _ in range(4):
+        sim.running("ann", 2)
+    sim.submit("cy", 2, array_tasks=3)
+    sim.cycle()
+    collect()
+    sim.policy(enforcement="approve", grace_s=60)
+    sim.cycle()
+    collect()
+
+    assert {plan.version for plan in Plan.objects.all()} == {2}
+    assert len(told("approval")) == 1
+
+
 def test_where_a_partition_has_no_administrator_the_consoles_are_told(sim: Sim) -> None:
     sim.policy(enforcement="approve")
     factories.make_administrator()

@@ -101,8 +101,9 @@ def test_what_is_carried_out_at_once_is_never_put_off(sim: Sim, monkeypatch: pyt
     assert Plan.objects.exclude(state=PlanState.PROPOSED).count() == 4
 
 
-def test_a_quiet_hour_in_shadow_fills_no_log(sim: Sim) -> None:
-    shadow(sim)
+@pytest.mark.parametrize("enforcement", ["shadow", "approve"])
+def test_a_quiet_hour_fills_no_log(sim: Sim, enforcement: str) -> None:
+    sim.policy(enforcement=enforcement)
     for _ in range(4):
         sim.running("ann", 2)
     for _ in range(3):
@@ -111,6 +112,7 @@ def test_a_quiet_hour_in_shadow_fills_no_log(sim: Sim) -> None:
     before = AuditEntry.objects.count()
     sim.cycles(30, every_s=120)
     assert AuditEntry.objects.count() == before
+    assert {plan.version for plan in Plan.objects.all()} == {1}
 
 
 def test_a_victim_that_is_not_needed_any_more_ends_it_at_once(sim: Sim) -> None:

@@ -116,19 +116,6 @@ def test_a_renewed_request_decides_again_to_the_same(sim: Sim) -> None:
     assert replay(of(sim, plan.job_id)).differences == ()
 
 
-def test_a_quiet_hour_fills_no_log_and_makes_no_version(sim: Sim) -> None:
-    sim.policy(enforcement="approve")
-    for _ in range(4):
-        sim.running("ann", 2)
-    for _ in range(3):
-        sim.submit("cy", 2)
-    sim.cycle()
-    before = AuditEntry.objects.count()
-    sim.cycles(30, every_s=120)
-    assert AuditEntry.objects.count() == before
-    assert PlanVersion.objects.count() == Plan.objects.count() == 3
-
-
 def test_what_changed_since_it_was_opened_is_told(sim: Sim) -> None:
     plan, first, second = another_takes_the_room(sim)
     assert since_opened(request_of(plan)) is None

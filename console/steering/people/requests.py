@@ -119,27 +119,27 @@ class ApprovalRequest:
         )
 
 
+def asked_with(plan: Plan) -> QuerySet[Plan]:
+    """The plans that are asked about for the same job, or for tasks of its array, by number."""
+    there = asked_plans().filter(cluster=plan.cluster_id, partition=plan.partition)
+    array = array_of(plan.job_id)
+    there = there.filter(job_id__startswith=f"{array}_") if array else there.filter(job_id=plan.job_id)
+    return there.select_related("cluster", "cycle").order_by("pk")
+
+
 def request_of(plan: Plan) -> ApprovalRequest:
     """The request that a plan belongs to."""
-    array = array_of(plan.job_id)
-    if not array or not plan.awaits_decision:
+    if not array_of(plan.job_id) or not plan.awaits_decision:
         return ApprovalRequest((plan,))
-    tasks = asked_plans().filter(
-        cluster=plan.cluster_id, partition=plan.partition, job_id__startswith=f"{array}_"
-    )
-    rows = tasks.select_related("cluster", "cycle").prefetch_related("versions").order_by("pk")
+    rows = asked_with(plan).prefetch_related("versions")
     return ApprovalRequest(tuple(plan if row.pk == plan.pk else row for row in rows) or (plan,))
 
 
 def standing_on(plan: Plan) -> Plan:
     """The plan that goes on asking for an array when the job of this one has left the queue; else the plan itself."""
-    array = array_of(plan.job_id)
-    if not array or plan.state != PlanState.EXPIRED:
+    if not array_of(plan.job_id) or plan.state != PlanState.EXPIRED:
         return plan
-    tasks = asked_plans().filter(
-        cluster=plan.cluster_id, partition=plan.partition, job_id__startswith=f"{array}_"
-    )
-    return tasks.select_related("cluster", "cycle").order_by("pk").first() or plan
+    return asked_with(plan).first() or plan
 
 
 def mark_of(plan: Plan) -> str:

@@ -14,7 +14,7 @@ from console.core.saying import duration
 from console.partitions.models import Partition
 from console.steering.decisions.facts import why_paused
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
-from console.steering.people.requests import ApprovalRequest, array_of, asked_plans, request_of, run_in
+from console.steering.people.requests import ApprovalRequest, asked_with, request_of, run_in
 from console.steering.people.standing import standing
 
 FEW_CYCLES = 5
@@ -43,7 +43,7 @@ def why_decided(plan: Plan) -> Iterator[str]:
     """Why nobody is asked about a plan, or not any more."""
     if plan.state in (PlanState.SUPERSEDED, PlanState.EXPIRED) and not plan.decided_by:
         yield resay(plan.outcome) or _("It is no longer needed.")
-        other = _still_asked(plan)
+        other = asked_with(plan).first()
         if other is not None:
             yield _("Plan %(id)d asks for the same job, or for others of its array.") % {"id": other.pk}
     elif plan.decided_by:
@@ -55,14 +55,6 @@ def why_decided(plan: Plan) -> Iterator[str]:
         yield _("It was made in %(mode)s: nobody is asked about it.") % {"mode": plan.enforcement}
     else:
         yield _("It is carried out without being asked for, as the policy said when it was made.")
-
-
-def _still_asked(plan: Plan) -> Plan | None:
-    """The plan that is asked about for the same job, or for tasks of the same array."""
-    there = asked_plans().filter(cluster=plan.cluster_id, partition=plan.partition)
-    array = array_of(plan.job_id)
-    there = there.filter(job_id__startswith=f"{array}_") if array else there.filter(job_id=plan.job_id)
-    return there.order_by("pk").first()
 
 
 def partition_of(plan: Plan) -> Partition:

@@ -125,7 +125,6 @@ def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]
     lead, read = asked_about.lead, request.GET.get("seen", "")
     news = since_read(asked_about, read) if read else None
     opened = since_opened(asked_about)
-    partition = partition_of(lead)
     return {
         "array": asked_about.array,
         "tasks": asked_about.plans if asked_about.array else (),
@@ -138,7 +137,7 @@ def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]
         "changes": why_not_now(asked_about),
         "since_opened": opened.sentences if opened else [],
         "since_read": news.sentences if news else [],
-        "costs_more": news is not None and news.costs_more(policy_of(partition)),
+        "costs_more": news is not None and news.costs_more(policy_of(partition_of(lead))),
     }
 
 

@@ -76,6 +76,25 @@ def test_a_plan_waits_for_approval(sim: Sim) -> None:
     )
 
 
+def test_a_request_that_stands_says_why_nothing_can_be_approved(sim: Sim) -> None:
+    sim.policy(enforcement="approve")
+    low = sim.running("ann", 8)
+    urgent = sim.submit("cy", 6)
+    sim.cycle()
+    sim.policy(enforcement="approve", protected_jobs=["ann_job"])
+    sim.cycle()
+
+    answer = ask(sim, urgent)
+
+    assert answer.headline.startswith("It waits: ")
+    assert "approval" not in answer.headline
+    assert "none of the 1 lower jobs that run may be stopped" in said(answer)
+    told = f"Plan {sim.plan().pk} goes on standing: it can be approved as soon as room can be made."
+    assert told in said(answer)
+    assert "Approved, it starts" not in said(answer)
+    assert "would stop it" not in said(ask(sim, low))
+
+
 def test_shadow_says_that_nobody_is_stopped(sim: Sim) -> None:
     sim.policy(enforcement="shadow")
     low = sim.running("ann", 8)
