@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from console.core.resaying import resay
 from console.core.rows import Rows
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
+from console.partitions.keyword_form import users_of
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
@@ -69,7 +70,7 @@ def _level(row: dict[str, Any]) -> dict[str, Any]:
         "name": row["name"],
         "min_score": row["min_score"],
         "keyword": row["keyword"] or None,
-        "keyword_users": row["keyword_users"] or None,
+        "keyword_users": users_of(row),
     }
     return {key: value for key, value in level.items() if value is not None}
 
