@@ -52,7 +52,7 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     draft = Draft({"name": name, **document})
     levels = rows[LEVELS].filled
     draft.level_rows = [index for index, _row in levels]
-    draft.document["levels"] = [_level(row) for _index, row in levels]
+    draft.document["levels"] = [level_document(row) for _index, row in levels]
     draft.document["quotas"] = {row["name"]: row["quota"] for _i, row in levels if row["quota"] is not None}
     for key, column in FURTHER_QUOTAS.items():
         draft.document[key] = {row["name"]: row[column] for _i, row in levels if row[column]}
@@ -65,7 +65,8 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     return draft
 
 
-def _level(row: dict[str, Any]) -> dict[str, Any]:
+def level_document(row: dict[str, Any]) -> dict[str, Any]:
+    """A valid row of a level as the priority file has it."""
     level = {
         "name": row["name"],
         "min_score": row["min_score"],

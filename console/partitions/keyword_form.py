@@ -15,6 +15,7 @@ class KeywordForm(forms.Form):
 
     keyword = forms.CharField(label=gettext_lazy("Keyword"), max_length=60, required=False)
     keyword_users = PatternsField(label=gettext_lazy("Who may use the keyword"), one_line=True)
+    keyword_users.widget.attrs["placeholder"] = gettext_lazy("nobody")
     keyword_open = forms.BooleanField(label=gettext_lazy("Everybody may use the keyword"), required=False)
 
     def clean(self) -> dict[str, Any]:
