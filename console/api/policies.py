@@ -22,7 +22,7 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
 from scheduler.contracts.config import decode_policy
-from scheduler.model.policy import Enforcement, KeywordDenied, Mode, OverQuota, VictimOrder
+from scheduler.model.policy import Enforcement, KeywordDenied, Mode, NotRequeueable, OverQuota, VictimOrder
 
 
 class PatternsField(serializers.ListField):
@@ -90,7 +90,21 @@ class PolicyDocumentSerializer(serializers.Serializer):
     checkpoint_signal = serializers.CharField(required=False, allow_blank=True)
     start_deadline_s = serializers.IntegerField(required=False)
     max_preemptions_per_job = serializers.IntegerField(required=False)
-    cancel_if_not_requeueable = serializers.BooleanField(required=False)
+    not_requeueable = serializers.ChoiceField(
+        choices=[n.value for n in NotRequeueable],
+        required=False,
+        help_text="What becomes of a running job that Slurm does not requeue.",
+    )
+    cancel_notice_s = serializers.IntegerField(
+        required=False, help_text="With `cancel`: how long after it was first seen so it may be cancelled."
+    )
+    cancel_if_not_requeueable = serializers.BooleanField(
+        required=False,
+        help_text="Older: true stands for `not_requeueable: cancel` without a notice. Never sent.",
+    )
+    no_requeue_users = PatternsField(
+        required=False, help_text="Users who may have jobs that are not requeued."
+    )
     min_wait_s = serializers.IntegerField(
         required=False, help_text="How long a job waits before others are stopped for it."
     )

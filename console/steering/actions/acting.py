@@ -33,6 +33,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
 from scheduler.ports import ClusterUnavailableError
+from scheduler.reconcile.immunity import recalled
 from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
@@ -82,8 +83,8 @@ class _Look:
             return None
         if seen.degraded:
             return None
-        self._newer, self.is_old = seen, False
-        return seen
+        self._newer, self.is_old = recalled(seen, self.acting.observation), False
+        return self._newer
 
 
 def act(plans: Sequence[Plan], acting: Acting) -> int:

@@ -25,7 +25,7 @@ from scheduler.adapters.slurm.errors import (
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.look import Seen
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import FIRST_ALLOW, Action, ActionKind, Outcome, OutcomeKind
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
@@ -121,11 +121,23 @@ class Writer:
             case ActionKind.RELEASE:
                 return self._release(ids, seen, action.value)
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
-                return self._many("scontrol", ids, "requeuehold")
+                first = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
+                return self._requeue_hold(ids, [i for i in ids if first and not seen[i].requeue])
+            case ActionKind.ALLOW_REQUEUE:
+                return self._allow_requeue(ids)
             case ActionKind.CANCEL:
                 return self._scancel(ids)
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
+
+    def _allow_requeue(self, ids: Sequence[str]) -> dict[str, Outcome]:
+        return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
+
+    def _requeue_hold(self, ids: list[str], first: Sequence[str]) -> dict[str, Outcome]:
+        """Requeue jobs; `first`: those that are made requeueable right before."""
+        allowed = self._allow_requeue(first)
+        ready = [job_id for job_id in ids if allowed.get(job_id, DONE).ok]
+        return {**allowed, **self._many("scontrol", ready, "requeuehold")}
 
     def _release(self, ids: list[str], seen: Mapping[str, Row], priority: str) -> dict[str, Outcome]:
         """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.
