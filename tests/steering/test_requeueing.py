@@ -193,3 +193,37 @@ def test_a_number_that_comes_again_is_another_job(sim: Sim) -> None:
     assert again == old
     sim.cycles(2)
     assert (sim.row(again).immune, sim.port.job(again).spec.requeue) == ("no_requeue", False)
+
+
+def test_who_made_his_job_requeueable_himself_cannot_take_that_back(sim: Sim) -> None:
+    sim.policy()
+    job = sim.running("ann", 8, requeue=False)
+    sim.cycle()
+    sim.port.set_requeue(job, requeue=True)
+    sim.cycle()
+    assert not NotRequeued.objects.exists()
+    sim.port.set_requeue(job, requeue=False)
+    sim.cycle()
+    assert sim.port.job(job).spec.requeue
+    assert told("requeue.lost") == 1
+
+
+def test_hundreds_of_jobs_that_are_not_requeued_cost_no_query_each(
+    sim: Sim, django_assert_max_num_queries: Any
+) -> None:
+    sim.policy()
+    sim.submit("ann", 1, requeue=False)
+    sim.cycle()
+    sim.port.advance(2)
+    with django_assert_max_num_queries(200) as few:
+        sim.cycle()
+    for _ in range(300):
+        sim.submit("ann", 1, requeue=False, array_tasks=0)
+    for node in sim.port.state.nodes.values():
+        node.total = {**node.total, "cpu": 400}
+    sim.port.advance(2)
+    with django_assert_max_num_queries(len(few) + 30):
+        sim.cycle()
+    assert NotRequeued.objects.count() > 200
+    with django_assert_max_num_queries(len(few) + 30):
+        sim.cycle()

@@ -4,7 +4,7 @@ Slurm tells only how a job is now. The mirror remembers of every job whether it 
 are not, `NotRequeued` has since when.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -27,13 +27,15 @@ def recall(cluster: Cluster, observation: Observation) -> Observation:
     odd = [job for job in observation.jobs if not_requeued(job)]
     if not odd:
         return observation
-    rows = {row.job_id: row for row in NotRequeued.objects.filter(cluster=cluster)}
-    before = set(_requeueable_before(cluster, (job.id for job in odd if not job.requeue)))
+    every = {(row.job_id, row.user): row for row in NotRequeued.objects.filter(cluster=cluster)}
+    rows = {job.id: row for job in odd if (row := every.get((job.id, job.user[:LONGEST_USER])))}
+    before = set(
+        _requeueable_before(cluster, [job.id for job in odd if not job.requeue and job.id not in rows])
+    )
     found = {}
     for job in odd:
         row = rows.get(job.id)
-        row = row if row and row.user == job.user[:LONGEST_USER] else None
-        was = not job.requeue and ((row is not None and row.was_requeueable) or (job.id, job.user) in before)
+        was = not job.requeue and (row.was_requeueable if row else (job.id, job.user) in before)
         as_it_was = row is not None and row.restored_at is None and row.was_requeueable == was
         since = row.since if row and as_it_was else observation.taken_at
         found[job.id] = replace(
@@ -42,13 +44,11 @@ def recall(cluster: Cluster, observation: Observation) -> Observation:
     return replace(observation, jobs=tuple(found.get(job.id, job) for job in observation.jobs))
 
 
-def _requeueable_before(cluster: Cluster, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _requeueable_before(cluster: Cluster, ids: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Id and user of those jobs that an earlier cycle saw requeueable."""
-    every = list(ids)
-    for first in range(0, len(every), BATCH):
-        rows = Job.objects.filter(
-            cluster=cluster, job_id__in=every[first : first + BATCH], was_requeueable=True
-        )
+    for first in range(0, len(ids), BATCH):
+        some = ids[first : first + BATCH]
+        rows = Job.objects.filter(cluster=cluster, job_id__in=some, was_requeueable=True)
         yield from rows.values_list("job_id", "user")
 
 
@@ -67,28 +67,46 @@ def remember(cluster: Cluster, observation: Observation) -> None:
             _note(row, job)
         elif row.job_id not in seen:
             _note_gone(row)
-        elif seen[row.job_id].requeue and row.was_requeueable and row.restored_at is None:
-            row.restored_at = clock.now()
-            row.save(update_fields=["restored_at"])
-            tell_not_requeued(row, "requeue.seen", "It is requeueable again.")
-    for job in odd.values():
-        _note(NotRequeued(cluster=cluster, job_id=job.id), job)
+        elif not_requeued(seen[row.job_id]) is None:
+            _note_restored(row)
+    new = [_filled(NotRequeued(cluster=cluster, job_id=job.id), job) for job in odd.values()]
+    for row in NotRequeued.objects.bulk_create(new, batch_size=BATCH):
+        _tell_lost(row)
 
 
 def _note(row: NotRequeued, job: ObservedJob) -> None:
     """A job that is not requeued, as it is now; written only when that is new."""
-    user, since = job.user[:LONGEST_USER], job.no_requeue_since
-    same = row.pk and row.user == user and row.since == since and row.was_requeueable == job.was_requeueable
+    user = job.user[:LONGEST_USER]
+    same = (row.user, row.since, row.was_requeueable) == (user, job.no_requeue_since, job.was_requeueable)
     if same and row.restored_at is None and row.gone_at is None:
         return
     if row.user != user:
         row.attempts, row.issued_at = 0, None
-    is_news = job.was_requeueable and not same
-    row.user, row.since, row.was_requeueable = user, since or 0, job.was_requeueable
+    _filled(row, job).save()
+    if not same:
+        _tell_lost(row)
+
+
+def _filled(row: NotRequeued, job: ObservedJob) -> NotRequeued:
+    row.user, row.since = job.user[:LONGEST_USER], job.no_requeue_since or 0
+    row.was_requeueable = job.was_requeueable
     row.restored_at = row.gone_at = None
-    row.save()
-    if is_news:
+    return row
+
+
+def _tell_lost(row: NotRequeued) -> None:
+    if row.was_requeueable:
         tell_not_requeued(row, "requeue.lost", "It was requeueable before.")
+
+
+def _note_restored(row: NotRequeued) -> None:
+    """The job is requeueable again, or for the first time: then the mirror remembers that."""
+    if not row.was_requeueable:
+        row.delete()
+    elif row.restored_at is None:
+        row.restored_at = clock.now()
+        row.save(update_fields=["restored_at"])
+        tell_not_requeued(row, "requeue.seen", "It is requeueable again.")
 
 
 def _note_gone(row: NotRequeued) -> None:
