@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("cluster", "0003_immune_jobs"),
+        ("cluster", "0004_immune_jobs"),
         ("steering", "0005_incidents"),
     ]
 

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("cluster", "0002_count_jobs_by_level"),
+        ("cluster", "0003_lives_of_jobs"),
     ]
 
     operations = [
