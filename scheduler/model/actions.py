@@ -33,6 +33,8 @@ class ActionKind(StrEnum):
 
 
 FIRST_ALLOW = "allow"
+NOT_REQUEUEABLE = "presently disabled"
+"""In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
 

@@ -112,6 +112,19 @@ def test_a_change_between_the_plan_and_the_stop_gains_nothing(sim: Sim) -> None:
     assert (sim.state(urgent), sim.state(low)) == (RUNNING, PENDING)
 
 
+def test_a_stop_that_was_refused_for_that_is_tried_again_later(sim: Sim) -> None:
+    sim.policy()
+    low = sim.running("ann", 8)
+    refusal = "Requested operation is presently disabled"
+    sim.port.faults.add(ActionFault(Effect.REFUSE, refusal, ActionKind.REQUEUE_HOLD, times=1))
+    urgent = sim.submit("cy", 6, run_time_s=300)
+    sim.cycles(5)
+    assert (sim.state(urgent), sim.state(low)) == (PENDING, RUNNING)
+    sim.port.advance(130)
+    sim.cycles(5)
+    assert (sim.state(urgent), sim.state(low)) == (RUNNING, PENDING)
+
+
 def test_a_refusal_is_told_and_tried_again_more_and_more_seldom(sim: Sim) -> None:
     low = changed(sim)
     sim.port.faults.add(

@@ -3,8 +3,8 @@
 import pytest
 
 from scheduler.adapters.slurm.commands import Answer
-from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import FIRST_ALLOW, ActionKind, OutcomeKind
+from scheduler.adapters.slurm.write import TRIES, Writer
+from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, ActionKind, OutcomeKind
 from tests.adapters.slurm.test_writing import changes, cluster, kinds, pending, queue, running, stop
 
 ALLOWED = ("scontrol", "update", "JobId=1,2", "Requeue=1")
@@ -60,3 +60,29 @@ def test_whoever_cannot_be_made_so_is_not_stopped_and_the_others_are() -> None:
     outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", "2", value=FIRST_ALLOW))
     assert kinds(outcomes) == [OutcomeKind.REFUSED, OutcomeKind.DONE]
     assert changes(runner) == [ALLOWED, ("scontrol", "requeuehold", "2")]
+
+
+def test_who_takes_it_back_again_and_again_is_made_requeueable_again_and_again() -> None:
+    refusals = ["1", "1", "1"]
+
+    def says(call: tuple[str, ...]) -> Answer:
+        if "requeuehold" in call and refusals:
+            return Answer("", f"Requested operation is presently disabled for job {refusals.pop()}\n", 1)
+        return Answer("", "", 0)
+
+    runner = cluster(*running("1", "2"), says=says)
+    outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", "2", value=FIRST_ALLOW))
+    assert kinds(outcomes) == [OutcomeKind.DONE] * 2
+    once = [("scontrol", "update", "JobId=1", "Requeue=1"), ("scontrol", "requeuehold", "1")]
+    assert changes(runner) == [("scontrol", "requeuehold", "1,2"), *once * 3]
+
+
+def test_not_for_ever_and_not_without_leave() -> None:
+    disabled = Answer("", "Requested operation is presently disabled for job 1\n", 1)
+    for value, tries in ((FIRST_ALLOW, TRIES), ("", 1)):
+        runner = cluster(
+            *running("1"), says=lambda call: disabled if "requeuehold" in call else Answer("", "", 0)
+        )
+        [outcome] = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", value=value))
+        assert outcome.kind is OutcomeKind.REFUSED and NOT_REQUEUEABLE in outcome.detail
+        assert len([call for call in changes(runner) if "requeuehold" in call]) == tries

@@ -12,10 +12,9 @@ from django.test import Client
 from pytest_django import Settings
 
 from console.audit.models import AuditEntry
-from console.cluster import connect
 from deploy.private_slurm import PrivateSlurm
 from tests import factories
-from tests.e2e.slurm_driver import NAIVE, Driver
+from tests.e2e.slurm_driver import NAIVE, Driver, attached
 from tests.plugins.private_slurm import new_root
 from tests.steering.submit_script import SCRIPT
 
@@ -46,15 +45,10 @@ def driver(
     """A console attached to it; partition q (n3 and n4) enforces."""
     slurm.clear()
     slurm.submit_rules.unlink(missing_ok=True)
-    settings.GIVEWAY_CLUSTER = "slurm"
     settings.GIVEWAY_SUBMIT_RULES = ""
-    for name, value in slurm.env.items():
-        monkeypatch.setenv(name, value)
-    connect.forget_adapters()
-    driver = Driver(slurm)
-    driver.policy("q", **POLICY)
-    yield driver
-    connect.forget_adapters()
+    with attached(slurm, settings, monkeypatch) as driver:
+        driver.policy("q", **POLICY)
+        yield driver
     slurm.clear()
 
 
