@@ -25,6 +25,7 @@ from console.core.faults import API
 from console.core.request_log import user_of
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+TOO_MANY = 429
 MINUTE = 60.0
 MOST_KEPT = 1000
 """Full allowances are forgotten then; there are never many others."""
@@ -83,6 +84,9 @@ class AllowancesMiddleware:
             return self.get_response(request)
         begin = time.thread_time()
         response = self.get_response(request)
+        if response.status_code == TOO_MANY:
+            # A body that nobody has read would break the connection before the answer has arrived.
+            request.read(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         if name := user_of(request):
             taken = time.thread_time() - begin
             _allowances.charge((name, _route(request)), taken, settings.GIVEWAY_CHANGES_S)

@@ -1,8 +1,10 @@
 """What is wrong with a database that cannot be used: for whoever is at the shell, and for the web."""
 
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from django.db import DatabaseError, Error, connection
+from django.db import DatabaseError, Error, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 
 RETRY_S = 5
@@ -29,6 +31,36 @@ def is_passing(error: BaseException | None) -> bool:
             cause is None or type(cause).__module__.startswith("psycopg")
         )
     return state in AWAY or state[:2] in AWAY_CLASSES
+
+
+def written_at_once(write: Callable[[], object]) -> bool:
+    """Write what is worth nobody's waiting, when somebody was last seen: whether it could be written now.
+
+    Reading must go on while somebody else keeps the database locked.
+    """
+    try:
+        with _no_patience(), transaction.atomic():
+            write()
+    except Error as error:
+        if not is_passing(error):
+            raise
+        return False
+    return True
+
+
+@contextmanager
+def _no_patience() -> Iterator[None]:
+    """SQLite's lock is not waited for. PostgreSQL locks single rows, which nobody holds for long."""
+    if connection.vendor != "sqlite" or connection.in_atomic_block:
+        yield
+        return
+    patience = int(connection.settings_dict["OPTIONS"].get("timeout", 5) * 1000)
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout=0")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={patience}")
 
 
 def unusable(error: DatabaseError) -> str | None:

@@ -3,10 +3,12 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
+import time_machine
 from django.db import (
     DataError,
     IntegrityError,
@@ -17,8 +19,11 @@ from django.db import (
     connection,
 )
 from django.test import Client
+from django.utils import timezone
 from rest_framework.test import APIClient
 
+from console.accounts.models import ApiToken
+from console.accounts.sessions import SEEN
 from console.core.databases import RETRY_S, is_passing
 from tests import factories
 
@@ -112,6 +117,21 @@ def test_the_api_says_that_the_database_is_locked(people: dict[str, Any]) -> Non
     assert (answer.status_code, answer["Retry-After"]) == (503, str(RETRY_S))
     assert answer.json()["error"]["code"] == "database_away"
     assert api.patch(PATCH, body, format="json").status_code == 200, "it was not done, and can be done again"
+
+
+def test_reading_waits_for_nobody(people: dict[str, Any]) -> None:
+    """When somebody was last seen is written down, but not at that price."""
+    page = client_of(people, Client())
+    script = APIClient(headers={"Authorization": f"Token {factories.make_token(people['ada'])}"})
+    assert page.get("/account/").status_code == 200
+    later = timezone.now() + timedelta(minutes=2)
+    with held_by_somebody_else(), time_machine.travel(later, tick=False):
+        assert page.get("/account/").status_code == 200
+        assert script.get(PATCH).status_code == 200
+    assert page.session[SEEN] < later.timestamp() and ApiToken.objects.get().used_at is None
+    with time_machine.travel(later, tick=False):
+        assert page.get("/account/").status_code == script.get(PATCH).status_code == 200
+    assert page.session[SEEN] == int(later.timestamp()) and ApiToken.objects.get().used_at == later
 
 
 def test_a_page_says_that_the_database_is_locked(people: dict[str, Any]) -> None:
