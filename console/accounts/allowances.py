@@ -4,8 +4,10 @@
 2. Each account has an allowance for each address. It fills up steadily, to half of what it gets in a minute.
 3. The change that empties it is carried out. The next one is refused before anything is read (429), until there is
    some allowance again: an expensive change costs a pause, and what was refused costs next to nothing.
-4. Another address is another allowance: who has changed a project too often can still pause a partition.
-5. Administrators have no bound. They import whole files, and must never be kept from acting.
+4. Whoever does not heed the pause gets the refusal late: one request at a time is held back for a while, so that a
+   client without pauses does not make up in refusals what it may not do in changes.
+5. Another address is another allowance: who has changed a project too often can still pause a partition.
+6. Administrators have no bound. They import whole files, and must never be kept from acting.
 
 It is kept in the memory of each web process, for it is that process's threads that would wait.
 """
@@ -16,10 +18,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from console.accounts.busy import spent
+from console.accounts.hashing import BusyError, Turns
 from console.accounts.rules import is_administrator
 from console.core.faults import API
 from console.core.request_log import user_of
@@ -27,8 +31,11 @@ from console.core.request_log import user_of
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_MANY = 429
 MINUTE = 60.0
+HELD_BACK_S = 1.0
 MOST_KEPT = 1000
 """Full allowances are forgotten then; there are never many others."""
+
+log = structlog.get_logger(__name__)
 
 Key = tuple[str, str]
 """Name of the account, and the pattern of the address."""
@@ -63,6 +70,7 @@ class Allowances:
 
 
 _allowances = Allowances()
+_held_back = Turns(1, 0, 0)
 
 
 def wait_for_allowance(request: HttpRequest, user: Any) -> int:
@@ -70,7 +78,19 @@ def wait_for_allowance(request: HttpRequest, user: Any) -> int:
     name = getattr(user, "username", "")
     if not name or is_administrator(user):
         return 0
-    return math.ceil(_allowances.wait((name, _route(request)), settings.GIVEWAY_CHANGES_S))
+    seconds = math.ceil(_allowances.wait((name, _route(request)), settings.GIVEWAY_CHANGES_S))
+    if seconds:
+        _hold_back()
+    return seconds
+
+
+def _hold_back() -> None:
+    """Keep this request for a while, unless another one is kept: it has one of few threads."""
+    try:
+        with _held_back.one():
+            time.sleep(HELD_BACK_S)
+    except BusyError:
+        log.debug("somebody else is held back already")
 
 
 class AllowancesMiddleware:

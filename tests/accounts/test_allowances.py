@@ -59,6 +59,7 @@ def people(db: None, settings: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str
     factories.make_manager(factories.make_project(cluster))
     settings.GIVEWAY_CHANGES_S = 1e-6
     monkeypatch.setattr(allowances, "_allowances", Allowances())
+    monkeypatch.setattr(allowances, "HELD_BACK_S", 0)
     return {"pam": factories.make_viewer("pam"), "ada": factories.make_administrator()}
 
 
@@ -93,6 +94,23 @@ def test_a_token_spends_the_same_as_the_session(people: dict[str, Any]) -> None:
     body = {"urgency": 4, "version": 1, "reason": "for the test"}
     assert script.patch(ALPHA, body, format="json").status_code == 200
     assert change(signed_in(people["pam"]), 5).status_code == 429
+
+
+def test_who_does_not_heed_the_pause_is_held_back_one_at_a_time(
+    people: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that asks without a pause would make up in refusals what it may not do in changes."""
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 1:  # another one comes meanwhile, and is not held back
+            assert change(signed_in(people["pam"]), 9).status_code == 429
+
+    monkeypatch.setattr("console.accounts.allowances.time.sleep", sleep)
+    pam = signed_in(people["pam"])
+    assert [change(pam, urgency).status_code for urgency in (2, 3)] == [200, 429]
+    assert slept == [0]
 
 
 def test_a_page_refuses_too(people: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from console.api import idempotency, projects
+from console.api import idempotency, projects, strict
 from console.api.models import IdempotencyKey
 from console.audit.models import AuditEntry
 from console.projects.models import Project
@@ -144,7 +144,7 @@ def test_what_was_sent_is_checked_before_anybody_has_to_wait(
 ) -> None:
     """A long body is read and checked first; the key, and with it the database's lock, is taken after that."""
     seen: list[int] = []
-    checked = projects.valid
+    checked = strict.valid
 
     def valid(*values: Any) -> None:
         seen.append(IdempotencyKey.objects.count())
