@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import Client, RequestFactory
+from django.urls import resolve
 from rest_framework.test import APIClient
 
 from console.accounts import allowances
-from console.accounts.allowances import MOST_KEPT, Allowances
+from console.accounts.allowances import MOST_KEPT, Allowances, wait_for_allowance
 from tests import factories
 
 ALPHA = "/api/v1/projects/alpha/"
@@ -120,6 +121,18 @@ def test_a_page_refuses_too(people: dict[str, Any]) -> None:
     assert refused.status_code == 429 and int(refused["Retry-After"]) > 0
     assert "so this was not done" in refused.content.decode()
     assert pam.get("/projects/alpha/").status_code == 200
+
+
+def test_forms_have_more_than_the_api(people: dict[str, Any], settings: Any) -> None:
+    """The same work at once; then there is some left of the one allowance and none of the other."""
+    settings.GIVEWAY_CHANGES_S = PER_MINUTE
+    asked = {path: RequestFactory().post(path) for path in ("/projects/alpha/", ALPHA)}
+    for path, request in asked.items():
+        request.resolver_match = resolve(path)
+        key, more = ("pam", request.resolver_match.route), allowances._per_minute(request)
+        allowances._allowances.charge(key, PER_MINUTE, more)
+    waits = [wait_for_allowance(request, people["pam"]) for request in asked.values()]
+    assert waits[0] == 0 and waits[1] > 0
 
 
 def test_administrators_are_never_kept_from_acting(people: dict[str, Any]) -> None:
