@@ -1,7 +1,7 @@
 """How much of the processor the changes of one account may take, so that nobody's make everybody else wait.
 
 1. A change costs the processor time of its thread. Waiting, for a lock or for others, costs nothing.
-2. Each account has an allowance for each address. It fills up steadily, to half of what it gets in a minute.
+2. Each account has an allowance for each address. It fills up steadily, to a quarter of what it gets in a minute.
 3. The change that empties it is carried out. The next one is refused before anything is read (429), until there is
    some allowance again: an expensive change costs a pause, and what was refused costs next to nothing.
 4. Whoever does not heed the pause gets the refusal late: one request at a time is held back for a while, so that a
@@ -31,6 +31,7 @@ from console.core.request_log import user_of
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_MANY = 429
 MINUTE = 60.0
+AT_ONCE = 0.25
 BY_HAND = 4
 """Times as much for forms: the button that adds a row to a long policy sends and makes all of its page."""
 HELD_BACK_S = 1.0
@@ -61,12 +62,12 @@ class Allowances:
         with self._lock:
             self._left[key] = (self._now(key, per_minute) - seconds, self._clock())
             if len(self._left) > MOST_KEPT:
-                full = per_minute / 2
+                full = per_minute * AT_ONCE
                 kept = {key: left for key, left in self._left.items() if self._now(key, per_minute) < full}
                 self._left = kept
 
     def _now(self, key: Key, per_minute: float) -> float:
-        full = per_minute / 2
+        full = per_minute * AT_ONCE
         left, at = self._left.get(key, (full, 0.0))
         return min(full, left + (self._clock() - at) / MINUTE * per_minute)
 

@@ -30,16 +30,18 @@ def test_an_allowance_is_spent_and_fills_up_again() -> None:
     kept = Allowances(clock)
     pam, dave = ("pam", "projects/"), ("dave", "projects/")
     assert kept.wait(pam, PER_MINUTE) == 0
-    kept.charge(pam, 3.0, PER_MINUTE)
-    assert kept.wait(pam, PER_MINUTE) == 0, "half a minute's is there at once"
+    kept.charge(pam, 1.5, PER_MINUTE)
+    assert kept.wait(pam, PER_MINUTE) == 0, "a quarter of a minute's is there at once"
     kept.charge(pam, 1.0, PER_MINUTE)
     assert kept.wait(pam, PER_MINUTE) == pytest.approx(10.0)
     assert kept.wait(dave, PER_MINUTE) == kept.wait(("pam", "pause/"), PER_MINUTE) == 0
     clock.now += 4
     assert kept.wait(pam, PER_MINUTE) == pytest.approx(6.0)
     clock.now += 3600
-    kept.charge(pam, 3.5, PER_MINUTE)
-    assert kept.wait(pam, PER_MINUTE) == pytest.approx(5.0), "no more than half a minute's is saved up"
+    kept.charge(pam, 2.0, PER_MINUTE)
+    assert kept.wait(pam, PER_MINUTE) == pytest.approx(5.0), (
+        "no more than a quarter of a minute's is saved up"
+    )
 
 
 def test_full_ones_are_forgotten() -> None:

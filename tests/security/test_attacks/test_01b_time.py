@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """With half a second at once, and a twentieth that comes back in three seconds."""
+    """With a quarter of a second at once, and as much again in a quarter of a minute."""
     home = Path(tmp_path_factory.mktemp("attack")) / "home"
     with running_console(home, GIVEWAY_CHANGES_S="1") as running:
         yield running
