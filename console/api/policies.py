@@ -14,7 +14,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
-from console.api.changes import ReasonField, VersionField, changing
+from console.api.changes import ReasonField, VersionField, changing, reading
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.strict import valid
 from console.core.limits import POLICY
@@ -199,6 +199,7 @@ class PolicyView(OfPartition):
     serializer_class = PolicySerializer
     further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}}
     version_key = "revision"
+    checks_first = True
 
     def changes_since(self, version: int) -> list[str]:
         """What differs between that revision and the one in force."""
@@ -227,11 +228,13 @@ class PolicyView(OfPartition):
         valid(sent, self.serializer_class)
         if under is None:
             under = partition.revision.document if partition.revision else {}
+        with reading("policy"):
+            document = decode_policy({**under, **sent.validated_data["policy"]})
         with changing("policy"):
             revision = activate_policy(
                 actor=self.person.username,
                 partition=partition,
-                document=decode_policy({**under, **sent.validated_data["policy"]}),
+                document=document,
                 reason=sent.validated_data["reason"],
                 based_on=sent.validated_data["based_on"],
                 request_id=self.request_id,

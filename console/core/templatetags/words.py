@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from console.core import diff
 from console.core.labels import label_of
 from console.core.resaying import resay
+from console.core.templatetags.cut import LISTED, and_more
 
 register = template.Library()
 
@@ -171,7 +172,8 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(json_words(item, path) for item in value) or _("none")
+        shown = ", ".join(json_words(item, path) for item in value[:LISTED]) or _("none")
+        return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
         return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None
