@@ -150,8 +150,10 @@ function LINES.level(rules, words) rules.now.levels[whole(words[2])] = text_of(w
 function LINES.keyword(rules, words)
   local keyword = { word = text_of(words[2]), level = whole(words[3]), users = {}, shown = {} }
   for i = 4, #words do
-    keyword.shown[i - 3] = decoded(words[i])
-    keyword.users[i - 3] = compile(keyword.shown[i - 3])
+    local pattern = decoded(words[i])
+    keyword.users[i - 3] = compile(pattern)
+    -- No user name holds a colon: it stands where nobody may use the keyword.
+    if pattern ~= ":" then table.insert(keyword.shown, pattern) end
   end
   table.insert(rules.now.keywords, keyword)
 end
@@ -305,7 +307,7 @@ local function judge(partition, user, name, level_before)
     local refuse = partition.denied == "refuse"
     local words = string.format(
       "the keyword %s of partition %s is not %s's to use (it is for: %s); %s", shown(denied.word),
-      shown(partition.name), shown(user), listed(denied.shown),
+      shown(partition.name), shown(user), #denied.shown > 0 and listed(denied.shown) or "nobody",
       refuse and "give the job another name" or "it counts for nothing")
     result[1] = { words = words, refused = refuse and (slurm.ESLURM_ACCESS_DENIED or slurm.ERROR) or nil }
   end
