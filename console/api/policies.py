@@ -38,7 +38,8 @@ class LevelSerializer(serializers.Serializer):
     min_score = serializers.FloatField(required=False, allow_null=True)
     keyword = serializers.CharField(required=False, allow_null=True)
     keyword_users = PatternsField(
-        required=False, help_text="Users who may use the keyword, shell style; none: everybody."
+        required=False,
+        help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
     )
 
 

@@ -78,6 +78,8 @@ FINDINGS: tuple[str, ...] = (
     _("Look at its name in Slurm."),
     _("In %(enforcement)s: %(names)s."),
     _("Without a policy, so nothing is planned there: %(names)s."),
+    _("Anybody may have others stopped on %(partition)s by the name of a job: %(names)s."),
+    _("Say on its policy's page who may use each of these keywords, or nobody."),
     _("%(user)s has paused %(partition)s since %(moment)s: nobody is stopped there."),
     _("%(user)s has paused the whole cluster since %(moment)s: nobody is stopped there."),
     _("Lift the pause on its page when its reason is gone."),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
+from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import (
     Enforcement,
@@ -197,13 +198,11 @@ class AmountsField(forms.JSONField):
         return super().prepare_value(value) if value else ""
 
 
-class LevelForm(forms.Form):
+class LevelForm(KeywordForm):
     """One level; its row's place is its rank."""
 
     name = forms.CharField(label=_("Name"), max_length=40)
     min_score = NumberField(label=_("From score"), required=False)
-    keyword = forms.CharField(label=_("Keyword"), max_length=60, required=False)
-    keyword_users = PatternsField(label=_("Who may use the keyword"), one_line=True)
     quota = WholeField(label=_("Quota"), required=False)
     amounts = AmountsField()
     totals = AmountsField()
@@ -272,8 +271,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             {
                 "name": rule.name,
                 "min_score": rule.min_score,
-                "keyword": rule.keyword or "",
-                "keyword_users": rule.keyword_users,
+                **keyword_initial(rule),
                 "quota": policy.quotas.get(rule.name),
                 **{
                     column: dict(getattr(policy, key).get(rule.name, {}))

@@ -180,7 +180,7 @@ def _check_limits(policy: PartitionPolicy) -> None:
 def _check_names(policy: PartitionPolicy) -> None:
     """Names of levels, keywords and patterns."""
     for rule in policy.levels:
-        _check_patterns("levels", rule.keyword_users)
+        _check_patterns("levels", rule.keyword_users or ())
         if fault := beyond("level", len(rule.name), rule.name) or beyond(
             "keyword", len(rule.keyword or ""), rule.keyword or ""
         ):

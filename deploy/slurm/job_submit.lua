@@ -129,12 +129,14 @@ local function text_of(word)
   return word and decoded(word) or error("a word is missing", 0)
 end
 
--- The patterns of users from a word of a line on: as they are shown, and compiled.
+-- The patterns of users from a word of a line on: compiled, and as they are shown. No user name holds a colon: it
+-- stands where there is nobody.
 local function users_of(words, first)
   local users = { shown = {} }
   for i = first, #words do
-    users.shown[i - first + 1] = decoded(words[i])
-    users[i - first + 1] = compile(users.shown[i - first + 1])
+    local pattern = decoded(words[i])
+    users[#users + 1] = compile(pattern)
+    if pattern ~= ":" then table.insert(users.shown, pattern) end
   end
   return users
 end
@@ -266,6 +268,8 @@ local function listed(names)
   return table.concat(result, ", ")
 end
 
+local function named(users) return #users.shown > 0 and listed(users.shown) or "nobody" end
+
 -- Whether a job's name is the keyword, or the keyword and then anything but a letter or digit. What is not ASCII
 -- counts as a letter.
 local function begins(name, keyword)
@@ -313,7 +317,7 @@ local function judge_requeue(partition, user)
   if not exempt or is_among(exempt, codes(user)) then return {} end
   local words = string.format(
     "jobs of %s in partition %s have to be requeueable (--no-requeue is for: %s); leave out --no-requeue, and Requeue=0",
-    shown(user), shown(partition.name), #exempt == 0 and "nobody" or listed(exempt.shown))
+    shown(user), shown(partition.name), named(exempt))
   return { { words = words, refused = slurm.ESLURM_ACCESS_DENIED or slurm.ERROR } }
 end
 
@@ -325,7 +329,7 @@ local function judge(partition, user, name, level_before)
     local refuse = partition.denied == "refuse"
     local words = string.format(
       "the keyword %s of partition %s is not %s's to use (it is for: %s); %s", shown(denied.word),
-      shown(partition.name), shown(user), listed(denied.users.shown),
+      shown(partition.name), shown(user), named(denied.users),
       refuse and "give the job another name" or "it counts for nothing")
     result[1] = { words = words, refused = refuse and (slurm.ESLURM_ACCESS_DENIED or slurm.ERROR) or nil }
   end

@@ -167,8 +167,13 @@ def _level(value: object, path: str) -> LevelRule:
         name=fields.need("name", name),
         min_score=fields.get("min_score", maybe(number), None),
         keyword=fields.get("keyword", maybe(name), None),
-        keyword_users=fields.get("keyword_users", different(name), ()),
+        keyword_users=fields.get("keyword_users", _users, None),
     )
+
+
+def _users(value: object, path: str) -> tuple[str, ...] | None:
+    """Who may use a keyword: nobody where the list is empty; left out, everybody may."""
+    return different(name)(value, path)
 
 
 def _encode_level(rule: LevelRule) -> dict[str, Any]:
@@ -177,7 +182,7 @@ def _encode_level(rule: LevelRule) -> dict[str, Any]:
         result["min_score"] = plain(rule.min_score)
     if rule.keyword is not None:
         result["keyword"] = rule.keyword
-    if rule.keyword_users:
+    if rule.keyword_users is not None:
         result["keyword_users"] = list(rule.keyword_users)
     return result
 

@@ -111,13 +111,14 @@ class LevelRule:
 
     `min_score`: the smallest score that gives this level (None: by keyword, pattern or override only).
     `keyword`: a job named `<keyword>_...` has this task level (¶197, ¶199).
-    `keyword_users`: who may use the keyword, as shell-style patterns of user names; empty = everybody.
+    `keyword_users`: who may use the keyword, as shell-style patterns of user names; empty = nobody, None = everybody
+    (the keyword is open: contract B leaves it out).
     """
 
     name: str
     min_score: float | None = None
     keyword: str | None = None
-    keyword_users: tuple[str, ...] = ()
+    keyword_users: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

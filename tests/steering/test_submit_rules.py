@@ -17,6 +17,7 @@ from console.health.doctor import work
 from console.health.doctor.findings import Level
 from console.steering.reports import submit_rules
 from console.steering.reports.submit_rules import fault_of_rules, rules_text
+from scheduler.model.policy import LevelRule, PartitionPolicy
 from tests.steering.conftest import START, Sim
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, SubmitScript
 
@@ -43,6 +44,15 @@ def path(tmp_path: Path, settings: Settings) -> Path:
     """Where the file is to be."""
     settings.GIVEWAY_SUBMIT_RULES = str(tmp_path / "rules")
     return tmp_path / "rules"
+
+
+@pytest.mark.parametrize(
+    ("users", "told"), [(None, "keyword p0 0"), ((), "keyword p0 0 :"), (("ann",), "keyword p0 0 ann")]
+)
+def test_a_keyword_of_nobodys_is_no_open_one(users: tuple[str, ...] | None, told: str) -> None:
+    """The file has had no word for nobody: a name that no user can have stands for it, so that old scripts obey."""
+    policy = PartitionPolicy("x", levels=(LevelRule("P0", None, "p0", users),))
+    assert [line for line in submit_rules.partition_lines(policy, []) if line.startswith("keyword")] == [told]
 
 
 def test_without_the_setting_nothing_is_written(sim: Sim, settings: Settings, tmp_path: Path) -> None:

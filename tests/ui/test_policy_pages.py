@@ -25,6 +25,7 @@ WHOLE: dict[str, Any] = {
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
     "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
+    "levels-0-keyword_open": "on", "levels-2-keyword_open": "on",
     "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
     "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
     "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
@@ -157,7 +158,7 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="0",
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
             protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse",
-            levels__0__keyword_users="bob, carol-*",
+            levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     document = revision_of(house).document
@@ -166,6 +167,46 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
         {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "carol-*"]},
         {"name": "P1", "min_score": 20, "keyword": "p1"},
     ]
+
+
+def test_a_keyword_without_names_is_nobodys_until_everybody_is_chosen(house: House, ada: Client) -> None:
+    """Sent as a new row is: the box is empty."""
+    ada.post(AT, typed(levels__0__keyword_open=""))
+    now = policy_of(Partition.objects.get(pk=house.x.pk))
+    assert [rule.keyword_users for rule in now.levels] == [(), None]
+    page = ada.get(AT).content.decode()
+    assert not re.search(r'name="levels-0-keyword_open"[^>]* checked', page)
+    assert re.search(r'name="levels-1-keyword_open"[^>]* checked', page)
+    added = ada.post(AT, typed(row="levels:add")).content.decode()
+    assert not re.search(r'name="levels-3-keyword_open"[^>]* checked', added)
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "level P0, who may use the keyword: everybody → nobody" in text
+    beside = words_of(ada.get("/partitions/x/compare/?from=1&to=2").content.decode())
+    assert "who may use the keyword differs everybody nobody" in beside
+    ada.post(AT, typed(based_on="2"))
+    assert policy_of(Partition.objects.get(pk=house.x.pk)).levels[0].keyword_users is None
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "level P0, who may use the keyword: nobody → everybody" in text
+
+
+def test_a_keyword_is_everybodys_or_some_peoples(house: House, ada: Client) -> None:
+    answer = ada.post(AT, typed(levels__0__keyword_users="bob"), headers=FORM)
+    assert answer.status_code == 422
+    assert "Everybody, or these names: choose one of the two." in answer.content.decode()
+    assert revision_of(house).number == 1
+
+
+def test_going_live_with_an_open_keyword_is_warned_of_there_and_on_the_partitions_page(
+    house: House, ada: Client, signed_in: SignedIn
+) -> None:
+    warning = "The keyword p1 is open: anybody whose job is named p1_… has task level P1"
+    sent = typed(enforcement="enforce", levels__0__keyword_users="bob", levels__0__keyword_open="")
+    asked = words_of(ada.post(AT, sent).content.decode())
+    assert warning in asked and "The keyword p0" not in asked
+    assert warning not in words_of(ada.get("/partitions/x/").content.decode())
+    ada.post(AT, sent | {"confirmed": "enforce"})
+    assert warning in words_of(ada.get("/partitions/x/").content.decode())
+    assert warning not in words_of(signed_in("vera").get("/partitions/x/").content.decode())
 
 
 def sent_back(page: str) -> dict[str, str]:
@@ -178,6 +219,7 @@ def sent_back(page: str) -> dict[str, str]:
         r'<input type="(?:radio|checkbox)" name="([^"]+)"(?: value="([^"]*)")?[^>]* checked', page
     )
     options = re.findall(r'<select name="([^"]+)".*?<option value="([^"]*)" selected', page, re.DOTALL)
+    chosen = [(name, value or "on") for name, value in chosen]
     return {name: unescape(value) for name, value in [*boxes, *texts, *chosen, *options]}
 
 
@@ -272,7 +314,7 @@ def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) ->
 def test_the_confirmation_names_the_limits(house: House, ada: Client) -> None:
     limits = typed(
         enforcement="enforce", min_wait_s="120", max_stops_per_hour="0", max_stops_per_user_hour="2",
-        protected_qos="high", levels__0__keyword_users="bob, carol",
+        protected_qos="high", levels__0__keyword_users="bob, carol", levels__0__keyword_open="",
     )  # fmt: skip
     page = ada.post(AT, limits).content.decode()
     assert "before it has waited 2 min" in page
@@ -342,7 +384,7 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
         typed(
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="3",
             protected_jobs="4711", protected_users="ann", protected_accounts="physics", protected_qos="high",
-            keyword_denied="refuse", levels__0__keyword_users="bob",
+            keyword_denied="refuse", levels__0__keyword_users="bob", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     text = words_of(ada.get("/partitions/x/revisions/").content.decode())
@@ -359,7 +401,7 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
             "a job with a keyword that is not its user's: is accepted; the keyword counts for nothing → "
             "is refused at submission where the plugin is installed, else accepted"
         ),
-        "level P0, who may use the keyword: added bob",
+        "level P0, who may use the keyword: everybody → bob",
     ):
         assert words in unescape(text), words
 

@@ -1,6 +1,7 @@
 """Differences in words: the keys of documents and their values as people read them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import template
@@ -130,6 +131,7 @@ KEYS: dict[str, Any] = {
     "ran_s": gettext_lazy("ran, seconds"),
 }
 """Keys of the priority file and of what else the audit log keeps, as people read them."""
+WHOSE = "keyword_users"
 _SENTENCES = frozenset({"outcome", "detail", "faults", "user_origin", "task_origin", "resources"})
 """Keys of what is kept in English."""
 
@@ -167,6 +169,8 @@ def json_words(value: Any, path: str = "") -> str:
     that has words of the interface (`least_lost_work`), with these."""
     if path.rpartition(".")[2] == "bands" and isinstance(value, list):
         return _bands(value)
+    if _key(path) == WHOSE and (value is None or value == []):
+        return _("nobody") if value == [] else _("everybody")
     if value is None or value == "":
         return _("none")
     if isinstance(value, bool):
@@ -180,6 +184,14 @@ def json_words(value: Any, path: str = "") -> str:
     if label is None and isinstance(value, str) and _key(path) in _SENTENCES:
         label = resay(value)
     return label or diff.words(value)
+
+
+@register.filter
+def spelled_out(difference: diff.Difference) -> diff.Difference:
+    """With both sides where a key that is left out means something: a keyword that names nobody is everybody's."""
+    if _key(difference.path) != WHOSE or not isinstance(difference.before or difference.after or [], list):
+        return difference
+    return replace(difference, change=diff.Change.CHANGED)
 
 
 def _item(path: str, key: str, item: Any) -> str:

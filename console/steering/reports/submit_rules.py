@@ -20,13 +20,15 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import Job, JobState
-from scheduler.model.policy import NotRequeueable, PartitionPolicy
+from scheduler.model.policy import LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.priority.derive import specific_first
 
 HEADER = "giveway-submit-rules 1"
 VALID_S = 600
 """The plugin lets everything through when the file is older than this."""
 REWRITE_S = 60
+NOBODY = ":"
+"""Fits no user: the file of accounts has a colon between its columns."""
 MODE = 0o644
 """slurmctld may run as another user."""
 
@@ -149,13 +151,18 @@ def _rules(policy: PartitionPolicy) -> Iterator[str]:
         yield f"level {rank} {_word(rule.name)}"
     worded = [(rank, rule, rule.keyword) for rank, rule in enumerate(policy.levels) if rule.keyword]
     for rank, rule, keyword in sorted(worded, key=lambda entry: -len(entry[2])):
-        yield " ".join(("keyword", _word(keyword), str(rank), *map(_word, rule.keyword_users)))
+        yield " ".join(("keyword", _word(keyword), str(rank), *map(_word, _users(rule))))
     yield f"denied {policy.keyword_denied.value}"
     for pattern in specific_first(policy.task_overrides):
         yield f"override {_word(pattern)} {ranks[policy.task_overrides[pattern]]}"
     yield f"over_quota {policy.over_quota.value}"
     for name, most in policy.quotas.items():
         yield f"quota {ranks[name]} {most}"
+
+
+def _users(rule: LevelRule) -> Iterable[str]:
+    """Who may use a level's keyword, as the plugin reads it: no pattern at all stands for everybody."""
+    return () if rule.keyword_users is None else rule.keyword_users or (NOBODY,)
 
 
 def _running(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:

@@ -310,6 +310,18 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
     )
 
 
+@pytest.mark.parametrize(
+    ("told", "users"), [({}, None), ({"keyword_users": []}, ()), ({"keyword_users": ["ann"]}, ("ann",))]
+)
+def test_a_keyword_is_open_as_long_as_the_file_does_not_say_whose_it_is(
+    told: dict[str, list[str]], users: tuple[str, ...] | None
+) -> None:
+    level = {"name": "P0", "keyword": "p0", **told}
+    policy = decode_policy({"name": "x", "mode": "user", "levels": [level]})
+    assert policy.levels[0].keyword_users == users
+    assert encode_policy(policy)["levels"] == [level]
+
+
 @settings(max_examples=100, deadline=None)
 @given(policies(), st.lists(words, max_size=3, unique=True))
 def test_a_policy_that_was_written_is_read_back_the_same(policy: PartitionPolicy, admins: list[str]) -> None:
