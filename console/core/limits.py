@@ -108,7 +108,7 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "listed": Limit(
         1_000,
-        "names or patterns in a list of a policy: who may use a keyword, what is protected",
+        "names or patterns in a list of a policy: who may use a keyword or `--no-requeue`, what is protected",
         _("%(n)d entries are too many, at most %(most)d: let one pattern fit several names."),
     ),
     "resources": Limit(
@@ -188,6 +188,7 @@ POLICY = {
     "protected_users": "listed",
     "protected_accounts": "listed",
     "protected_qos": "listed",
+    "no_requeue_users": "listed",
     "admins": "admins",
 }
 """Keys of a partition's entry in the priority file that hold lists, and the bound of each."""

@@ -15,6 +15,7 @@ from scheduler.model.policy import (
     Enforcement,
     KeywordDenied,
     Mode,
+    NotRequeueable,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -39,6 +40,11 @@ OVER_QUOTA = (
 KEYWORD_DENIED = (
     (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
     (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
+)
+NOT_REQUEUEABLE = (
+    (NotRequeueable.LEAVE, _("is left alone")),
+    (NotRequeueable.REQUEUE, _("is made requeueable again if it was submitted so, else left alone")),
+    (NotRequeueable.CANCEL, _("may be cancelled after a notice (its work is lost)")),
 )
 VICTIM_ORDERS = (
     (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
@@ -86,8 +92,17 @@ class PolicyForm(forms.Form):
         unit=_("seconds"),
         help_text=_("If the job that room was made for does not run by then, the plan is undone."),
     )
-    cancel_if_not_requeueable = forms.BooleanField(
-        label=_("Cancel a job that cannot be requeued (it is lost)"), required=False
+    not_requeueable = forms.ChoiceField(
+        label=_("A running job that cannot be requeued"),
+        choices=NOT_REQUEUEABLE,
+        help_text=_("Interactive, submitted with --no-requeue, or changed by its user since."),
+    )
+    cancel_notice_s = WholeField(
+        label=_("Notice before it may be cancelled"),
+        unit=_("seconds"),
+        help_text=_(
+            "From the moment in which it is first seen so; its user is told. Only where it may be cancelled."
+        ),
     )
     exempt_s = WholeField(
         label=_("Left alone at first"),
@@ -134,6 +149,13 @@ class PolicyForm(forms.Form):
     )
     keyword_denied = forms.ChoiceField(
         label=_("A job with a keyword that is not its user's"), choices=KEYWORD_DENIED
+    )
+    no_requeue_users = PatternsField(
+        label=_("Who may use --no-requeue"),
+        help_text=_(
+            "User names or patterns (eval-*). Everybody else's submission with it is refused where the partition "
+            "enforces and the plugin is installed. Empty: nobody may."
+        ),
     )
     admins = NamesField(
         label=_("Administrators of this partition"),
@@ -223,9 +245,9 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
-    "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s",
+    "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied",
+    "protected_qos", "keyword_denied", "no_requeue_users",
 )  # fmt: skip
 
 

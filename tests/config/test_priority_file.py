@@ -407,7 +407,7 @@ PARTITIONS: Entries = st.lists(
             "enforcement": st.sampled_from(["shadow", "approve", "enforce"]),
             "admins": st.lists(NAMES, unique=True),
             "exempt_s": st.integers(0, 1000),
-            "cancel_if_not_requeueable": st.booleans(),
+            "not_requeueable": st.sampled_from(["leave", "requeue", "cancel"]),
             "checkpoint_signal": st.sampled_from(["", "USR1", "TERM"]),
             "min_wait_s": st.integers(0, 1000),
             "cool_down_s": st.integers(0, 1000),

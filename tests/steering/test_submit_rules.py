@@ -77,9 +77,9 @@ def test_everything_that_the_plugin_needs_stands_in_the_file(sim: Sim, path: Pat
     sim.cycle()
     lines = path.read_text().splitlines()
     assert lines[:4] == ["giveway-submit-rules 1", f"written {sim.port.now}", "valid 600", "cluster dev"]
-    at = lines.index("partition x enforce")
+    at = lines.index("partition x enforce requeueable")
     assert lines[at : at + 16] == [
-        "partition x enforce",
+        "partition x enforce requeueable",
         "level 0 P0",
         "level 1 P%201",
         "level 2 P2",

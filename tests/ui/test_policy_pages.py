@@ -21,7 +21,7 @@ WHOLE: dict[str, Any] = {
     "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
     "min_wait_s": "0", "cool_down_s": "300", "max_stops_per_hour": "", "max_stops_per_user_hour": "",
     "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
-    "keyword_denied": "demote",
+    "keyword_denied": "demote", "not_requeueable": "requeue", "cancel_notice_s": "600", "no_requeue_users": "",
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
     "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
@@ -56,12 +56,12 @@ def test_sending_the_form_as_it_came_changes_nothing(house: House, ada: Client) 
 def test_its_administrator_changes_a_policy(house: House, signed_in: SignedIn) -> None:
     changed = typed(
         mode="task", levels__0__min_score="100", levels__0__quota="", levels__2__keyword="", grace_s="60",
-        cancel_if_not_requeueable="on", bands="P0\nP1, unconfigured", users__0__level="P1",
+        not_requeueable="cancel", cancel_notice_s="60", bands="P0\nP1, unconfigured", users__0__level="P1",
     )  # fmt: skip
     answer = signed_in("dave").post(AT, changed, follow=True)
     assert "The policy of x is in force." in answer.content.decode()
     policy = policy_of(Partition.objects.get(pk=house.x.pk))
-    assert (policy.mode, policy.grace_s, policy.cancel_if_not_requeueable) == (Mode.TASK, 60, True)
+    assert (policy.mode, policy.grace_s, policy.not_requeueable) == (Mode.TASK, 60, "cancel")
     assert [(rule.name, rule.min_score, rule.keyword) for rule in policy.levels] == [
         ("P0", 100, "p0"),
         ("P1", 20, None),
@@ -277,12 +277,10 @@ def test_only_administrators_name_administrators(house: House, signed_in: Signed
 def test_rows_are_rearranged_without_a_script(
     button: str, names: list[str], house: House, ada: Client
 ) -> None:
-    page = ada.post(
-        AT, typed(row=button, grace_s="still typing", cancel_if_not_requeueable="on")
-    ).content.decode()
+    page = ada.post(AT, typed(row=button, grace_s="still typing", not_requeueable="cancel")).content.decode()
     assert re.findall(r'name="levels-\d+-name"(?: value="([^"]*)")?', page) == names
     assert 'value="still typing"' in page
-    assert re.search(r'name="cancel_if_not_requeueable"[^>]*checked', page)
+    assert re.search(r'<option value="cancel"[^>]*selected', page)
     assert revision_of(house).number == 1
 
 
@@ -295,12 +293,15 @@ def hidden(page: str) -> dict[str, str]:
 
 
 def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) -> None:
-    answer = ada.post(AT, typed(enforcement="enforce", grace_s="45", cancel_if_not_requeueable="on"))
+    answer = ada.post(AT, typed(enforcement="enforce", grace_s="45", not_requeueable="cancel"))
     page = answer.content.decode()
     assert revision_of(house).number == 1, "nothing yet"
     assert "From the next cycle on, Giveway stops running jobs of x" in page
     assert "USR1, has 45 s to write a checkpoint" in page
-    assert "A job that cannot be requeued is cancelled: its work is lost." in page
+    assert (
+        "A job that cannot be requeued may be cancelled 10 min after it was first seen: its work is lost."
+        in page
+    )
     assert "stopped more than 3 times" in page
     assert "within an hour" not in page
     carried = hidden(page)

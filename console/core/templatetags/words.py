@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from console.core import diff
 from console.core.labels import label_of
 from console.core.resaying import resay
+from console.core.templatetags.cut import LISTED, and_more
 
 register = template.Library()
 
@@ -45,7 +46,9 @@ KEYS: dict[str, Any] = {
     "checkpoint_signal": gettext_lazy("checkpoint signal"),
     "start_deadline_s": gettext_lazy("start deadline, seconds"),
     "max_preemptions_per_job": gettext_lazy("most stops per job"),
-    "cancel_if_not_requeueable": gettext_lazy("cancel if not requeueable"),
+    "not_requeueable": gettext_lazy("a running job that cannot be requeued"),
+    "cancel_notice_s": gettext_lazy("notice before it may be cancelled, seconds"),
+    "no_requeue_users": gettext_lazy("who may use --no-requeue"),
     "min_wait_s": gettext_lazy("wait before others are stopped, seconds"),
     "cool_down_s": gettext_lazy("cool-down after being stopped, seconds"),
     "max_stops_per_hour": gettext_lazy("most stops within an hour"),
@@ -173,7 +176,8 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(json_words(item, path) for item in value) or _("none")
+        shown = ", ".join(json_words(item, path) for item in value[:LISTED]) or _("none")
+        return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
         return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None

@@ -20,7 +20,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import Job, JobState
-from scheduler.model.policy import LevelRule, PartitionPolicy
+from scheduler.model.policy import LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.priority.derive import specific_first
 
 HEADER = "giveway-submit-rules 1"
@@ -132,9 +132,16 @@ def _replace(path: Path, text: str) -> None:
 
 def partition_lines(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
     """What the plugin is told of one partition."""
-    yield f"partition {_word(policy.name)} {policy.enforcement.value}"
+    yield " ".join(("partition", _word(policy.name), policy.enforcement.value, *_requeueable(policy)))
     yield from _rules(policy)
     yield from _running(policy, jobs)
+
+
+def _requeueable(policy: PartitionPolicy) -> Iterator[str]:
+    """That jobs have to be requeueable, and who is exempt; on the partition's line, where older scripts skip it."""
+    if policy.not_requeueable is not NotRequeueable.CANCEL:
+        yield "requeueable"
+        yield from map(_word, policy.no_requeue_users)
 
 
 def _rules(policy: PartitionPolicy) -> Iterator[str]:

@@ -75,7 +75,7 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "grace_s": 2,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 10,
-        "cancel_if_not_requeueable": False,
+        "not_requeueable": "requeue",
     },
     {
         "name": "cpu",
@@ -93,7 +93,7 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "grace_s": 30,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 3,
-        "cancel_if_not_requeueable": False,
+        "not_requeueable": "requeue",
     },
 ]
 

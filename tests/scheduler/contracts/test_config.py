@@ -30,6 +30,7 @@ from scheduler.model.policy import (
     Enforcement,
     LevelRule,
     Mode,
+    NotRequeueable,
     OverQuota,
     PartitionPolicy,
     Project,
@@ -224,6 +225,10 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "a cap that is a fraction": (
         put(f"{P}.max_preemptions_per_job", 2.5), "$.partitions[0].max_preemptions_per_job", "a whole number",
     ),
+    "cancelling and not": (
+        put(f"{P}.cancel_if_not_requeueable", True), "$.partitions[0].not_requeueable",
+        '"requeue", but cancel_if_not_requeueable is true; leave that key out',
+    ),
     "cancelling perhaps": (
         put(f"{P}.cancel_if_not_requeueable", "no"), "$.partitions[0].cancel_if_not_requeueable", "true or false",
     ),
@@ -299,7 +304,9 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
         checkpoint_signal=draw(st.sampled_from(["", "USR1", "TERM"])),
         start_deadline_s=draw(st.integers(0, 10**6)),
         max_preemptions_per_job=draw(st.integers(0, 100)),
-        cancel_if_not_requeueable=draw(st.booleans()),
+        not_requeueable=draw(st.sampled_from(NotRequeueable)),
+        cancel_notice_s=draw(st.integers(0, 10**6)),
+        no_requeue_users=tuple(draw(st.lists(st.sampled_from(["ann", "eval-*"]), unique=True))),
     )
 
 

@@ -32,6 +32,7 @@ SMALL = {"drafts": 1, "searches": 1, "invitations": 1, "repetitions": 2, "projec
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     small = {f"GIVEWAY_MOST_{name.upper()}": str(most) for name, most in SMALL.items()}
+    small["GIVEWAY_CHANGES_S"] = "1000"  # pam attacks more often than she may (test_01b_time.py)
     with running_console(Path(tmp_path_factory.mktemp("attack")) / "home", **small) as running:
         yield running
 
