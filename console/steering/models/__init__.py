@@ -6,6 +6,7 @@ from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleO
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
+from console.steering.models.requeueing import NotRequeued
 from console.steering.models.victims import Fate, Victim
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Fate",
     "Incident",
     "IncidentKind",
+    "NotRequeued",
     "Pause",
     "Plan",
     "PlanKind",
