@@ -19,6 +19,7 @@ KINDS = (
     "hold",
     "release",
     "restore_priority",
+    "place",
 )
 CYCLE = (
     "lease.taken",

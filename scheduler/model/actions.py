@@ -11,16 +11,19 @@ class ActionKind(StrEnum):
 
     PRIORITISE: put a pending job first in Slurm's own order (`value` = priority).
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
+    PLACE: give a pending job that is not held this nice (`value`): Slurm takes it off the priority that it computes.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
     REQUEUE_HOLD: stop a running job and put it back into the queue, held.
     RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
-    (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment.
+    (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment. Slurm stops
+    computing then; with `~` before the number it goes on, because the priority is reached by nice.
     """
 
     PRIORITISE = "prioritise"
     RESTORE_PRIORITY = "restore_priority"
+    PLACE = "place"
     SIGNAL = "signal"
     REQUEUE_HOLD = "requeue_hold"
     RECOVER = "recover"
@@ -28,6 +31,10 @@ class ActionKind(StrEnum):
     HOLD = "hold"
     RELEASE = "release"
 
+
+BY_NICE = "~"
+MOST_NICE = 2_147_483_645
+"""As far as Slurm takes it, to both sides."""
 
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""

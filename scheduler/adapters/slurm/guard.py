@@ -6,7 +6,7 @@ done the job is looked at again, and what is aimed at a run that is over is answ
 
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
@@ -16,7 +16,7 @@ _GONE = Outcome(OutcomeKind.GONE, "Invalid job id specified")
 _STILL_COMPLETING = Outcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
 
 
-def verdict(action: Action, row: Row | None) -> Outcome | None:
+def verdict(action: Action, row: Row | None) -> Outcome | None:  # noqa: PLR0911 - a table
     """The outcome of an action that need not or must not be carried out; None when it is to be carried out."""
     try:
         state = None if row is None else state_of(row)
@@ -37,6 +37,8 @@ def verdict(action: Action, row: Row | None) -> Outcome | None:
             return _hold(row, state)
         case ActionKind.PRIORITISE | ActionKind.RESTORE_PRIORITY:
             return _priority(action, row, state)
+        case ActionKind.PLACE:
+            return _place(action, row, state)
 
 
 def _same_run(action: Action, row: Row) -> bool:
@@ -120,9 +122,30 @@ def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
     return Outcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
 
 
+def _place(action: Action, row: Row, state: JobState) -> Outcome | None:
+    """Under priority/basic a new nice lets a held job go: nothing is done to one that is held."""
+    if state is JobState.RUNNING:
+        return Outcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if row.priority == 0:
+        return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
+    return Outcome(OutcomeKind.ALREADY) if str(row.nice) == action.value else None
+
+
 def malformed(action: Action) -> Outcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
-    value = action.value
+    if action.kind is ActionKind.PLACE:
+        number = action.value.removeprefix("-")
+        if (
+            number.isascii()
+            and number.isdecimal()
+            and len(number) <= len(str(MOST_NICE))
+            and int(number) <= MOST_NICE
+        ):
+            return None
+        return Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
+    value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
