@@ -21,3 +21,4 @@ class PartitionsConfig(AppConfig):
         label_values("over_quota", forms.OVER_QUOTA)
         label_values("keyword_denied", forms.KEYWORD_DENIED)
         label_values("victim_order", forms.VICTIM_ORDERS)
+        label_values("order", forms.ORDERS)

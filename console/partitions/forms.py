@@ -14,6 +14,7 @@ from scheduler.model.policy import (
     Enforcement,
     KeywordDenied,
     Mode,
+    Order,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -46,6 +47,13 @@ VICTIM_ORDERS = (
         _("the one that loses the least work (time × share of the scarcest resource)"),
     ),
 )
+ORDERS = (
+    (
+        Order.LEVELS,
+        _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
+    ),
+    (Order.SLURM, _("by Slurm's own priority, whatever the level")),
+)
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
 FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
@@ -59,6 +67,7 @@ class PolicyForm(forms.Form):
     mode = forms.ChoiceField(label=_("Who makes room for whom"), choices=MODES, widget=forms.RadioSelect)
     enforcement = forms.ChoiceField(label=_("Enforcement"), choices=ENFORCEMENTS, widget=forms.RadioSelect)
     over_quota = forms.ChoiceField(label=_("A job beyond its user's quota"), choices=OVER_QUOTA)
+    order = forms.ChoiceField(label=_("Slurm's line stands"), choices=ORDERS, required=False)
     victim_order = forms.ChoiceField(label=_("Within a level, the first to go is"), choices=VICTIM_ORDERS)
     bands = forms.CharField(
         label=_("Bands"),
@@ -147,6 +156,10 @@ class PolicyForm(forms.Form):
     based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
     reason = ReasonField()
 
+    def clean_order(self) -> str:
+        """Scripts from before there was a choice do not say it."""
+        return self.cleaned_data["order"] or Order.LEVELS.value
+
 
 class ActivateForm(forms.Form):
     """Putting a draft or an earlier revision in force, as it was compared with revision `based_on`."""
@@ -226,7 +239,7 @@ _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
     "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied",
+    "protected_qos", "keyword_denied", "order",
 )  # fmt: skip
 
 

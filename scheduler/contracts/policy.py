@@ -27,6 +27,7 @@ from scheduler.model.policy import (
     KeywordDenied,
     LevelRule,
     Mode,
+    Order,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -38,7 +39,7 @@ POLICY_KEYS = (
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
     "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
-    "keyword_denied", "user_overrides_until", "task_overrides_until",
+    "keyword_denied", "order", "user_overrides_until", "task_overrides_until",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -85,6 +86,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         protected_accounts=fields.get("protected_accounts", different(name), ()),
         protected_qos=fields.get("protected_qos", different(name), ()),
         keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
+        order=fields.get("order", choice(Order), default.order),
     )
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
@@ -127,6 +129,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "protected_accounts": list(policy.protected_accounts),
         "protected_qos": list(policy.protected_qos),
         "keyword_denied": policy.keyword_denied.value,
+        "order": policy.order.value,
     }
 
 

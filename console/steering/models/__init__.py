@@ -4,6 +4,7 @@ from console.steering.models.actions import STOP_KINDS, ActionState, PlannedActi
 from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
 from console.steering.models.incidents import Incident, IncidentKind
+from console.steering.models.line import LinePlace
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState
 from console.steering.models.victims import Fate, Victim
@@ -20,6 +21,7 @@ __all__ = [
     "Fate",
     "Incident",
     "IncidentKind",
+    "LinePlace",
     "Pause",
     "Plan",
     "PlanKind",

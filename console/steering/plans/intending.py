@@ -10,6 +10,7 @@ While a failure holds the partition (`streaks`) there is no new plan that would 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from console.core import clock
 from console.steering.actions.acting import request_undo
@@ -20,6 +21,7 @@ from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.plans.alternatives import add_alternatives
 from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
+from console.steering.plans.starting import NOT_STARTED
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
@@ -63,7 +65,8 @@ def _settle_preemption(
     if plan is not None and plan.state != PlanState.PROPOSED:
         _withdraw_what_may_not_begin(plan, new.verdicts)
         return None  # It is being carried out: `verifying` looks after it.
-    if decision.action != DecisionKind.PREEMPT:
+    starts = decision.job in new.starts
+    if decision.action != DecisionKind.PREEMPT and not starts:
         if plan is not None:
             _close_proposal(plan, PlanState.EXPIRED, decision.explain)
         return None
@@ -76,6 +79,8 @@ def _settle_preemption(
             return None  # Somebody decided on it at this moment.
     if new.is_held and new.verdicts.facts.policy.enforcement == Enforcement.ENFORCE:
         return None
+    if starts:
+        decision = replace(decision, explain=f"{decision.explain} {NOT_STARTED}")
     return new.make_room(decision, victims) if proposals.one_more() else None
 
 

@@ -52,13 +52,14 @@ class NewPlans:
     """Makes the plans of one partition in one cycle. Must be used inside a transaction.
 
     `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
-    may be begun in the partition.
+    may be begun in the partition. `starts`: jobs that get a plan although nobody has to be stopped (`starting`).
     """
 
     cluster: Cluster
     cycle: Callable[[], Cycle]
     verdicts: Verdicts
     is_held: bool = False
+    starts: frozenset[str] = frozenset()
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
