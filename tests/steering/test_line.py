@@ -136,8 +136,8 @@ def test_taken_back_everybody_is_where_slurm_has_them(
     sim.cycles(4)
     assert line(sim) == [jobs[1], jobs[3], jobs[0], jobs[2]]
 
+    row = Partition.objects.get(name="x")
     if how == "paused":
-        row = Partition.objects.get(name="x")
         pause(actor="dave", cluster=sim.cluster, partition=row, reason="Maintenance.")
     elif how == "reset":
         monkeypatch.setattr("console.steering.management.commands.order.connect", lambda row: sim.port)

@@ -38,14 +38,14 @@ def look(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> dict[str, LinePla
     if gone:
         _forget(cluster, gone)
     changed = []
-    for job_id, place in known.items():
+    for job_id, place in list(known.items()):
         job = jobs.get(job_id)
         if job is not None and place.user != job.user[:LONGEST_USER]:
-            place.delete()  # Slurm began to count anew: it is another job.
+            known.pop(job_id).delete()  # Slurm began to count anew: it is another job.
         elif job is not None and is_in_line(job) and _settle(place, job.nice):
             changed.append(place)
     save(changed)
-    return {job_id: place for job_id, place in known.items() if place.pk is not None}
+    return known
 
 
 def is_in_line(job: ObservedJob) -> bool:

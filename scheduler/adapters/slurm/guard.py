@@ -136,18 +136,20 @@ def _place(action: Action, row: Row, state: JobState) -> Outcome | None:
 def malformed(action: Action) -> Outcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
     if action.kind is ActionKind.PLACE:
-        number = action.value.removeprefix("-")
-        if (
-            number.isascii()
-            and number.isdecimal()
-            and len(number) <= len(str(MOST_NICE))
-            and int(number) <= MOST_NICE
-        ):
-            return None
-        return Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
+        return (
+            None
+            if _is_nice(action.value)
+            else Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
+        )
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
         return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None
+
+
+def _is_nice(value: str) -> bool:
+    digits = value.removeprefix("-")
+    short = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(MOST_NICE))
+    return short and int(digits) <= MOST_NICE
