@@ -89,7 +89,9 @@ class JobSerializer(serializers.ModelSerializer):
             "protected": {"help_text": "Why it may never be stopped; empty when it may."},
             "preemptions": {"help_text": "How often it has been stopped to make room."},
             "verdict": {"help_text": "The last decision on a pending job."},
-            "line_ordered": {"help_text": "Whether Giveway puts Slurm's line in that order; else it only would."},
+            "line_ordered": {
+                "help_text": "Whether Giveway puts Slurm's line in that order; else it only would."
+            },
             "own_priority": {"help_text": "Slurm's priority of it as it would be without Giveway."},
             "keeps_place": {"help_text": "It has the place that it had before it was stopped or put first."},
             "plan": {"help_text": "The open plan that makes room for it or that stopped it."},

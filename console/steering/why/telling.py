@@ -180,7 +180,9 @@ def _room(known: Known) -> Iterator[Part]:
 
 def _room_lines(plan: Plan) -> Iterator[Line]:
     stopped_them = _("Plan %(plan)s stopped %(victims)s for it.")
-    text = stopped_them if plan.victims else _("Plan %(plan)s put it first in Slurm's line and stopped nobody.")
+    text = (
+        stopped_them if plan.victims else _("Plan %(plan)s put it first in Slurm's line and stopped nobody.")
+    )
     yield Line(text % {"plan": plan.pk, "victims": victims(plan)})
     yield Line(_("It was seen running"), plan.started_at)
     yield Line(kept(plan.explain, 1000))

@@ -47,23 +47,27 @@ def waiting(known: Known, row: Job) -> Part:
 
 
 def _headline(known: Known, row: Job, plan: Plan | None) -> str:
-    if plan is not None and plan.kind == PlanKind.QUOTA:
-        return _("It is held: %s is over quota.") % clean(row.user)
-    if plan is not None and plan.state != PlanState.PROPOSED:
-        if plan.undo_reason:
-            return _("It waits: it is taken back in line.")
-        return _("Room is being made for it.") if plan.victims else _("It is put first in Slurm's line.")
-    if plan is not None and plan.enforcement == "approve" and not plan.victims:
-        return _("It waits for approval: a plan would put it first in Slurm's line.")
-    if plan is not None and plan.enforcement == "approve":
-        return _("It waits for approval: a plan would make room for it.")
     if plan is not None:
-        return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
+        return _of_its_plan(row, plan)
     if not row.reason:
         return _("It waits; Giveway has not decided on it yet.")
     if known.next_try and row.reason == Reason.BLOCKED:
         return _("It waits: a plan to make room for it was undone.")
     return _("It waits: %s.") % lower_first(sentence(row.reason))
+
+
+def _of_its_plan(row: Job, plan: Plan) -> str:
+    if plan.kind == PlanKind.QUOTA:
+        return _("It is held: %s is over quota.") % clean(row.user)
+    if plan.state != PlanState.PROPOSED:
+        if plan.undo_reason:
+            return _("It waits: it is taken back in line.")
+        return _("Room is being made for it.") if plan.victims else _("It is put first in Slurm's line.")
+    if plan.enforcement == "approve" and not plan.victims:
+        return _("It waits for approval: a plan would put it first in Slurm's line.")
+    if plan.enforcement == "approve":
+        return _("It waits for approval: a plan would make room for it.")
+    return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
 
 
 def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
@@ -94,7 +98,9 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
     if plan.kind == PlanKind.QUOTA:
         return
     if not plan.victims and plan.state == PlanState.PROPOSED:
-        text = _("An administrator of %(partition)s has to approve plan %(plan)s, which stops nobody. It was made")
+        text = _(
+            "An administrator of %(partition)s has to approve plan %(plan)s, which stops nobody. It was made"
+        )
         yield Line(text % names, plan.created_at)
     elif plan.state != PlanState.PROPOSED:
         stops = _("Plan %(plan)s stops %(victims)s for it.")
@@ -126,7 +132,9 @@ def _in_slurms_line(known: Known, row: Job) -> Iterator[Line]:
     else:
         return
     facts = {"level": _level_in_line(row, policy), "priority": row.own_priority}
-    text = _("Higher levels stand first; its own is %(level)s. Inside it Slurm's own priority decides: %(priority)s.")
+    text = _(
+        "Higher levels stand first; its own is %(level)s. Inside it Slurm's own priority decides: %(priority)s."
+    )
     yield Line(text % facts)
     if row.keeps_place:
         yield Line(_("It keeps the place that it had before all who came later in its level."))
@@ -213,7 +221,12 @@ def _would_change(known: Known, row: Job, plan: Plan | None) -> Line | None:
         level = clean(row.task_level_name or _("the same level"))
         text = _("It is let go as soon as another job of %(user)s at %(level)s ends.")
         return Line(text % {"user": clean(row.user), "level": level})
-    if plan is not None and plan.victims and plan.state == PlanState.PROPOSED and plan.enforcement == "approve":
+    if (
+        plan is not None
+        and plan.victims
+        and plan.state == PlanState.PROPOSED
+        and plan.enforcement == "approve"
+    ):
         text = ngettext(
             "Approved, it starts as soon as %d job has made room.",
             "Approved, it starts as soon as %d jobs have made room.",
