@@ -141,6 +141,7 @@ class JobFilter(FilterSet):
             ("first_submit", "submitted_at"),
             ("start", "started_at"),
             ("place", "place"),
+            ("line_place", "line_place"),
             ("job_id", "job_id"),
         )
     )

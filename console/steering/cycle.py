@@ -186,8 +186,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
         report.issued = act(open_plans(cluster), acting)
-    with report.phase("order"), failures.kept():
-        report.placed = _put_in_place(cluster, acting)
+        with failures.kept():
+            report.placed = _put_in_place(cluster, acting)
     reached("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
