@@ -9,51 +9,22 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
+from console.partitions.choices import (
+    ENFORCEMENTS,
+    KEYWORD_DENIED,
+    MODES,
+    NOT_REQUEUEABLE,
+    ORDERS,
+    OVER_QUOTA,
+    VICTIM_ORDERS,
+)
+from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import (
-    Enforcement,
-    KeywordDenied,
-    Mode,
     Order,
-    OverQuota,
     PartitionPolicy,
-    VictimOrder,
 )
 
-MODES = (
-    (Mode.USER, _("User: only jobs of lower users make room")),
-    (Mode.USER_THEN_TASK, _("User, then task: then also lower tasks of equal users")),
-    (Mode.TASK, _("Task: only jobs of lower task level make room")),
-    (Mode.TASK_THEN_USER, _("Task, then user: then also equal tasks of lower users")),
-)
-ENFORCEMENTS = (
-    (Enforcement.SHADOW, _("Shadow: plans are made, shown and recorded; nothing is touched")),
-    (Enforcement.APPROVE, _("Approve: a plan waits until an administrator accepts it")),
-    (Enforcement.ENFORCE, _("Enforce: plans are carried out at once; running jobs are stopped")),
-)
-OVER_QUOTA = (
-    (OverQuota.LOWEST, _("counts as unconfigured: free room only, first to make room")),
-    (OverQuota.HOLD, _("is held until its user is under quota again")),
-    (OverQuota.REJECT, _("is refused at submission where the plugin is installed, else held")),
-)
-KEYWORD_DENIED = (
-    (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
-    (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
-)
-VICTIM_ORDERS = (
-    (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
-    (
-        VictimOrder.LEAST_LOST_WORK,
-        _("the one that loses the least work (time × share of the scarcest resource)"),
-    ),
-)
-ORDERS = (
-    (
-        Order.LEVELS,
-        _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
-    ),
-    (Order.SLURM, _("by Slurm's own priority, whatever the level")),
-)
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
 FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
@@ -94,8 +65,17 @@ class PolicyForm(forms.Form):
         unit=_("seconds"),
         help_text=_("If the job that room was made for does not run by then, the plan is undone."),
     )
-    cancel_if_not_requeueable = forms.BooleanField(
-        label=_("Cancel a job that cannot be requeued (it is lost)"), required=False
+    not_requeueable = forms.ChoiceField(
+        label=_("A running job that cannot be requeued"),
+        choices=NOT_REQUEUEABLE,
+        help_text=_("Interactive, submitted with --no-requeue, or changed by its user since."),
+    )
+    cancel_notice_s = WholeField(
+        label=_("Notice before it may be cancelled"),
+        unit=_("seconds"),
+        help_text=_(
+            "From the moment in which it is first seen so; its user is told. Only where it may be cancelled."
+        ),
     )
     exempt_s = WholeField(
         label=_("Left alone at first"),
@@ -143,6 +123,13 @@ class PolicyForm(forms.Form):
     keyword_denied = forms.ChoiceField(
         label=_("A job with a keyword that is not its user's"), choices=KEYWORD_DENIED
     )
+    no_requeue_users = PatternsField(
+        label=_("Who may use --no-requeue"),
+        help_text=_(
+            "User names or patterns (eval-*). Everybody else's submission with it is refused where the partition "
+            "enforces and the plugin is installed. Empty: nobody may."
+        ),
+    )
     admins = NamesField(
         label=_("Administrators of this partition"),
         help_text=_("Account names here, one per line. They may change this policy."),
@@ -188,13 +175,11 @@ class AmountsField(forms.JSONField):
         return super().prepare_value(value) if value else ""
 
 
-class LevelForm(forms.Form):
+class LevelForm(KeywordForm):
     """One level; its row's place is its rank."""
 
     name = forms.CharField(label=_("Name"), max_length=40)
     min_score = NumberField(label=_("From score"), required=False)
-    keyword = forms.CharField(label=_("Keyword"), max_length=60, required=False)
-    keyword_users = PatternsField(label=_("Who may use the keyword"), one_line=True)
     quota = WholeField(label=_("Quota"), required=False)
     amounts = AmountsField()
     totals = AmountsField()
@@ -237,9 +222,9 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
-    "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s",
+    "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied", "order",
+    "protected_qos", "keyword_denied", "order", "no_requeue_users",
 )  # fmt: skip
 
 
@@ -263,8 +248,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             {
                 "name": rule.name,
                 "min_score": rule.min_score,
-                "keyword": rule.keyword or "",
-                "keyword_users": rule.keyword_users,
+                **keyword_initial(rule),
                 "quota": policy.quotas.get(rule.name),
                 **{
                     column: dict(getattr(policy, key).get(rule.name, {}))

@@ -163,7 +163,7 @@ def _check_name(name: str) -> None:
 
 def _check_limits(policy: PartitionPolicy) -> None:
     """What the database and the clock can hold; a document that passes is stored and carried out as it is."""
-    for field in ("exempt_s", "grace_s", "start_deadline_s", "min_wait_s", "cool_down_s"):
+    for field in ("exempt_s", "grace_s", "start_deadline_s", "min_wait_s", "cool_down_s", "cancel_notice_s"):
         if getattr(policy, field) > LONGEST_S:
             raise ValidationError(
                 {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
@@ -180,7 +180,7 @@ def _check_limits(policy: PartitionPolicy) -> None:
 def _check_names(policy: PartitionPolicy) -> None:
     """Names of levels, keywords and patterns."""
     for rule in policy.levels:
-        _check_patterns("levels", rule.keyword_users)
+        _check_patterns("levels", rule.keyword_users or ())
         if fault := beyond("level", len(rule.name), rule.name) or beyond(
             "keyword", len(rule.keyword or ""), rule.keyword or ""
         ):

@@ -1,6 +1,6 @@
 """From what the mirror shows to partitions with levels and projects with members; each with its row in the log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -13,17 +13,20 @@ from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from scheduler.model.policy import LevelRule
 
-STARTING_LEVELS = (
-    LevelRule("P0", 60, "p0"),
-    LevelRule("P1", 20, "p1"),
-    LevelRule("P2", 5, "p2"),
-)
-"""To begin with: a project of size 1, grade 1 and urgency 1 ranks below them, size 20 and urgency 3 on top."""
-
 
 @transaction.atomic
-def give_levels(*, actor: str, partitions: Iterable[Partition], reason: str, request_id: str = "") -> int:
-    """Put the starting levels in force where there are none; nothing else of the policy changes. How many got them."""
+def give_levels(
+    *,
+    actor: str,
+    partitions: Iterable[Partition],
+    levels: Sequence[LevelRule],
+    reason: str,
+    request_id: str = "",
+) -> int:
+    """Put these levels in force where there are none; nothing else of the policy changes. How many got them.
+
+    Raises `ValidationError` by key of the policy.
+    """
     count = 0
     for partition in partitions:
         policy = policy_of(partition)
@@ -31,7 +34,7 @@ def give_levels(*, actor: str, partitions: Iterable[Partition], reason: str, req
             activate_policy(
                 actor=actor,
                 partition=partition,
-                document=replace(policy, levels=STARTING_LEVELS),
+                document=replace(policy, levels=tuple(levels)),
                 reason=reason,
                 based_on=policy_in_force(partition).number,
                 request_id=request_id,

@@ -13,9 +13,11 @@ class ActionKind(StrEnum):
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
     PLACE: give a pending job that is not held this nice (`value`): Slurm takes it off the priority that it computes.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
-    REQUEUE_HOLD: stop a running job and put it back into the queue, held.
+    REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
+    not requeueable is made requeueable right before).
     RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
+    ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
     (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment. Slurm stops
     computing then; with `~` before the number it goes on, because the priority is reached by nice.
@@ -28,6 +30,7 @@ class ActionKind(StrEnum):
     REQUEUE_HOLD = "requeue_hold"
     RECOVER = "recover"
     CANCEL = "cancel"
+    ALLOW_REQUEUE = "allow_requeue"
     HOLD = "hold"
     RELEASE = "release"
 
@@ -36,6 +39,9 @@ BY_NICE = "~"
 MOST_NICE = 2_147_483_645
 """As far as Slurm takes it, to both sides."""
 
+FIRST_ALLOW = "allow"
+NOT_REQUEUEABLE = "presently disabled"
+"""In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
 

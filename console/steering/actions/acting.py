@@ -31,11 +31,20 @@ from console.steering.line.seeing import keep_places
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import BY_NICE, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    FIRST_ALLOW,
+    NOT_REQUEUEABLE,
+    Action,
+    ActionKind,
+    Outcome,
+    OutcomeKind,
+)
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
 from scheduler.ports import ClusterUnavailableError
+from scheduler.reconcile.immunity import recalled
 from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
@@ -86,8 +95,8 @@ class _Look:
             return None
         if seen.degraded:
             return None
-        self._newer, self.is_old = seen, False
-        return seen
+        self._newer, self.is_old = recalled(seen, self.acting.observation), False
+        return self._newer
 
 
 def act(plans: Sequence[Plan], acting: Acting) -> int:
@@ -255,11 +264,19 @@ _AFTER: Mapping[OutcomeKind, ActionState] = {
 }
 
 
+def _was_taken_back(action: PlannedAction, outcome: Outcome) -> bool:
+    """Whether a stop was refused because the job's user made it not requeueable in that very instant."""
+    refused = outcome.kind is OutcomeKind.REFUSED and NOT_REQUEUEABLE in outcome.detail
+    return refused and action.value == FIRST_ALLOW
+
+
 def _settle(action: PlannedAction, outcome: Outcome) -> None:
     """Write down what came of an action, and what that means for its plan."""
     after = _AFTER[outcome.kind]
     if after == ActionState.FAILED and action.kind in TAKING_BACK:
         after = ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
+    if _was_taken_back(action, outcome):
+        after = ActionState.EXPIRED  # Nothing was done, and a later plan may stop this run.
     if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):
         return
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
@@ -268,7 +285,7 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
         checkpoints.withdraw(
             action
         )  # No script to be asked, or over already; the stop does not depend on it.
-    elif after == ActionState.FAILED:
+    elif after == ActionState.FAILED or _was_taken_back(action, outcome):
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
         )

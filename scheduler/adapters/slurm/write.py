@@ -26,11 +26,21 @@ from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.look import Seen
 from scheduler.adapters.slurm.releasing import DONE, Releasing
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import BY_NICE, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    FIRST_ALLOW,
+    NOT_REQUEUEABLE,
+    Action,
+    ActionKind,
+    Outcome,
+    OutcomeKind,
+)
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
+TRIES = 8
+"""So often a job is made requeueable right before its requeue, while its user takes that back."""
 TOO_LATE = Outcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
 
 
@@ -111,19 +121,21 @@ class Writer:
                 return self._many(
                     "scontrol", ids, "update", each="JobId=", more=(f"Priority={action.value}",)
                 )
-            case ActionKind.RESTORE_PRIORITY:
+            case ActionKind.RESTORE_PRIORITY | ActionKind.HOLD:
                 # A release sets "no priority", which makes slurmctld compute it anew, of a job not held too.
-                return self._many("scontrol", ids, "release")
+                return self._many("scontrol", ids, "hold" if action.kind is ActionKind.HOLD else "release")
             case ActionKind.PLACE:
                 return self._place(ids, seen, f"Nice={action.value}")
-            case ActionKind.HOLD:
-                return self._many("scontrol", ids, "hold")
             case ActionKind.RELEASE:
                 return Releasing(self._many, partial(look.at_jobs, self.runner), self.now).release(
                     {a.run.job_id: a.value for a in actions}, seen
                 )
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
-                return self._many("scontrol", ids, "requeuehold")
+                allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
+                off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
+                return self._requeue_hold(ids, off, allow=allow)
+            case ActionKind.ALLOW_REQUEUE:
+                return self._allow_requeue(ids)
             case ActionKind.CANCEL:
                 return self._scancel(ids)
             case ActionKind.SIGNAL:
@@ -136,6 +148,22 @@ class Writer:
             names = arrays.together([seen[job_id] for job_id in part])
             outcomes.update(self._call("scontrol", part, "update", f"JobId={','.join(names)}", nice))
         return outcomes
+
+    def _allow_requeue(self, ids: Sequence[str]) -> dict[str, Outcome]:
+        return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
+
+    def _requeue_hold(self, ids: Sequence[str], off: Sequence[str], *, allow: bool) -> dict[str, Outcome]:
+        """Requeue jobs, `off` being those that are not requeueable. With `allow` they are made so right before; again
+        and again, for their user may be taking it back again and again."""
+        done: dict[str, Outcome] = {}
+        for _ in range(TRIES if allow else 1):
+            done.update(self._allow_requeue(off if allow else ()))
+            ready = [job_id for job_id in ids if done.get(job_id, DONE).ok]
+            done.update(self._many("scontrol", ready, "requeuehold"))
+            ids = off = [job_id for job_id in ready if NOT_REQUEUEABLE in done[job_id].detail]
+            if not off:
+                break
+        return done
 
     def _comment(self, actions: Iterable[Action]) -> None:
         """Leave the actions' comments with their jobs, beside the users' own.
