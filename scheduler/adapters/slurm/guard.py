@@ -150,7 +150,7 @@ def malformed(action: Action) -> Outcome | None:
             else Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
         )
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
-    placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
+    placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
         return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
