@@ -76,7 +76,8 @@ def console(private_slurm: PrivateSlurm, tmp_path_factory: pytest.TempPathFactor
     conf = folder / "slurm.conf"
     shutil.copy(private_slurm.conf, conf)
     shutil.copy(private_slurm.conf.with_name("gres.conf"), folder)
-    with run(folder, GIVEWAY_CLUSTER="slurm", SLURM_CONF=str(conf)) as (env, said):
+    commands = {**private_slurm.env, "SLURM_CONF": str(conf)}
+    with run(folder, **{**commands, "GIVEWAY_CLUSTER": "slurm"}) as (env, said):
         made = Console(int(env["PORT"]), private_slurm)
         browser = Client(made.port)
         code = re.search(r"one-time code: (\S+)", said)
