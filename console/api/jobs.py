@@ -43,6 +43,7 @@ class JobSerializer(serializers.ModelSerializer):
     user_level = serializers.SerializerMethodField()
     task_level = serializers.SerializerMethodField()
     place = serializers.SerializerMethodField()
+    line_place = serializers.SerializerMethodField()
 
     class Meta:
         model = Job
@@ -79,6 +80,10 @@ class JobSerializer(serializers.ModelSerializer):
             "reason",
             "explain",
             "place",
+            "line_place",
+            "line_ordered",
+            "own_priority",
+            "keeps_place",
             "plan",
         ]
         read_only_fields = fields
@@ -90,6 +95,11 @@ class JobSerializer(serializers.ModelSerializer):
             },
             "preemptions": {"help_text": "How often it has been stopped to make room."},
             "verdict": {"help_text": "The last decision on a pending job."},
+            "line_ordered": {
+                "help_text": "Whether Giveway puts Slurm's line in that order; else it only would."
+            },
+            "own_priority": {"help_text": "Slurm's priority of it as it would be without Giveway."},
+            "keeps_place": {"help_text": "It has the place that it had before it was stopped or put first."},
             "plan": {"help_text": "The open plan that makes room for it or that stopped it."},
         }
 
@@ -106,6 +116,10 @@ class JobSerializer(serializers.ModelSerializer):
     def get_place(self, job: Job) -> int | None:
         """Its place in line, 1 is next; null when it does not wait."""
         return job.place or None
+
+    def get_line_place(self, job: Job) -> int | None:
+        """Its place in Slurm's line of the partition, 1 is the first; null when it stands nowhere."""
+        return job.line_place or None
 
 
 class JobFilter(FilterSet):
@@ -133,6 +147,7 @@ class JobFilter(FilterSet):
             ("first_submit", "submitted_at"),
             ("start", "started_at"),
             ("place", "place"),
+            ("line_place", "line_place"),
             ("job_id", "job_id"),
         )
     )

@@ -22,7 +22,15 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
 from scheduler.contracts.config import decode_policy
-from scheduler.model.policy import Enforcement, KeywordDenied, Mode, NotRequeueable, OverQuota, VictimOrder
+from scheduler.model.policy import (
+    Enforcement,
+    KeywordDenied,
+    Mode,
+    NotRequeueable,
+    Order,
+    OverQuota,
+    VictimOrder,
+)
 
 
 class PatternsField(serializers.ListField):
@@ -123,6 +131,11 @@ class PolicyDocumentSerializer(serializers.Serializer):
     protected_accounts = PatternsField(required=False, help_text="Accounts whose jobs are never stopped.")
     protected_qos = PatternsField(required=False, help_text="QOS whose jobs are never stopped.")
     keyword_denied = serializers.ChoiceField(choices=[k.value for k in KeywordDenied], required=False)
+    order = serializers.ChoiceField(
+        choices=[o.value for o in Order],
+        required=False,
+        help_text="Who is first in Slurm's line where plans are enforced: by level, or as Slurm would have it.",
+    )
 
 
 @extend_schema_field(PolicyDocumentSerializer)

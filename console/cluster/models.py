@@ -125,6 +125,16 @@ class Job(models.Model):
     reason = models.CharField(max_length=40, blank=True)
     explain = models.TextField(blank=True)
     place = models.PositiveIntegerField(default=0)
+    line_place = models.PositiveIntegerField(default=0)
+    """Its place in Slurm's line of the partition, by level where that is `order`; 0 when it stands nowhere."""
+    line_ordered = models.BooleanField(default=False)
+    """Whether Giveway puts the line in that order; else it only would."""
+    own_priority = models.BigIntegerField(null=True)
+    """What Slurm's priority of it would be without Giveway, with its user's own nice."""
+    keeps_place = models.BooleanField(default=False)
+    """The place is the one that it had before it was stopped, or put first."""
+    startable = models.PositiveSmallIntegerField(default=0)
+    """In how many cycles in a row there was free room for it."""
     plan = models.PositiveBigIntegerField(null=True)
     """The plan that makes room for it or that stopped it, if one is open."""
     ended_at = models.DateTimeField(null=True)

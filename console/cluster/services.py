@@ -82,6 +82,8 @@ def _mark_ended(keys: Sequence[int]) -> None:
             phase=JobPhase.ENDED,
             ended_at=clock.now(),
             place=0,
+            line_place=0,
+            startable=0,
             verdict="",
             reason="",
             explain="",

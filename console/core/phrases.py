@@ -10,6 +10,7 @@ from django.utils.translation import gettext_noop as _
 PHRASES: tuple[str, ...] = (
     # What the planner says of a job (scheduler/preemption)
     _("%(who)s needs %(need)s; %(free)s."),
+    _("%(why)s Slurm has not started it within two cycles, so it is put first in its line."),
     _("%(who)s needs %(need)s. Jobs that are ending already make room for it on %(nodes)s."),
     _("Room for %(who)s is being made on %(nodes)s."),
     _("%(who)s needs %(need)s; %(free)s. Stopping %(victims)s makes room on %(nodes)s."),

@@ -20,6 +20,7 @@ KINDS = (
     "hold",
     "release",
     "restore_priority",
+    "place",
 )
 CYCLE = (
     "lease.taken",

@@ -127,7 +127,7 @@ def _started(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Noti
 def _undone(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
     plans = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, state=PlanState.UNDONE, ended_at__gte=since
-    )
+    ).exclude(victims=[])
     for plan in plans.order_by("id"):
         text = spoken.to(plan.user, texts.undone, plan)
         yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=text)

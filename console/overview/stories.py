@@ -17,6 +17,7 @@ from scheduler.model.actions import STOPPING, ActionKind
 
 ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.PRIORITISE: gettext_lazy("Giveway put it first in line"),
+    ActionKind.PLACE: gettext_lazy("Giveway put it in its place in line"),
     ActionKind.RESTORE_PRIORITY: gettext_lazy("Giveway gave it back its own place in line"),
     ActionKind.SIGNAL: gettext_lazy("Giveway sent it the checkpoint signal"),
     ActionKind.REQUEUE_HOLD: gettext_lazy("Giveway stopped it and put it back into the queue, held"),
@@ -30,6 +31,7 @@ ACTION_SENTENCES: dict[str, Promise] = {
 }
 ACTION_ICONS: dict[str, str] = {
     ActionKind.PRIORITISE: "arrow-up",
+    ActionKind.PLACE: "arrow-down",
     ActionKind.RESTORE_PRIORITY: "arrow-down",
     ActionKind.SIGNAL: "device-floppy",
     ActionKind.REQUEUE_HOLD: "player-stop",

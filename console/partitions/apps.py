@@ -13,12 +13,13 @@ class PartitionsConfig(AppConfig):
         """Differences of policies say values as the policy's form and the heads of pages do."""
         from console.core.labels import label_values
         from console.core.templatetags.ui import WORDS
-        from console.partitions import forms
+        from console.partitions import choices
         from scheduler.model.policy import Enforcement, Mode
 
         label_values("mode", ((each, WORDS[each]) for each in Mode))
         label_values("enforcement", ((each, WORDS[each]) for each in Enforcement))
-        label_values("over_quota", forms.OVER_QUOTA)
-        label_values("keyword_denied", forms.KEYWORD_DENIED)
-        label_values("not_requeueable", forms.NOT_REQUEUEABLE)
-        label_values("victim_order", forms.VICTIM_ORDERS)
+        label_values("over_quota", choices.OVER_QUOTA)
+        label_values("keyword_denied", choices.KEYWORD_DENIED)
+        label_values("not_requeueable", choices.NOT_REQUEUEABLE)
+        label_values("victim_order", choices.VICTIM_ORDERS)
+        label_values("order", choices.ORDERS)

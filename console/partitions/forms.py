@@ -9,50 +9,22 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
+from console.partitions.choices import (
+    ENFORCEMENTS,
+    KEYWORD_DENIED,
+    MODES,
+    NOT_REQUEUEABLE,
+    ORDERS,
+    OVER_QUOTA,
+    VICTIM_ORDERS,
+)
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import (
-    Enforcement,
-    KeywordDenied,
-    Mode,
-    NotRequeueable,
-    OverQuota,
+    Order,
     PartitionPolicy,
-    VictimOrder,
 )
 
-MODES = (
-    (Mode.USER, _("User: only jobs of lower users make room")),
-    (Mode.USER_THEN_TASK, _("User, then task: then also lower tasks of equal users")),
-    (Mode.TASK, _("Task: only jobs of lower task level make room")),
-    (Mode.TASK_THEN_USER, _("Task, then user: then also equal tasks of lower users")),
-)
-ENFORCEMENTS = (
-    (Enforcement.SHADOW, _("Shadow: plans are made, shown and recorded; nothing is touched")),
-    (Enforcement.APPROVE, _("Approve: a plan waits until an administrator accepts it")),
-    (Enforcement.ENFORCE, _("Enforce: plans are carried out at once; running jobs are stopped")),
-)
-OVER_QUOTA = (
-    (OverQuota.LOWEST, _("counts as unconfigured: free room only, first to make room")),
-    (OverQuota.HOLD, _("is held until its user is under quota again")),
-    (OverQuota.REJECT, _("is refused at submission where the plugin is installed, else held")),
-)
-KEYWORD_DENIED = (
-    (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
-    (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
-)
-NOT_REQUEUEABLE = (
-    (NotRequeueable.LEAVE, _("is left alone")),
-    (NotRequeueable.REQUEUE, _("is made requeueable again if it was submitted so, else left alone")),
-    (NotRequeueable.CANCEL, _("may be cancelled after a notice (its work is lost)")),
-)
-VICTIM_ORDERS = (
-    (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
-    (
-        VictimOrder.LEAST_LOST_WORK,
-        _("the one that loses the least work (time × share of the scarcest resource)"),
-    ),
-)
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
 FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
@@ -66,6 +38,7 @@ class PolicyForm(forms.Form):
     mode = forms.ChoiceField(label=_("Who makes room for whom"), choices=MODES, widget=forms.RadioSelect)
     enforcement = forms.ChoiceField(label=_("Enforcement"), choices=ENFORCEMENTS, widget=forms.RadioSelect)
     over_quota = forms.ChoiceField(label=_("A job beyond its user's quota"), choices=OVER_QUOTA)
+    order = forms.ChoiceField(label=_("Slurm's line stands"), choices=ORDERS, required=False)
     victim_order = forms.ChoiceField(label=_("Within a level, the first to go is"), choices=VICTIM_ORDERS)
     bands = forms.CharField(
         label=_("Bands"),
@@ -170,6 +143,10 @@ class PolicyForm(forms.Form):
     based_on = forms.IntegerField(widget=forms.HiddenInput, required=False)
     reason = ReasonField()
 
+    def clean_order(self) -> str:
+        """Scripts from before there was a choice do not say it."""
+        return self.cleaned_data["order"] or Order.LEVELS.value
+
 
 class ActivateForm(forms.Form):
     """Putting a draft or an earlier revision in force, as it was compared with revision `based_on`."""
@@ -247,7 +224,7 @@ _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
     "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied", "no_requeue_users",
+    "protected_qos", "keyword_denied", "order", "no_requeue_users",
 )  # fmt: skip
 
 

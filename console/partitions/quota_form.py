@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
-from console.partitions.forms import OVER_QUOTA
+from console.partitions.choices import OVER_QUOTA
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, Kind, limits_of, resource_word, resources_of
 from console.partitions.selectors import decoded, policy_of

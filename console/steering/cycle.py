@@ -30,12 +30,17 @@ from console.steering.actions.victims import Following, ask_after
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.decisions.recalling import recall, remember
+from console.steering.decisions.rejections import declined_starts
 from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
 from console.steering.kept_cycle import KeptCycle
+from console.steering.line.lines import work_out
+from console.steering.line.placing import due, put_in_place
+from console.steering.line.seeing import first_submissions, look, places, put_first
 from console.steering.models import Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
+from console.steering.plans.starting import left_waiting, startable
 from console.steering.reports.metering import count
 from console.steering.reports.mirroring import rows, timeless
 from console.steering.reports.submit_rules import write_submit_rules
@@ -58,6 +63,8 @@ class Report:
     lines: list[str] = field(default_factory=list)
     planned: int = 0
     issued: int = 0
+    placed: int = 0
+    """Jobs that got another nice."""
     phases: dict[str, float] = field(default_factory=dict)
     open_before: list[tuple[int, str]] = field(default_factory=list)
     """Plans that were open when the cycle began, with their states."""
@@ -188,6 +195,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
+        with failures.kept():
+            report.placed = _put_in_place(cluster, acting)
     reached("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
@@ -212,6 +221,16 @@ def _verify(
         following.settle_others(plans)
     with failures.kept(), transaction.atomic():
         free_stranded(cluster, jobs)
+
+
+def _put_in_place(cluster: Cluster, acting: Acting) -> int:
+    """Put the line in order, for the jobs that this cycle has not sent anything to."""
+    jobs = {job.id: job for job in acting.observation.jobs}
+    known = places(cluster)
+    changes = due(
+        acting.lines, {i: job for i, job in jobs.items() if i not in known or not known[i].unsettled}
+    )
+    return put_in_place(cluster, acting.adapter, acting.lease, changes, jobs, known)
 
 
 def _decide(
@@ -244,12 +263,15 @@ def _policies(cluster: Cluster, observation: Observation) -> dict[str, Partition
 
 def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle) -> None:
     """The mirror and the intents, in the caller's transaction."""
-    cluster = kept.cluster
+    cluster, before = kept.cluster, startable(kept.cluster)
+    observed_jobs = {job.id: job for job in acting.observation.jobs}
     for verdict in verdicts:
         if verdict.is_undecided:
             continue  # its plans stay as they are
         is_held = acting.failures.holds(verdict.facts.row.name)
-        report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held), facts.plans)
+        starts = left_waiting(verdict, observed_jobs, before)
+        starts -= declined_starts(verdict.facts.row.name, facts.rejections)
+        report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
         report.lines.extend(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
             for decision in verdict.decisions
@@ -257,7 +279,15 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     open_now = open_plans(cluster)
     had_fault = cluster.fault
     remember(cluster, acting.observation)
-    jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions)
+    acting.lines.by_partition = work_out(
+        verdicts,
+        observed_jobs,
+        look(cluster, observed_jobs),
+        first_submissions(cluster, acting.observation.jobs),
+        put_first(open_now),
+        acting.failures.holds,
+    ).by_partition
+    jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions, acting.lines)
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),

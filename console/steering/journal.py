@@ -3,6 +3,7 @@
 The line is written when the transaction is through; what is rolled back was never so.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -17,6 +18,9 @@ from scheduler.model.actions import ActionKind
 
 LONGEST_NAME = 40
 """Of a user's name in the words that are left with a job; Slurm shows them in one line."""
+
+NAMED_IN_LINE = 500
+"""Jobs in one row about the line."""
 
 log = structlog.get_logger(__name__)
 
@@ -181,6 +185,24 @@ def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:
         action=action,
         subject=Subject(type="cluster", id=cluster.name, label=cluster.name, cluster=cluster.name),
         reason=reason,
+        context=Context(cycle=cluster.cycle),
+    )
+
+
+def tell_line(cluster: Cluster, partition: str, nice: int, jobs: Sequence[str], *, ordered: bool) -> None:
+    """Write down that jobs get another nice: their place in an ordered line, or their own back."""
+    record(
+        actor=SYSTEM,
+        action="line.placed",
+        subject=Subject(
+            type="partition", id=partition, label=partition, cluster=cluster.name, partition=partition
+        ),
+        after={
+            "nice": nice,
+            "jobs": list(jobs[:NAMED_IN_LINE]),
+            "count": len(jobs),
+            "order": "levels" if ordered else "slurm",
+        },
         context=Context(cycle=cluster.cycle),
     )
 

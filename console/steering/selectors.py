@@ -100,6 +100,9 @@ def losses(victims: Iterable[dict[str, Any]], later_s: float, fates: Iterable[Vi
 def consequence(request: ApprovalRequest) -> str:
     """What carrying it out does, in one sentence."""
     plan, victims = request.shown[0], request.victims
+    if not victims:
+        text = _("Puts %(job)s (%(user)s) first in line; nobody is stopped.")
+        return text % {"job": request.array or plan.job_id, "user": plan.user}
     users = names(sorted({str(victim.get("user", "")) for victim in victims}))
     count, tasks = len(victims), len(request.shown)
     text = ngettext(

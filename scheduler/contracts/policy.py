@@ -28,6 +28,7 @@ from scheduler.model.policy import (
     LevelRule,
     Mode,
     NotRequeueable,
+    Order,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -40,7 +41,7 @@ POLICY_KEYS = (
     "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "cancel_if_not_requeueable", "no_requeue_users",
     "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
-    "keyword_denied", "user_overrides_until", "task_overrides_until",
+    "keyword_denied", "order", "user_overrides_until", "task_overrides_until",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -91,6 +92,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         protected_accounts=fields.get("protected_accounts", different(name), ()),
         protected_qos=fields.get("protected_qos", different(name), ()),
         keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
+        order=fields.get("order", choice(Order), default.order),
     )
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
@@ -135,6 +137,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "protected_accounts": list(policy.protected_accounts),
         "protected_qos": list(policy.protected_qos),
         "keyword_denied": policy.keyword_denied.value,
+        "order": policy.order.value,
     }
 
 

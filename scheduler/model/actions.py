@@ -11,6 +11,7 @@ class ActionKind(StrEnum):
 
     PRIORITISE: put a pending job first in Slurm's own order (`value` = priority).
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
+    PLACE: give a pending job that is not held this nice (`value`): Slurm takes it off the priority that it computes.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
     REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
     not requeueable is made requeueable right before).
@@ -18,11 +19,13 @@ class ActionKind(StrEnum):
     CANCEL: end a running job that cannot be requeued.
     ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
-    (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment.
+    (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment. Slurm stops
+    computing then; with `~` before the number it goes on, because the priority is reached by nice.
     """
 
     PRIORITISE = "prioritise"
     RESTORE_PRIORITY = "restore_priority"
+    PLACE = "place"
     SIGNAL = "signal"
     REQUEUE_HOLD = "requeue_hold"
     RECOVER = "recover"
@@ -31,6 +34,10 @@ class ActionKind(StrEnum):
     HOLD = "hold"
     RELEASE = "release"
 
+
+BY_NICE = "~"
+MOST_NICE = 2_147_483_645
+"""As far as Slurm takes it, to both sides."""
 
 FIRST_ALLOW = "allow"
 NOT_REQUEUEABLE = "presently disabled"

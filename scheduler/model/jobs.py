@@ -125,7 +125,7 @@ class ObservedJob:
     `id` is the id that Slurm's commands take (`1234`, or `1234_7` for a pending or running array task).
     `partitions`: several while pending (`--partition=a,b`), one when running.
     `slurm_state`/`slurm_reason`: Slurm's own words. `reason_code`: Slurm's code of a reason that is a text, where it is
-    told. `held`: priority 0, by the user, an administrator or us.
+    told. `held`: priority 0, by the user, an administrator or us. `nice`: what is taken off its priority, by anybody.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
@@ -150,6 +150,7 @@ class ObservedJob:
     slurm_state: str = ""
     slurm_reason: str = ""
     priority: int = 0
+    nice: int = 0
     held: bool = False
     restarts: int = 0
     batch: bool = True

@@ -105,6 +105,15 @@ class Enforcement(StrEnum):
     ENFORCE = "enforce"
 
 
+class Order(StrEnum):
+    """Who is first in Slurm's line of a partition that enforces."""
+
+    LEVELS = "levels"
+    """Higher levels; inside a level whom Slurm's own priority puts first."""
+    SLURM = "slurm"
+    """Whom Slurm's own priority puts first."""
+
+
 @dataclass(frozen=True, slots=True)
 class LevelRule:
     """One level of a partition; its index in the policy is its rank, 0 the highest.
@@ -190,6 +199,7 @@ class PartitionPolicy:
     protected_accounts: tuple[str, ...] = ()
     protected_qos: tuple[str, ...] = ()
     keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
+    order: Order = Order.LEVELS
 
     def at(self, now: int) -> "PartitionPolicy":
         """The policy without the overrides that have ended by `now`."""

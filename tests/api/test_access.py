@@ -27,6 +27,7 @@ ALPHA = {
     "code": "alpha",
     "name": "Alpha",
     "slurm_account": "alpha",
+    "size": 40,
     "managers": ["pam"],
     "version": 1,
 }

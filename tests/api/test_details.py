@@ -27,6 +27,9 @@ def test_a_job_tells_its_levels_where_they_come_from_and_the_verdict(house: Hous
     assert job["user_level"] == {"rank": 0, "name": "P0", "origin": "alpha: 40 / 1 * 3 = 120"}
     assert job["task_level"] == {"rank": 1, "name": "P1", "origin": "keyword p1"}
     assert (job["verdict"], job["reason"], job["place"], job["plan"]) == ("preempt", "lower_user", 1, None)
+    assert (job["line_place"], job["line_ordered"], job["own_priority"], job["keeps_place"]) == (
+        None, False, None, False,
+    )  # fmt: skip
     assert job["explain"].startswith("101 (ann, P0) needs 4 cpu")
     assert (job["submitted_at"], job["started_at"]) == ("2026-03-02T11:50:00Z", None)
 

@@ -54,6 +54,7 @@ NEW_KEYS: dict[str, Any] = {
     "protected_accounts": ["physics"],
     "protected_qos": ["high"],
     "keyword_denied": "refuse",
+    "order": "slurm",
     "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
     "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [

@@ -415,6 +415,7 @@ PARTITIONS: Entries = st.lists(
             "max_stops_per_user_hour": st.none() | st.integers(0, 100),
             **{f"protected_{what}": PATTERNS for what in ("jobs", "users", "accounts", "qos")},
             "keyword_denied": st.sampled_from(["demote", "refuse"]),
+            "order": st.sampled_from(["levels", "slurm"]),
         },
     ).flatmap(
         lambda entry: st.fixed_dictionaries(

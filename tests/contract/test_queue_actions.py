@@ -1,5 +1,7 @@
 """Contract: actions on pending jobs: putting first, holding, releasing; answers when nothing is to do."""
 
+from dataclasses import replace
+
 import pytest
 
 from scheduler.model.actions import Action, ActionKind, OutcomeKind
@@ -17,7 +19,7 @@ from tests.contract.harness import (
     wait_pending,
 )
 
-VALUES = {ActionKind.PRIORITISE: HIGHEST, ActionKind.SIGNAL: "USR1"}
+VALUES = {ActionKind.PRIORITISE: HIGHEST, ActionKind.SIGNAL: "USR1", ActionKind.PLACE: "-5"}
 WHOLE = Work(partitions=("x",), cpus=8)
 
 
@@ -180,3 +182,85 @@ def test_one_bad_job_does_not_spoil_a_call_for_many(harness: Harness) -> None:
 
 def test_nothing_to_do_is_nothing_done(harness: Harness) -> None:
     assert list(harness.cluster.apply([])) == []
+
+
+# --- A place by nice --------------------------------------------------------------------------------------
+
+
+def test_a_nice_moves_a_job_and_taken_back_it_is_where_it_was(harness: Harness) -> None:
+    filler = fill(harness, "n1")["n1"]
+    first, second = wait_pending(harness, WHOLE), wait_pending(harness, WHOLE)
+
+    assert apply_to(harness, ActionKind.PLACE, second, value="-1000000")[0].kind is OutcomeKind.DONE
+    raised = find(harness.cluster.observe(), second.id)
+    assert raised.nice == -1_000_000
+    assert (
+        1_000_000 <= raised.priority - second.priority + 1 <= 1_000_001
+    )  # Slurm says 1 of what has nothing.
+    assert apply_to(harness, ActionKind.PLACE, second, value="0")[0].kind is OutcomeKind.DONE
+    back = find(harness.cluster.observe(), second.id)
+    assert (back.nice, back.priority) == (0, second.priority)
+    assert apply_to(harness, ActionKind.PLACE, second, value="-1000000")[0].ok
+    harness.cancel(filler.id)
+
+    seen = wait_for(harness, JobState.RUNNING, second.id)
+    assert state_of(seen, first.id) is JobState.PENDING
+
+
+def test_many_jobs_and_tasks_of_arrays_get_their_nice_together(harness: Harness) -> None:
+    fill(harness, "n1")
+    single = wait_pending(harness, WHOLE)
+    array = harness.submit(replace(WHOLE, array_tasks=4))
+    tasks = [f"{array}_{number}" for number in range(4)]
+    seen = wait_for(harness, JobState.PENDING, *tasks)
+    chosen = [single, *(find(seen, task) for task in (tasks[0], tasks[2], tasks[3]))]
+
+    outcomes = apply_to(harness, ActionKind.PLACE, *chosen, value="-7")
+
+    assert [outcome.kind for outcome in outcomes] == [OutcomeKind.DONE] * 4
+    after = harness.cluster.observe()
+    assert {job.id: job.nice for job in after.jobs if job.state is JobState.PENDING} == {
+        single.id: -7, tasks[0]: -7, tasks[1]: 0, tasks[2]: -7, tasks[3]: -7,
+    }  # fmt: skip
+    assert apply_to(harness, ActionKind.PLACE, *chosen, value="-9")[0].ok
+    assert {find(harness.cluster.observe(), job.id).nice for job in chosen} == {-9}
+
+
+def test_a_job_that_is_held_gets_no_nice_and_stays_held(harness: Harness) -> None:
+    fill(harness, "n1")
+    job = wait_pending(harness, WHOLE)
+    assert apply_to(harness, ActionKind.HOLD, job)[0].ok
+
+    assert apply_to(harness, ActionKind.PLACE, job, value="-5")[0].kind is OutcomeKind.REFUSED
+
+    held = find(harness.cluster.observe(), job.id)
+    assert (held.held, held.nice) == (True, 0)
+
+
+@pytest.mark.parametrize("value", ["", "many", "2147483646", "-2147483646", "1e3", "--5"])
+def test_a_nice_that_slurm_would_not_take_is_refused(harness: Harness, value: str) -> None:
+    fill(harness, "n1")
+    job = wait_pending(harness, WHOLE)
+
+    assert apply_to(harness, ActionKind.PLACE, job, value=value)[0].kind is OutcomeKind.REFUSED
+    assert find(harness.cluster.observe(), job.id).nice == 0
+
+
+def test_a_job_is_let_go_on_to_its_old_place_by_nice(harness: Harness) -> None:
+    """Slurm puts it behind all who came later; it stands where it is told to from the first moment."""
+    stopped = start(harness, Work("ann", "stopped", ("x",), cpus=8))
+    assert apply_to(harness, ActionKind.REQUEUE_HOLD, stopped)[0].ok
+    held = find(wait_for(harness, JobState.PENDING, stopped.id), stopped.id)
+    filler = fill(harness, "n1")["n1"]
+    others = [wait_pending(harness, WHOLE) for _ in range(2)]
+    wished = max(job.priority for job in others) + 1
+
+    assert apply_to(harness, ActionKind.RELEASE, held, value=f"~{wished}")[0].kind is OutcomeKind.DONE
+    released = find(harness.cluster.observe(), held.id)
+    assert (released.held, released.priority) == (False, wished)
+    assert apply_to(harness, ActionKind.PLACE, released, value=str(released.nice - 5))[0].ok
+    assert find(harness.cluster.observe(), held.id).priority == wished + 5  # Slurm still computes it.
+    harness.cancel(filler.id)
+
+    seen = wait_for(harness, JobState.RUNNING, held.id)
+    assert {state_of(seen, other.id) for other in others} == {JobState.PENDING}

@@ -21,7 +21,8 @@ WHOLE: dict[str, Any] = {
     "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
     "min_wait_s": "0", "cool_down_s": "300", "max_stops_per_hour": "", "max_stops_per_user_hour": "",
     "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
-    "keyword_denied": "demote", "not_requeueable": "requeue", "cancel_notice_s": "600", "no_requeue_users": "",
+    "keyword_denied": "demote", "order": "levels",
+    "not_requeueable": "requeue", "cancel_notice_s": "600", "no_requeue_users": "",
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
     "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
@@ -148,6 +149,7 @@ LIMITS: dict[str, Any] = {
     "protected_accounts": ["physics"],
     "protected_qos": ["high"],
     "keyword_denied": "refuse",
+    "order": "slurm",
 }
 
 
@@ -158,7 +160,7 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="0",
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
             protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse",
-            levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
+            order="slurm", levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     document = revision_of(house).document

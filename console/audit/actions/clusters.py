@@ -31,4 +31,10 @@ ACTIONS = (
         _("{object_label}: a cycle has ended well."),
         ("cluster",),
     ),
+    AuditAction(
+        "line.placed",
+        _("Line put in order"),
+        _("Jobs waiting in {partition} got their place in Slurm's line."),
+        ("cluster", "partition", "after"),
+    ),
 )

@@ -67,6 +67,7 @@ WORDS: dict[str, Any] = {
     "approve": gettext_lazy("Approve"),
     "enforce": gettext_lazy("Enforce"),
     "prioritise": gettext_lazy("Put first in line"),
+    "place": gettext_lazy("Put in its place in line"),
     "restore_priority": gettext_lazy("Give back its place in line"),
     "signal": gettext_lazy("Send checkpoint signal"),
     "requeue_hold": gettext_lazy("Stop and requeue, held"),

@@ -40,6 +40,7 @@ KEYS: dict[str, Any] = {
     "task_overrides": gettext_lazy("task override"),
     "user_overrides_until": gettext_lazy("end of the user override"),
     "task_overrides_until": gettext_lazy("end of the task override"),
+    "order": gettext_lazy("order of Slurm's line"),
     "victim_order": gettext_lazy("first to go within a level"),
     "exempt_s": gettext_lazy("left alone at first, seconds"),
     "grace_s": gettext_lazy("grace, seconds"),

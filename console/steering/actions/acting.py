@@ -12,7 +12,7 @@ that one that raises does not keep the others from it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -26,9 +26,20 @@ from console.steering.decisions.facts import run_of
 from console.steering.decisions.looking_again import LookAgain
 from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
+from console.steering.line.lines import Lines
+from console.steering.line.seeing import keep_places
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    FIRST_ALLOW,
+    NOT_REQUEUEABLE,
+    Action,
+    ActionKind,
+    Outcome,
+    OutcomeKind,
+)
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
@@ -63,6 +74,7 @@ class Acting:
     observation: Observation
     lease: Lease
     failures: Failures
+    lines: Lines = field(default_factory=Lines)
 
 
 @dataclass(slots=True)
@@ -198,16 +210,23 @@ def request_undo(plan: Plan, why: str) -> None:
 
 def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     kind = actions[0].kind
-    jobs = {job.id: job for job in acting.observation.jobs} if kind == ActionKind.SIGNAL else {}
+    jobs = {job.id: job for job in acting.observation.jobs}
     reached(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()
         claimed = [
             action
             for action in actions
-            if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
+            if move_action(
+                action,
+                ActionState.EXECUTING,
+                attempts=action.attempts + 1,
+                issued_at=clock.now(),
+                value=_value(action, acting.lines),
+            )
         ]
         victims.note(claimed)
+        keep_places(claimed, jobs)
         if kind == ActionKind.SIGNAL:
             checkpoints.ask(claimed, jobs)
             begin_grace(claimed)
@@ -222,6 +241,14 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             _settle(action, outcome)
     reached(f"act.{kind}.settled")
     return len(claimed)
+
+
+def _value(action: PlannedAction, lines: Lines) -> str:
+    """A stopped job that goes on does so at the place that is kept for it, unless it has one already."""
+    kept = lines.release_at(action.job_id) if action.kind == ActionKind.RELEASE else None
+    if kept is None or (action.value and not action.value.startswith(BY_NICE)):
+        return action.value
+    return f"{BY_NICE}{max(1, min(kept, BACK_IN_LINE - 1))}"
 
 
 def _command(action: PlannedAction) -> Action:

@@ -14,7 +14,7 @@ from console.steering.journal import tell_action
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import BY_NICE, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 
 FIRST_FOR = timedelta(minutes=1)
@@ -30,7 +30,11 @@ def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
     restored = {action.job_id for action in actions if action.kind == ActionKind.RESTORE_PRIORITY}
     for action in actions:
         first = _is_first(action, jobs.get(action.job_id))
-        if action.kind == ActionKind.RELEASE and action.state == ActionState.PLANNED and not action.value:
+        if (
+            action.kind == ActionKind.RELEASE
+            and action.state == ActionState.PLANNED
+            and not _is_placed(action)
+        ):
             action.value = str(BACK_IN_LINE)
             action.save(update_fields=["value"])
         elif _is_over(action) and first and action.job_id not in restored:
@@ -90,7 +94,12 @@ def add_action(
 
 def _is_over(action: PlannedAction) -> bool:
     """A release to the head of the line that was seen to have worked."""
-    return action.kind == ActionKind.RELEASE and action.state == ActionState.VERIFIED and bool(action.value)
+    return action.kind == ActionKind.RELEASE and action.state == ActionState.VERIFIED and _is_placed(action)
+
+
+def _is_placed(release: PlannedAction) -> bool:
+    """Whether it lets the job go on at the head of the line, and not at the place that it had."""
+    return bool(release.value) and not release.value.startswith(BY_NICE)
 
 
 def _is_first(action: PlannedAction, job: ObservedJob | None) -> bool:

@@ -21,7 +21,7 @@ from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import ActionKind, OutcomeKind
+from scheduler.model.actions import BY_NICE, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.words import names
 from scheduler.reconcile.still import cannot_start
@@ -92,7 +92,8 @@ def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
 
 def _is_let_go_on(release: PlannedAction, job: ObservedJob) -> bool:
     """A job that goes on first is seen in its place in line; one that somebody else has let go on has its own."""
-    first = release.value and release.outcome != OutcomeKind.ALREADY
+    fixed = release.value and not release.value.startswith(BY_NICE)
+    first = fixed and release.outcome != OutcomeKind.ALREADY
     return not job.held and (not first or job.priority >= int(release.value))
 
 
@@ -159,8 +160,8 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
 
 
 def _was_tried(plan: Plan) -> bool:
-    """Whether anybody was disturbed for it: a plan that came to nothing says nothing about its job."""
-    return any(
+    """Whether anybody was disturbed for it, or had to be: a plan that came to nothing says nothing about its job."""
+    return not plan.victims or any(
         action.issued_at is not None and (action.kind in STOPS or action.kind == ActionKind.SIGNAL)
         for action in plan.actions.all()
     )

@@ -39,6 +39,15 @@ def recent_rejections(cluster: Cluster) -> Rejections:
     return found
 
 
+def declined_starts(partition: str, rejections: Rejections) -> frozenset[str]:
+    """The jobs that somebody did not want put first in line a while ago."""
+    return frozenset(
+        job_id
+        for (name, job_id), plans in rejections.items()
+        if name == partition and any(not plan.victims for plan in plans)
+    )
+
+
 def heed(
     decisions: Iterable[Decision], partition: str, jobs: Mapping[str, Job], rejections: Rejections
 ) -> tuple[Decision, ...]:

@@ -81,5 +81,5 @@ def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
     present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     started = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, started_at__isnull=False, job_id__in=present.values("job_id")
-    )
+    ).exclude(victims=[])
     return frozenset(started.order_by().values_list("job_id", "job_restarts"))

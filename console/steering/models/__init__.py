@@ -4,6 +4,7 @@ from console.steering.models.actions import STOP_KINDS, ActionState, PlannedActi
 from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
 from console.steering.models.incidents import Incident, IncidentKind
+from console.steering.models.line import LinePlace
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
 from console.steering.models.requeueing import NotRequeued
@@ -21,6 +22,7 @@ __all__ = [
     "Fate",
     "Incident",
     "IncidentKind",
+    "LinePlace",
     "NotRequeued",
     "Pause",
     "Plan",

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from console.steering.models import Plan, PlanKind
+from console.steering.plans.starting import NOT_STARTED
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 from scheduler.contracts.snapshot import decode_snapshot
@@ -86,11 +87,11 @@ def replay(plan: Plan) -> Replay:
 def recorded(plan: Plan) -> Outcome:
     """What the plan says was decided."""
     return Outcome(
-        action=DecisionKind.PREEMPT.value,
+        action=(DecisionKind.PREEMPT if plan.victims else DecisionKind.START).value,
         reason=plan.reason,
         victims=_by_job((victim["job"], victim["how"]) for victim in plan.victims),
         placement=_amounts(plan.placement),
-        explain=plan.explain,
+        explain=plan.explain.removesuffix(f" {NOT_STARTED}"),
     )
 
 

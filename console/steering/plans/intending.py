@@ -23,7 +23,7 @@ from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.standing import settle_request, why_departed, why_over
 from console.steering.states import move_action, move_plan
-from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import Reason
 
@@ -71,7 +71,7 @@ def _settle_preemption(
             return settle_request(new, decision, plan, proposals)
         _close_proposal(plan, PlanState.EXPIRED, why)
         return None  # If its job still needs room, the next cycle says so.
-    if decision.action != DecisionKind.PREEMPT:
+    if not new.makes_room(decision):
         if plan is not None:
             _close_proposal(plan, PlanState.EXPIRED, decision.explain)
         return None

@@ -27,11 +27,12 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
+from console.steering.plans.starting import NOT_STARTED
 from console.steering.plans.versions import keep_version
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import Job, RunKey
-from scheduler.model.plan import Decision, How
+from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
@@ -53,13 +54,18 @@ class NewPlans:
     """Makes the plans of one partition in one cycle. Must be used inside a transaction.
 
     `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
-    may be begun in the partition.
+    may be begun in the partition. `starts`: jobs that get a plan although nobody has to be stopped (`starting`).
     """
 
     cluster: Cluster
     cycle: Callable[[], Cycle]
     verdicts: Verdicts
     is_held: bool = False
+    starts: frozenset[str] = frozenset()
+
+    def makes_room(self, decision: Decision) -> bool:
+        """Whether a decision gets a plan: others are to be stopped, or the job is to be put first in its line."""
+        return decision.action == DecisionKind.PREEMPT or decision.job in self.starts
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
@@ -138,7 +144,7 @@ class NewPlans:
             user=job.user[:LONGEST_USER],
             likeness=likeness(job),
             reason=decision.reason.value,
-            explain=decision.explain,
+            explain=f"{decision.explain} {NOT_STARTED}" if decision.job in self.starts else decision.explain,
             created_at=clock.now(),
         )
 

@@ -16,7 +16,7 @@ from console.steering.plans.new_plans import NewPlans, still_runs, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.versions import keep_version
 from scheduler.model.jobs import JobState
-from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 
 RENEWED = (
@@ -27,7 +27,7 @@ RENEWED = (
 
 def settle_request(new: NewPlans, decision: Decision, plan: Plan, proposals: Proposals) -> Plan | None:
     """Bring a standing request up to date; returned if it can be carried out now."""
-    if decision.action != DecisionKind.PREEMPT:
+    if not new.makes_room(decision):
         _not_now(plan, decision.explain)
         return None
     victims = victims_of(decision, new.verdicts)

@@ -13,15 +13,18 @@ from typing import Any
 from console.cluster.models import Cluster, Job
 from console.cluster.services import JobRow
 from console.steering.decisions.deciding import Verdicts
+from console.steering.line.lines import Line, Lines
 from console.steering.models import Plan, PlanState
+from console.steering.plans.starting import STARTABLE, startable
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import Job as PlannedJob
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Decision
+from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
 from scheduler.priority.derive import Standing
+from scheduler.priority.line import Place
 from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
@@ -40,9 +43,16 @@ def rows(
     verdicts: Sequence[Verdicts],
     plans: Iterable[Plan],
     preemptions: Mapping[str, int],
+    lines: Lines,
 ) -> list[JobRow]:
     """A row for every job in every partition it is (or may come to be) in."""
-    sources = {v.facts.row.name: _Source(cluster, v, plans, preemptions) for v in verdicts}
+    known = startable(cluster)
+    sources = {
+        v.facts.row.name: _Source(
+            cluster, v, plans, preemptions, lines.by_partition.get(v.facts.row.name), known
+        )
+        for v in verdicts
+    }
     return [
         _Row(job, sources[partition])
         for job in observation.jobs
@@ -75,8 +85,16 @@ class _Source:
     """Makes the rows of one partition; everything is looked up once."""
 
     def __init__(
-        self, cluster: Cluster, verdicts: Verdicts, plans: Iterable[Plan], preemptions: Mapping[str, int]
+        self,
+        cluster: Cluster,
+        verdicts: Verdicts,
+        plans: Iterable[Plan],
+        preemptions: Mapping[str, int],
+        line: Line | None,
+        startable: Mapping[tuple[str, str], int],
     ) -> None:
+        self.line = line
+        self.startable = startable
         self.cluster = cluster
         self.partition = verdicts.facts.row.name
         self.policy = verdicts.facts.policy
@@ -108,7 +126,18 @@ class _Source:
             self.plan_of.get(job.id),
             place,
             decision and (decision.action, decision.reason, timeless(decision.explain)),
+            self._stands(job),
+            self._startable(job),
         )
+
+    def _stands(self, job: ObservedJob) -> Place | None:
+        return self.line.shown.get(job.id) if self.line is not None and not job.held else None
+
+    def _startable(self, job: ObservedJob) -> int:
+        decision = self.decisions.get(job.id)
+        if decision is None or decision[1].action is not DecisionKind.START:
+            return 0
+        return min(self.startable.get((job.id, self.partition), 0) + 1, STARTABLE)
 
     def immune(self, job: ObservedJob) -> Immunity | None:
         """Why the job is immune, where nothing else protects it."""
@@ -154,6 +183,11 @@ class _Source:
             row.place, decision = self.decisions[job.id]
             row.verdict, row.reason = decision.action.value, decision.reason.value
             row.explain = decision.explain
+            row.startable = self._startable(job)
+        stands = self._stands(job)
+        if stands is not None and self.line is not None:
+            row.line_place, row.line_ordered = stands.number, self.line.is_ordered
+            row.own_priority, row.keeps_place = stands.own, stands.keeps
         return row
 
     def _add_levels(self, row: Job, standing: Standing, planned: PlannedJob) -> None:

@@ -174,11 +174,16 @@ def _room(known: Known) -> Iterator[Part]:
     if waits or not plans:
         return
     plan = plans[0]
-    yield Part(About.ROOM, _("Room was made for it."), tuple(_room_lines(plan)), plan.pk)
+    headline = _("Room was made for it.") if plan.victims else _("It was put first in Slurm's line.")
+    yield Part(About.ROOM, headline, tuple(_room_lines(plan)), plan.pk)
 
 
 def _room_lines(plan: Plan) -> Iterator[Line]:
-    yield Line(_("Plan %(plan)s stopped %(victims)s for it.") % {"plan": plan.pk, "victims": victims(plan)})
+    stopped_them = _("Plan %(plan)s stopped %(victims)s for it.")
+    text = (
+        stopped_them if plan.victims else _("Plan %(plan)s put it first in Slurm's line and stopped nobody.")
+    )
+    yield Line(text % {"plan": plan.pk, "victims": victims(plan)})
     yield Line(_("It was seen running"), plan.started_at)
     yield Line(kept(plan.explain, 1000))
     yield from passed_over(plan)

@@ -14,7 +14,7 @@ from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.why.answer import About, Line, Part
 from console.steering.why.reading import Known
 from console.steering.why.wording import jobs, kept, lower_first, one_line, sentence, victims, who
-from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.policy import Mode, Order, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.preemption.sentences import clean
 
@@ -47,21 +47,27 @@ def waiting(known: Known, row: Job) -> Part:
 
 
 def _headline(known: Known, row: Job, plan: Plan | None) -> str:
-    if plan is not None and plan.kind == PlanKind.QUOTA:
-        return _("It is held: %s is over quota.") % clean(row.user)
-    if plan is not None and plan.state != PlanState.PROPOSED:
-        return (
-            _("It waits: it is taken back in line.") if plan.undo_reason else _("Room is being made for it.")
-        )
-    if plan is not None and plan.enforcement == "approve" and not plan.not_now:
-        return _("It waits for approval: a plan would make room for it.")
     if plan is not None and not plan.not_now:
-        return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
+        return _of_its_plan(row, plan)
     if not row.reason:
         return _("It waits; Giveway has not decided on it yet.")
     if known.next_try and row.reason == Reason.BLOCKED:
         return _("It waits: a plan to make room for it was undone.")
     return _("It waits: %s.") % lower_first(sentence(row.reason))
+
+
+def _of_its_plan(row: Job, plan: Plan) -> str:
+    if plan.kind == PlanKind.QUOTA:
+        return _("It is held: %s is over quota.") % clean(row.user)
+    if plan.state != PlanState.PROPOSED:
+        if plan.undo_reason:
+            return _("It waits: it is taken back in line.")
+        return _("Room is being made for it.") if plan.victims else _("It is put first in Slurm's line.")
+    if plan.enforcement == "approve" and not plan.victims:
+        return _("It waits for approval: a plan would put it first in Slurm's line.")
+    if plan.enforcement == "approve":
+        return _("It waits for approval: a plan would make room for it.")
+    return _("It waits: Giveway would make room for it, but only watches this partition (shadow).")
 
 
 def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
@@ -79,6 +85,7 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[Line]:
     if plan is not None:
         yield from _of_plan(plan)
     yield from _in_line(known, row)
+    yield from _in_slurms_line(known, row)
     yield from _held_back(known, row)
     yield from _of_slurm(row)
     change = _would_change(known, row, plan)
@@ -90,8 +97,14 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
     names = {"plan": plan.pk, "victims": victims(plan), "partition": clean(plan.partition)}
     if plan.kind == PlanKind.QUOTA:
         return
-    if plan.state != PlanState.PROPOSED:
-        yield Line(_("Plan %(plan)s stops %(victims)s for it.") % names)
+    if not plan.victims and plan.state == PlanState.PROPOSED:
+        text = _(
+            "An administrator of %(partition)s has to approve plan %(plan)s, which stops nobody. It was made"
+        )
+        yield Line(text % names, plan.created_at)
+    elif plan.state != PlanState.PROPOSED:
+        stops = _("Plan %(plan)s stops %(victims)s for it.")
+        yield Line((stops if plan.victims else _("Plan %(plan)s stops nobody: there is free room.")) % names)
         if plan.undo_reason:
             yield Line(_("That plan is being undone: %s") % kept(plan.undo_reason))
         elif plan.deadline:
@@ -107,6 +120,41 @@ def _of_plan(plan: Plan) -> Iterator[Line]:
         yield Line(text % names, plan.created_at)
     else:
         yield Line(_("Plan %(plan)s would stop %(victims)s, if %(partition)s enforced its plans.") % names)
+
+
+def _in_slurms_line(known: Known, row: Job) -> Iterator[Line]:
+    """Its place in Slurm's own line, and why it is there."""
+    policy = known.policies.get(row.partition)
+    if not row.line_place or policy is None:
+        return
+    place = {"place": row.line_place, "partition": clean(row.partition)}
+    if row.line_ordered:
+        yield Line(_("It stands at place %(place)s in Slurm's line of %(partition)s.") % place)
+    elif policy.order is Order.LEVELS:
+        text = _("By level it would stand at place %(place)s in Slurm's line of %(partition)s.")
+        yield Line(text % place)
+    else:
+        return
+    facts = {"level": _level_in_line(row, policy), "priority": row.own_priority}
+    text = _(
+        "Higher levels stand first; its own is %(level)s. Inside it Slurm's own priority decides: %(priority)s."
+    )
+    yield Line(text % facts)
+    if row.keeps_place:
+        yield Line(_("It keeps the place that it had before all who came later in its level."))
+
+
+def _level_in_line(row: Job, policy: PartitionPolicy) -> str:
+    user, task = clean(row.user_level_name or _("no level")), clean(row.task_level_name or _("no level"))
+    match policy.mode:
+        case Mode.USER:
+            return user
+        case Mode.TASK:
+            return task
+        case Mode.USER_THEN_TASK:
+            return f"{user} / {task}"
+        case Mode.TASK_THEN_USER:
+            return f"{task} / {user}"
 
 
 def _in_line(known: Known, row: Job) -> Iterator[Line]:
@@ -177,7 +225,7 @@ def _would_change(known: Known, row: Job, plan: Plan | None) -> Line | None:
         level = clean(row.task_level_name or _("the same level"))
         text = _("It is let go as soon as another job of %(user)s at %(level)s ends.")
         return Line(text % {"user": clean(row.user), "level": level})
-    if plan is not None and plan.awaits_decision and not plan.not_now:
+    if plan is not None and plan.victims and plan.awaits_decision and not plan.not_now:
         text = ngettext(
             "Approved, it starts as soon as %d job has made room.",
             "Approved, it starts as soon as %d jobs have made room.",

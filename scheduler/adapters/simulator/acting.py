@@ -4,7 +4,16 @@ from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import Effect
 from scheduler.adapters.simulator.jobs import Afterwards, Held, SimJob
 from scheduler.adapters.simulator.state import ClusterState, What
-from scheduler.model.actions import FIRST_ALLOW, STOPPING, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    FIRST_ALLOW,
+    MOST_NICE,
+    STOPPING,
+    Action,
+    ActionKind,
+    Outcome,
+    OutcomeKind,
+)
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
@@ -126,6 +135,8 @@ def _waiting(state: ClusterState, job: SimJob, action: Action) -> Outcome:
             return _release(state, job, action.value)
         case ActionKind.PRIORITISE:
             return _prioritise(state, job, action.value)
+        case ActionKind.PLACE:
+            return _place(state, job, action.value)
         case _:
             return _restore_priority(state, job)
 
@@ -147,6 +158,8 @@ def _hold(state: ClusterState, job: SimJob) -> Outcome:
 
 
 def _release(state: ClusterState, job: SimJob, priority: str) -> Outcome:
+    by_nice = priority.startswith(BY_NICE)
+    priority = priority.removeprefix(BY_NICE)
     if priority and not _is_priority(priority):
         return _refused(f"Invalid priority {priority!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     delayed = job.restarts > 0 and job.begin > state.now
@@ -154,14 +167,44 @@ def _release(state: ClusterState, job: SimJob, priority: str) -> Outcome:
         return ALREADY
     # A time that the user has chosen stays; only Slurm's own delay after a requeue is taken off.
     lifecycle.release(state, job, clear_begin=delayed)
-    job.priority = int(priority) if priority else job.priority
+    if by_nice:
+        job.nice = job.priority + job.nice - int(priority)
+        lifecycle.compute(state, job)
+    elif priority:
+        _fix(job, int(priority))
     return DONE
 
 
 def _prioritise(state: ClusterState, job: SimJob, value: str) -> Outcome:
     if not _is_priority(value):
         return _refused(f"Invalid priority {value!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
-    return _set_priority(state, job, int(value))
+    if job.held is not Held.NO:
+        return _refused("Job is in held state; release it first")
+    if job.priority == int(value):
+        return ALREADY
+    _fix(job, int(value))
+    state.changed = True
+    return DONE
+
+
+def _fix(job: SimJob, priority: int) -> None:
+    """From now on the priority stands whatever the nice is; that is put back to 0, as Slurm does."""
+    job.priority, job.nice, job.fixed = priority, 0, True
+
+
+def _place(state: ClusterState, job: SimJob, value: str) -> Outcome:
+    number = value.removeprefix("-")
+    if not (number.isascii() and number.isdecimal() and int(number) <= MOST_NICE):
+        return _refused(f"Nice value out of range (+/- {MOST_NICE}). Value ignored")
+    if job.held is not Held.NO:
+        return _refused("Job is in held state; release it first")
+    if job.nice == int(value):
+        return ALREADY
+    if not job.fixed:  # Else Slurm says yes and ignores it.
+        job.nice = int(value)
+        lifecycle.compute(state, job)
+        state.changed = True
+    return DONE
 
 
 def _is_priority(value: str) -> bool:
@@ -169,16 +212,12 @@ def _is_priority(value: str) -> bool:
 
 
 def _restore_priority(state: ClusterState, job: SimJob) -> Outcome:
-    # A held job gets its natural priority when it is released.
-    return ALREADY if job.held is not Held.NO else _set_priority(state, job, state.behaviour.base_priority)
-
-
-def _set_priority(state: ClusterState, job: SimJob, priority: int) -> Outcome:
     if job.held is not Held.NO:
-        return _refused("Job is in held state; release it first")
-    if job.priority == priority:
+        return ALREADY  # A held job gets its natural priority when it is released.
+    if not job.fixed and not job.nice:
         return ALREADY
-    job.priority = priority
+    job.nice = 0  # As Slurm does on a release of a job that is not held.
+    lifecycle.compute(state, job)
     state.changed = True
     return DONE
 

@@ -58,6 +58,7 @@ class JobSpec:
     time_limit_s: int | None = None
     begin: int | None = None
     dependency: str = ""
+    nice: int = 0
     held: bool = False
     batch: bool = True
     requeue: bool = True
@@ -74,6 +75,7 @@ class SimJob:
 
     `saved_s`: seconds of work that the last checkpoint has kept; `resumed_s`: where the present run began.
     `ends_at`: when the present run ends by itself; `limit_at`: when Slurm would end it.
+    `nice` is taken off the cluster's priority, unless that is `fixed` by an administrator.
     `waits_for`: ids it depends on still, each with the kind of dependency (`never`: that one has failed).
     """
 
@@ -82,6 +84,8 @@ class SimJob:
     submit: int
     priority: int
     partitions: tuple[str, ...]
+    nice: int = 0
+    fixed: bool = False
     comment: str = ""
     admin_comment: str = ""
     state: JobState = JobState.PENDING

@@ -169,10 +169,21 @@ def hold(state: ClusterState, job: SimJob, by: Held) -> None:
 def release(state: ClusterState, job: SimJob, *, clear_begin: bool) -> None:
     """A held job may start; `clear_begin`: without the delay that Slurm puts on a requeued job."""
     state.note(What.RELEASED, job)
-    job.held, job.priority = Held.NO, state.behaviour.base_priority
+    job.held = Held.NO
+    compute(state, job)
     if clear_begin:
         job.begin = 0
     state.changed = True
+
+
+def computed_priority(state: ClusterState, nice: int) -> int:
+    """As priority/multifactor computes it: the factors, the same for all here, minus the nice; at least 1."""
+    return max(1, state.behaviour.base_priority - nice)
+
+
+def compute(state: ClusterState, job: SimJob) -> None:
+    """A job's priority is computed again, whatever an administrator has made of it."""
+    job.fixed, job.priority = False, computed_priority(state, job.nice)
 
 
 def settle_dependents(state: ClusterState, job_id: str, *, ok: bool) -> None:
@@ -198,4 +209,4 @@ def _back_to_queue(state: ClusterState, job: SimJob, *, held: bool) -> None:
     if held:
         hold(state, job, Held.REQUEUED)
     else:
-        job.priority = state.behaviour.base_priority
+        compute(state, job)

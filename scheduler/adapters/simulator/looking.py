@@ -75,6 +75,7 @@ def _job(job: SimJob) -> ObservedJob:
         slurm_state=job.state.name,
         slurm_reason=job.reason if pending else "None",
         priority=job.priority,
+        nice=job.nice,
         held=pending and job.held is not Held.NO,
         restarts=job.restarts,
         batch=spec.batch,

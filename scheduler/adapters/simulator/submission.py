@@ -1,6 +1,7 @@
 """What Slurm checks and does when a job is submitted."""
 
 from scheduler.adapters.simulator.jobs import Held, JobSpec, SimJob
+from scheduler.adapters.simulator.lifecycle import computed_priority
 from scheduler.adapters.simulator.placement import Room, place
 from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
 from scheduler.model.jobs import JobState
@@ -26,7 +27,8 @@ def submit(state: ClusterState, spec: JobSpec) -> str:
             id=job_id,
             spec=spec,
             submit=state.now,
-            priority=0 if spec.held else state.behaviour.base_priority,
+            priority=0 if spec.held else computed_priority(state, spec.nice),
+            nice=spec.nice,
             partitions=partitions,
             comment=spec.comment,
             held=Held.USER if spec.held else Held.NO,

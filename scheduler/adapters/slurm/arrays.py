@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from scheduler.adapters.slurm.rows import Row
 from scheduler.model.jobs import JobState, ObservedJob
 
 AT_THE_LIMIT = "its array runs as many tasks at a time as it may"
@@ -41,3 +42,15 @@ def throttled(jobs: Sequence[ObservedJob], limits: Mapping[str, int]) -> list[Ob
 def _first_to_start(task: ObservedJob) -> tuple[int, int]:
     """Slurm's own order: by priority, then by number."""
     return -task.priority, int(task.id.rpartition("_")[2])
+
+
+def together(tasks: Sequence[Row]) -> list[str]:
+    """What to call these pending jobs in one command: `41_[1,3]` for the tasks that are one record of their array."""
+    names: list[str] = []
+    records: dict[str, list[str]] = {}
+    for row in tasks:
+        if row.array_id and row.raw_id == row.array_id:
+            records.setdefault(row.array_id, []).append(row.id.rpartition("_")[2])
+        else:
+            names.append(row.id)
+    return names + [f"{array}_[{','.join(numbers)}]" for array, numbers in records.items()]

@@ -23,6 +23,8 @@ from scheduler.adapters.slurm.errors import (
 
 JOB_ID = r"[1-9]\d{0,9}(?:_\d{1,10})?"
 _ID_LIST = rf"{JOB_ID}(?:,{JOB_ID})*"
+_TASKS = r"[1-9]\d{0,9}_\[\d{1,10}(?:[,-]\d{1,10})*\]"
+_ID_OR_TASKS = rf"(?:{JOB_ID}|{_TASKS})"
 _JOB_ID = re.compile(JOB_ID)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
@@ -41,7 +43,8 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
-        "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+        "update", rf"JobId={_ID_OR_TASKS}(?:,{_ID_OR_TASKS})*", r"Priority=\d{1,10}", r"Nice=-?\d{1,10}",
+        r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
         "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
     ),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
@@ -116,6 +116,17 @@ def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
     return Outcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
 
 
+def _place(action: Action, row: Row, state: JobState) -> Outcome | None:
+    """Under priority/basic a new nice lets a held job go: nothing is done to one that is held."""
+    if state is JobState.RUNNING:
+        return Outcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if row.priority == 0:
+        return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
+    return Outcome(OutcomeKind.ALREADY) if str(row.nice) == action.value else None
+
+
 _VERDICTS: Mapping[ActionKind, Callable[[Action, Row, JobState], Outcome | None]] = {
     ActionKind.SIGNAL: _signal,
     ActionKind.REQUEUE_HOLD: _stop,
@@ -126,14 +137,27 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, Row, JobState], Outcome | None]
     ActionKind.HOLD: _hold,
     ActionKind.PRIORITISE: _priority,
     ActionKind.RESTORE_PRIORITY: _priority,
+    ActionKind.PLACE: _place,
 }
 
 
 def malformed(action: Action) -> Outcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
-    value = action.value
-    placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and value)
+    if action.kind is ActionKind.PLACE:
+        return (
+            None
+            if _is_nice(action.value)
+            else Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
+        )
+    value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
+    placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
         return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None
+
+
+def _is_nice(value: str) -> bool:
+    digits = value.removeprefix("-")
+    short = digits.isascii() and digits.isdecimal() and len(digits) <= len(str(MOST_NICE))
+    return short and int(digits) <= MOST_NICE

@@ -182,6 +182,7 @@ def _job(row: Row, state: JobState, **more: object) -> ObservedJob:
         slurm_state=row.state,
         slurm_reason=row.reason,
         priority=row.priority,
+        nice=row.nice,
         restarts=row.restarts,
         batch=row.batch,
         # A heterogeneous job is requeued by its leader, which takes all parts with it.

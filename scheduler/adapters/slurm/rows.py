@@ -15,9 +15,10 @@ from typing import Any
 from scheduler.adapters.slurm import values
 
 _OWN = (
-    "JobArrayID", "JobID", "HetJobID", "State", "PriorityLong", "RestartCnt", "BatchFlag", "Requeue", "SubmitTime",
-    "StartTime", "EligibleTime", "TimeLimit", "NumNodes", "NumCPUs", "OverSubscribe", "Exclusive", "tres-alloc",
-    "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "cpus-per-tres", "mem-per-tres", "NodeList",
+    "JobArrayID", "JobID", "HetJobID", "State", "PriorityLong", "Nice", "RestartCnt", "BatchFlag", "Requeue",
+    "SubmitTime", "StartTime", "EligibleTime", "TimeLimit", "NumNodes", "NumCPUs", "OverSubscribe", "Exclusive",
+    "tres-alloc", "tres-per-job", "tres-per-node", "tres-per-socket", "tres-per-task", "cpus-per-tres", "mem-per-tres",
+    "NodeList",
 )  # fmt: skip
 _FREE = (
     "Partition", "UserName", "Reason", "Dependency", "Reservation", "QOS", "Account", "WCKey", "Feature", "Comment",
@@ -49,6 +50,7 @@ class Row:
     array_id: str
     state: str
     priority: int
+    nice: int
     restarts: int
     batch: bool
     requeue: bool
@@ -140,6 +142,11 @@ def _restarts(word: str) -> int:
     return count
 
 
+def _nice(word: str) -> int:
+    """`-100`; nothing of it is taken for 0, as Slurm does."""
+    return -values.number(word[1:]) if word.startswith("-") else values.number(word)
+
+
 def _is_one(word: str) -> bool:
     return word == "1"
 
@@ -152,6 +159,7 @@ def _partitions(word: str) -> tuple[str, ...]:
 _READ: Mapping[str, tuple[str, Callable[[str], Any], Any]] = {
     "state": ("State", str, ""),
     "priority": ("PriorityLong", values.number, 0),
+    "nice": ("Nice", _nice, 0),
     "restarts": ("RestartCnt", _restarts, 0),
     "batch": ("BatchFlag", _is_one, False),
     "requeue": ("Requeue", _is_one, False),

@@ -129,7 +129,7 @@ def _gres_part(part: str) -> tuple[tuple[str, ...], int]:
     if "no_consume" in words:
         return (), 0
     count = number(words.pop()) if len(words) > 1 and words[-1][:1].isdigit() else 1
-    if not all(words) or len(words) > 2:
+    if not all(name.strip() for name in words) or len(words) > 2:
         raise ValueError(f"{part[:80]!r} is no generic resource")
     return ((words[0],) if len(words) == 1 else (words[0], ":".join(words))), count
 

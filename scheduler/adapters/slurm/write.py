@@ -11,9 +11,9 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from functools import partial
 
-from scheduler.adapters.slurm import guard, look, recover
+from scheduler.adapters.slurm import arrays, guard, look, recover
 from scheduler.adapters.slurm.commands import Runner, is_job_id, is_signal
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
@@ -24,18 +24,23 @@ from scheduler.adapters.slurm.errors import (
 )
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.look import Seen
+from scheduler.adapters.slurm.releasing import DONE, Releasing
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    FIRST_ALLOW,
+    NOT_REQUEUEABLE,
+    Action,
+    ActionKind,
+    Outcome,
+    OutcomeKind,
+)
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
 TRIES = 8
 """So often a job is made requeueable right before its requeue, while its user takes that back."""
-REQUEUE_DELAY_S = 121
-"""How long Slurm itself lets a requeued job wait."""
-
-DONE = Outcome(OutcomeKind.DONE)
 TOO_LATE = Outcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
 
 
@@ -99,7 +104,7 @@ class Writer:
         if cancels:
             # Before, because Slurm takes no comment on a job that has ended.
             self._comment(action for action in actions if action.comment)
-        done = self._carry_out(actions[0], list(dict.fromkeys(a.run.job_id for a in actions)), seen)
+        done = self._carry_out(actions, seen)
         if cancels:
             refused = (a for a in actions if a.comment and done[a.run.job_id].kind is OutcomeKind.REFUSED)
             self._comment(replace(action, comment="") for action in refused)
@@ -109,19 +114,22 @@ class Writer:
 
     # --- the kinds ---
 
-    def _carry_out(self, action: Action, ids: list[str], seen: Mapping[str, Row]) -> dict[str, Outcome]:
+    def _carry_out(self, actions: Sequence[Action], seen: Mapping[str, Row]) -> dict[str, Outcome]:
+        action, ids = actions[0], list(dict.fromkeys(a.run.job_id for a in actions))
         match action.kind:
             case ActionKind.PRIORITISE:
                 return self._many(
                     "scontrol", ids, "update", each="JobId=", more=(f"Priority={action.value}",)
                 )
-            case ActionKind.RESTORE_PRIORITY:
+            case ActionKind.RESTORE_PRIORITY | ActionKind.HOLD:
                 # A release sets "no priority", which makes slurmctld compute it anew, of a job not held too.
-                return self._many("scontrol", ids, "release")
-            case ActionKind.HOLD:
-                return self._many("scontrol", ids, "hold")
+                return self._many("scontrol", ids, "hold" if action.kind is ActionKind.HOLD else "release")
+            case ActionKind.PLACE:
+                return self._place(ids, seen, f"Nice={action.value}")
             case ActionKind.RELEASE:
-                return self._release(ids, seen, action.value)
+                return Releasing(self._many, partial(look.at_jobs, self.runner), self.now).release(
+                    {a.run.job_id: a.value for a in actions}, seen
+                )
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
                 allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
                 off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
@@ -132,6 +140,14 @@ class Writer:
                 return self._scancel(ids)
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
+
+    def _place(self, ids: list[str], seen: Mapping[str, Row], nice: str) -> dict[str, Outcome]:
+        """Tasks that are still one record of their array are named together: named apart each becomes its own."""
+        outcomes: dict[str, Outcome] = {}
+        for part in _parts(ids):
+            names = arrays.together([seen[job_id] for job_id in part])
+            outcomes.update(self._call("scontrol", part, "update", f"JobId={','.join(names)}", nice))
+        return outcomes
 
     def _allow_requeue(self, ids: Sequence[str]) -> dict[str, Outcome]:
         return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
@@ -147,41 +163,6 @@ class Writer:
             ids = off = [job_id for job_id in ready if NOT_REQUEUEABLE in done[job_id].detail]
             if not off:
                 break
-        return done
-
-    def _release(self, ids: list[str], seen: Mapping[str, Row], priority: str) -> dict[str, Outcome]:
-        """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.
-
-        Not to nothing: slurmd refuses a job that starts in the very second in which it was stopped ("Job credential
-        revoked"), and slurmctld then ends it for good. A requeued job's submit time is that of its return to the
-        queue, by slurmctld's own clock; the next second is safe. A moment in the past is as good as now.
-
-        With a priority it is the other way round: Slurm sets none on a held job, so the job is released while its delay
-        still keeps it from starting, then gets its place in line and its begin time in one call.
-        """
-        delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
-        held = [job_id for job_id in ids if seen[job_id].priority == 0]
-        # No later than Slurm's own delay would end: a begin time that was misread must not hold anybody for longer.
-        returned = min(max((seen[i].submit for i in delayed), default=0), int(self.now()) + REQUEUE_DELAY_S)
-        begin = f"StartTime={datetime.fromtimestamp(returned + 1, UTC):%FT%T}"
-        if priority:
-            return self._release_first(ids, held, dict.fromkeys(delayed, begin), priority)
-        begun = self._many("scontrol", delayed, "update", each="JobId=", more=(begin,))
-        ready = [job_id for job_id in held if begun.get(job_id, DONE).ok]
-        released = self._many("scontrol", ready, "release")
-        return {job_id: released.get(job_id, begun.get(job_id, DONE)) for job_id in ids}
-
-    def _release_first(
-        self, ids: list[str], held: list[str], begin: dict[str, str], priority: str
-    ) -> dict[str, Outcome]:
-        """Release jobs to the head of the line. `begin`: the new begin time of those that Slurm delays."""
-        done = {**dict.fromkeys(ids, DONE), **self._many("scontrol", held, "release")}
-        ready = [job_id for job_id in ids if done[job_id].ok]
-        place = f"Priority={priority}"
-        for delayed in (True, False):
-            some = [job_id for job_id in ready if (job_id in begin) is delayed]
-            more = (place, begin[some[0]]) if some and delayed else (place,)
-            done.update(self._many("scontrol", some, "update", each="JobId=", more=more))
         return done
 
     def _comment(self, actions: Iterable[Action]) -> None:
@@ -274,7 +255,8 @@ def _groups(actions: Sequence[Action]) -> Iterator[list[int]]:
     """The numbers of the actions that go together, in the order of their first ones."""
     groups: dict[tuple[ActionKind, str], list[int]] = {}
     for number, action in enumerate(actions):
-        groups.setdefault((action.kind, action.value), []).append(number)
+        value = BY_NICE if action.value.startswith(BY_NICE) else action.value
+        groups.setdefault((action.kind, value), []).append(number)
     yield from groups.values()
 
 

@@ -2,8 +2,11 @@
 
 from dataclasses import replace
 
-from scheduler.adapters.slurm.arrays import AT_THE_LIMIT, throttled
+from scheduler.adapters.slurm.arrays import AT_THE_LIMIT, throttled, together
+from scheduler.adapters.slurm.commands import check
+from scheduler.adapters.slurm.rows import FIELD, decode
 from scheduler.model.jobs import JobState, ObservedJob
+from tests.adapters.slurm.test_rows import FREE, OWN
 
 TASK = ObservedJob("41_1", "work", "cy", JobState.PENDING, ("x",), 0, array_job_id="41", priority=1)
 
@@ -39,3 +42,16 @@ def test_other_jobs_and_arrays_without_a_limit_stay_as_they_are() -> None:
     single = replace(TASK, id="43", array_job_id="")
     assert _free_to_start(_task(1), other, single, limits={"41": 1}) == {"41_1", "42_1", "43"}
     assert _free_to_start(other, single, limits={}) == {"42_1", "43"}
+
+
+def test_tasks_of_one_record_are_named_together_and_those_apart_by_themselves() -> None:
+    base = decode(FIELD.join([OWN, *FREE]))
+    rows = [
+        replace(base, id="41_1", raw_id="41", array_id="41"),
+        replace(base, id="41_2", raw_id="57", array_id="41"),
+        replace(base, id="41_3", raw_id="41", array_id="41"),
+        replace(base, id="60", raw_id="60", array_id=""),
+    ]
+
+    assert together(rows) == ["41_2", "60", "41_[1,3]"]
+    check("scontrol", ("update", f"JobId={','.join(together(rows))}", "Nice=-5"))

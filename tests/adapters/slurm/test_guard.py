@@ -113,3 +113,38 @@ def test_priorities_that_are_none(value: str) -> None:
 @pytest.mark.parametrize("value", ["1", "4000000000", "4294967293"])
 def test_priorities_that_slurm_takes(value: str) -> None:
     assert malformed(Action(ActionKind.PRIORITISE, IN_QUEUE, value)) is None
+
+
+PLACES = [
+    (PENDING, CARRY_OUT),
+    (replace(PENDING, nice=4000), DONE_ALREADY),
+    # Under priority/basic it would be let go.
+    (replace(PENDING, priority=0), REFUSED),
+    (REQUEUED, REFUSED),
+    (RUNNING, DONE_ALREADY),
+    (REQUEUING, LATER),
+    (None, GONE),
+]
+
+
+@pytest.mark.parametrize(("row", "kind"), PLACES)
+def test_a_place_by_nice(row: Row | None, kind: OutcomeKind | None) -> None:
+    outcome = verdict(Action(ActionKind.PLACE, IN_QUEUE, "4000"), row)
+
+    assert (outcome and outcome.kind) == kind
+
+
+@pytest.mark.parametrize("value", ["", "-", "1.5", "low", "2147483646", "-2147483646", "٣", "~5", "--1"])
+def test_nices_that_are_none(value: str) -> None:
+    outcome = malformed(Action(ActionKind.PLACE, IN_QUEUE, value))
+
+    assert outcome is not None
+    assert outcome.kind is REFUSED
+
+
+@pytest.mark.parametrize("value", ["~0", "~", "~-1", "~~5", "~4294967294"])
+def test_places_that_no_job_can_be_let_go_to(value: str) -> None:
+    outcome = malformed(Action(ActionKind.RELEASE, IN_QUEUE, value))
+
+    assert outcome is not None
+    assert outcome.kind is REFUSED

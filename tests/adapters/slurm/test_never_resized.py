@@ -13,7 +13,7 @@ from tests.adapters.slurm.replay import Scripted
 from tests.adapters.slurm.test_recovering import ending, slurm
 from tests.adapters.slurm.test_writing import START, cluster, pending, running
 
-SETTABLE = {"JobId", "Priority", "StartTime", "AdminComment", "Requeue"}
+SETTABLE = {"JobId", "Priority", "Nice", "StartTime", "AdminComment", "Requeue"}
 SIZES = ("NumNodes=2", "NodeList=n1", "NumTasks=1", "NumCPUs=8")
 hostile = st.one_of(
     st.sampled_from(SIZES),
@@ -47,7 +47,12 @@ def test_no_kind_of_action_sends_a_size(kind: ActionKind, value: str, comment: s
 
 def test_every_kind_comes_to_a_command_that_changes_something() -> None:
     """Otherwise the test above would prove nothing."""
-    values = {ActionKind.SIGNAL: "USR1", ActionKind.RECOVER: "USR1", ActionKind.PRIORITISE: "4000000000"}
+    values = {
+        ActionKind.SIGNAL: "USR1",
+        ActionKind.RECOVER: "USR1",
+        ActionKind.PRIORITISE: "4000000000",
+        ActionKind.PLACE: "-5",
+    }
     for kind in ActionKind:
         sent = []
         for number, runner in enumerate(clusters()):

@@ -8,7 +8,7 @@ from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.rows import Table
 
 OWN = (
-    "41_2|57|N/A|RUNNING|1|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|1|4|OK||"
+    "41_2|57|N/A|RUNNING|1|-5|2|1|0|2026-11-20T17:50:20|2026-11-20T17:50:24|2026-11-20T17:50:24|1:00:00|1|4|OK||"
     "cpu=4,mem=200M,node=1,billing=4|N/A|gres:gpu:2|N/A|N/A|N/A|N/A|n3"
 )  # fmt: skip
 FREE = ["x", "ann", "None", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "(null)", "train"]
@@ -27,7 +27,7 @@ def test_a_row_decodes() -> None:
     row = rows.decode(record)
 
     assert (row.id, row.raw_id, row.array_id, row.het_id) == ("41_2", "57", "41", "")
-    assert (row.state, row.restarts, row.batch, row.requeue) == ("RUNNING", 2, True, False)
+    assert (row.state, row.restarts, row.batch, row.requeue, row.nice) == ("RUNNING", 2, True, False, -5)
     assert row.start is not None
     assert row.start - row.submit == 4
     assert (row.per_node, row.per_job, row.node_list) == ("gres:gpu:2", "", "n3")
@@ -94,11 +94,11 @@ def test_a_nul_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (OWN.replace("|OK|", "|O|K|"), "25 and 11 fields"),
-        (OWN.replace("|OK|", "|"), "23 and 11 fields"),
+        (OWN.replace("|OK|", "|O|K|"), "26 and 11 fields"),
+        (OWN.replace("|OK|", "|"), "24 and 11 fields"),
         (OWN.replace("2026-11-20T17:50:20", "N/A"), "no submit time"),
         (OWN.replace("|1:00:00|", "|whenever|"), "no time limit"),
-        (OWN.replace("RUNNING|1|2", "RUNNING|high|2"), "high"),
+        (OWN.replace("RUNNING|1|-5", "RUNNING|high|-5"), "high"),
     ],
 )
 def test_a_row_with_a_wrong_field_is_an_error(own: str, words: str) -> None:
@@ -133,7 +133,7 @@ def test_who_shares_its_nodes_with_nobody(said: str, *, alone: bool) -> None:
 
 
 def test_what_a_refused_row_has_is_kept_and_the_rest_is_named() -> None:
-    own = OWN.replace("|1:00:00|", "|whenever|").replace("RUNNING|1|2", "RUNNING|high|2")
+    own = OWN.replace("|1:00:00|", "|whenever|").replace("RUNNING|1|-5", "RUNNING|high|-5")
     row = rows.salvage(rows.FIELD.join([own, *FREE]))
 
     assert row is not None
@@ -155,6 +155,6 @@ def test_a_part_with_too_many_fields_is_not_believed_at_all() -> None:
 
     assert more is not None
     assert (more.id, more.state, more.node_list, more.name) == ("41_2", "", "", "train")
-    assert more.odd == "its row has 25 and 11 fields, not 24 and 11"
+    assert more.odd == "its row has 26 and 11 fields, not 25 and 11"
     assert texts is not None
     assert (texts.state, texts.node_list, texts.user, texts.partitions) == ("RUNNING", "n3", "?", ())

@@ -30,6 +30,7 @@ def table(*jobs: Job, requeue: bool = True) -> Answer:
             "N/A",
             state,
             str(priority),
+            "0",
             str(restarts),
             "1",
             str(int(requeue)),
@@ -137,6 +138,11 @@ def kinds(outcomes: list[Outcome]) -> list[OutcomeKind]:
             queue(ActionKind.RELEASE, "1", value="4294903293"),
             pending("1", priority=0),
             [("scontrol", "release", "1"), ("scontrol", "update", "JobId=1", "Priority=4294903293")],
+        ),
+        (
+            queue(ActionKind.PLACE, "1", "2", value="-33554432"),
+            pending("1", "2"),
+            [("scontrol", "update", "JobId=1,2", "Nice=-33554432")],
         ),
     ],
 )

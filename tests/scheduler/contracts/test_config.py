@@ -89,6 +89,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "protected_accounts": [],
         "protected_qos": [],
         "keyword_denied": "demote",
+        "order": "levels",
     }
 
 

@@ -7,7 +7,8 @@ import pytest
 from console.core import clock
 from console.steering.models import Pause, Plan
 from console.steering.why import About, Answer, why
-from scheduler.model.jobs import JobState
+from scheduler.adapters.simulator.jobs import JobSpec
+from scheduler.model.jobs import JobState, Request
 from tests.steering.conftest import Sim
 
 
@@ -259,3 +260,71 @@ def test_names_cannot_steer_a_terminal(sim: Sim, hostile: str) -> None:
 
     text = said(ask(sim, mine)).replace("\n", "")
     assert text.isprintable()
+
+
+# --- Slurm's own line -------------------------------------------------------------------------------------
+
+
+def full(sim: Sim, **policy: str) -> None:
+    sim.policy(protected_users=["eve"], **policy)
+    sim.running("eve", 8)
+
+
+def test_where_it_stands_in_slurms_line_and_why(sim: Sim) -> None:
+    full(sim)
+    low, high = sim.submit("ann", 8), sim.submit("cy", 8)
+    sim.cycles(2)
+
+    assert "It stands at place 2 in Slurm's line of x." in said(ask(sim, low))
+    text = said(ask(sim, high))
+    assert "It stands at place 1 in Slurm's line of x." in text
+    assert "Higher levels stand first; its own is P0. Inside it Slurm's own priority decides: 1000." in text
+
+
+def test_in_shadow_it_is_told_where_it_would_stand(sim: Sim) -> None:
+    full(sim, enforcement="shadow")
+    sim.submit("ann", 8)
+    high = sim.submit("cy", 8)
+    sim.cycles(2)
+
+    assert "By level it would stand at place 1 in Slurm's line of x." in said(ask(sim, high))
+
+
+def test_where_the_line_is_slurms_nothing_is_told_of_it(sim: Sim) -> None:
+    full(sim, order="slurm")
+    job = sim.submit("cy", 8)
+    sim.cycles(2)
+
+    assert "Slurm's line" not in said(ask(sim, job))
+
+
+def test_a_victim_keeps_its_place(sim: Sim) -> None:
+    sim.policy()
+    victim = sim.running("ann", 8)
+    sim.submit("ann", 8)
+    urgent = sim.submit("cy", 8)
+    sim.cycles(12)
+    assert sim.state(urgent) is JobState.RUNNING
+
+    text = said(ask(sim, victim))
+
+    assert "It stands at place 1 in Slurm's line of x." in text
+    assert "It keeps the place that it had before all who came later in its level." in text
+
+
+def test_who_is_put_first_without_a_victim_is_told_so(sim: Sim) -> None:
+    sim.policy("wide", order="slurm")
+    for _ in range(4):
+        sim.submit("ann", 6, "wide")
+    sim.port.advance(2)
+    sim.port.submit(JobSpec("all", "ann", Request(nodes=4, per_node={"cpu": 8}), partitions=("wide",)))
+    small = sim.submit("cy", 2, "wide")
+    sim.cycles(2)
+    sim.cycle()
+
+    answer = ask(sim, small)
+
+    assert answer.headline == "It is put first in Slurm's line."
+    assert "stops nobody: there is free room." in said(answer)
+    sim.cycles(3)
+    assert "put it first in Slurm's line and stopped nobody." in said(ask(sim, small))

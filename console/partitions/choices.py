@@ -1,0 +1,53 @@
+"""What the form of a policy offers to choose from, in words."""
+
+from django.utils.translation import gettext_lazy as _
+
+from scheduler.model.policy import (
+    Enforcement,
+    KeywordDenied,
+    Mode,
+    NotRequeueable,
+    Order,
+    OverQuota,
+    VictimOrder,
+)
+
+MODES = (
+    (Mode.USER, _("User: only jobs of lower users make room")),
+    (Mode.USER_THEN_TASK, _("User, then task: then also lower tasks of equal users")),
+    (Mode.TASK, _("Task: only jobs of lower task level make room")),
+    (Mode.TASK_THEN_USER, _("Task, then user: then also equal tasks of lower users")),
+)
+ENFORCEMENTS = (
+    (Enforcement.SHADOW, _("Shadow: plans are made, shown and recorded; nothing is touched")),
+    (Enforcement.APPROVE, _("Approve: a plan waits until an administrator accepts it")),
+    (Enforcement.ENFORCE, _("Enforce: plans are carried out at once; running jobs are stopped")),
+)
+OVER_QUOTA = (
+    (OverQuota.LOWEST, _("counts as unconfigured: free room only, first to make room")),
+    (OverQuota.HOLD, _("is held until its user is under quota again")),
+    (OverQuota.REJECT, _("is refused at submission where the plugin is installed, else held")),
+)
+KEYWORD_DENIED = (
+    (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
+    (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
+)
+NOT_REQUEUEABLE = (
+    (NotRequeueable.LEAVE, _("is left alone")),
+    (NotRequeueable.REQUEUE, _("is made requeueable again if it was submitted so, else left alone")),
+    (NotRequeueable.CANCEL, _("may be cancelled after a notice (its work is lost)")),
+)
+VICTIM_ORDERS = (
+    (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
+    (
+        VictimOrder.LEAST_LOST_WORK,
+        _("the one that loses the least work (time × share of the scarcest resource)"),
+    ),
+)
+ORDERS = (
+    (
+        Order.LEVELS,
+        _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
+    ),
+    (Order.SLURM, _("by Slurm's own priority, whatever the level")),
+)
