@@ -19,6 +19,7 @@ from console.steering.plans.proposals import STANDS_FOR_READERS
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
+from tests.steering.test_line import behind_a_wide_one
 
 
 def yes(plan: Plan, seen: str, instead: str = "") -> Plan:
@@ -464,3 +465,41 @@ def test_tasks_for_whom_nobody_can_be_stopped_go_on_standing(sim: Sim) -> None:
     )
     yes(plans[0], mark_of(plans[0]))
     assert [plan.state for plan in Plan.objects.order_by("pk")] == ["approved", "proposed", "proposed"]
+
+
+# --- Put first in line, without victims ----------------------------------------------------------------------
+
+
+def asked_to_be_put_first(sim: Sim) -> Plan:
+    """A job that has free room and is not started: a wide one stands before it in Slurm's line."""
+    job = behind_a_wide_one(sim)
+    sim.policy("wide", enforcement="approve", order="slurm")
+    sim.cycles(5)
+    plan = of(sim, job)
+    assert (plan.state, plan.victims, plan.not_now) == ("proposed", [], "")
+    return plan
+
+
+def test_a_start_is_a_standing_request_too(sim: Sim) -> None:
+    plan = asked_to_be_put_first(sim)
+    said = selectors.consequence(request_of(plan))
+    assert said == f"Puts {plan.job_id} ({plan.user}) first in line; nobody is stopped."
+
+    sim.cycles(5)
+    plan.refresh_from_db()
+    assert (plan.state, plan.version, plan.not_now) == ("proposed", 1, "")
+    assert Plan.objects.filter(job_id=plan.job_id).count() == 1
+
+    yes(plan, mark_of(plan))
+    sim.cycles(4)
+    assert sim.state(plan.job_id) is JobState.RUNNING
+
+
+def test_a_start_that_was_rejected_is_not_asked_for_again_at_once(sim: Sim) -> None:
+    plan = asked_to_be_put_first(sim)
+    no(plan, mark_of(plan))
+    sim.cycles(5)
+    assert Plan.objects.filter(job_id=plan.job_id).count() == 1
+    sim.port.advance(int(HEEDED.total_seconds()))
+    sim.cycles(2)
+    assert of(sim, plan.job_id).pk > plan.pk
