@@ -11,6 +11,7 @@ from console.partitions.selectors import policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
+from scheduler.model.kind import with_kind_limits
 from scheduler.model.policy import LevelRule
 
 STARTING_LEVELS = (
@@ -23,7 +24,7 @@ STARTING_LEVELS = (
 
 @transaction.atomic
 def give_levels(*, actor: str, partitions: Iterable[Partition], reason: str, request_id: str = "") -> int:
-    """Put the starting levels in force where there are none; nothing else of the policy changes. How many got them."""
+    """Put the starting levels and the kind limits in force where there are no levels. How many partitions got them."""
     count = 0
     for partition in partitions:
         policy = policy_of(partition)
@@ -31,7 +32,7 @@ def give_levels(*, actor: str, partitions: Iterable[Partition], reason: str, req
             activate_policy(
                 actor=actor,
                 partition=partition,
-                document=replace(policy, levels=STARTING_LEVELS),
+                document=with_kind_limits(replace(policy, levels=STARTING_LEVELS)),
                 reason=reason,
                 based_on=policy_in_force(partition).number,
                 request_id=request_id,

@@ -49,7 +49,7 @@ _KEYS = (
 _PREEMPT_ONLY = ("requeue", "max_stops_per_job", "cycle_s", "elastic")
 _NOT_SIMULATED = (
     "quotas", "quota_amounts", "quota_totals", "over_quota",
-    "paused", "stopped", "stopped_by_user", "balance", "dispatch",
+    "paused", "stopped", "stopped_by_user", "balance", "dispatch", "max_crashes_per_hour",
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
 from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
+from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState
@@ -17,6 +18,7 @@ __all__ = [
     "CycleLease",
     "CycleMeter",
     "CycleOutcome",
+    "FailedStart",
     "Fate",
     "Incident",
     "IncidentKind",
