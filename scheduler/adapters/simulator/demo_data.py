@@ -74,7 +74,7 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "victim_order": "shortest_runtime",
         "grace_s": 2,
         "checkpoint_signal": "USR1",
-        "max_preemptions_per_job": 10,
+        "max_preemptions_per_job": 3,
         "cancel_if_not_requeueable": False,
     },
     {
