@@ -147,6 +147,14 @@ def make_revision(partition: Partition, number: int = 1, **policy: Any) -> Polic
     )
 
 
+def put_in_force(partition: Partition, **policy: Any) -> PolicyRevision:
+    """A revision that is the next in force."""
+    number = partition.revisions.count() + 1
+    partition.revision = make_revision(partition, number, **policy)
+    partition.save(update_fields=["revision"])
+    return partition.revision
+
+
 # --- What is observed -------------------------------------------------------------------------------------
 
 
@@ -174,7 +182,9 @@ def make_job(cluster: Cluster, job_id: str = "101", **fields: Any) -> Job:
         "resources": "4 cpu",
         "fingerprint": get_random_string(32),
     }
-    return Job.objects.create(cluster=cluster, job_id=job_id, **{**defaults, **fields})
+    given = {**defaults, **fields}
+    lived = {"first_submit": given["submit"], "waits_since": given["submit"]}
+    return Job.objects.create(cluster=cluster, job_id=job_id, **{**lived, **given})
 
 
 def make_running_job(cluster: Cluster, job_id: str = "88", **fields: Any) -> Job:

@@ -31,7 +31,10 @@ class JobLevelSerializer(serializers.Serializer):
 class JobSerializer(serializers.ModelSerializer):
     """A job in one partition. A pending job that names several partitions is there once for each."""
 
-    submitted_at = EpochField(source="submit")
+    submitted_at = EpochField(source="first_submit", help_text="When it was first submitted.")
+    queued_at = EpochField(
+        source="submit", help_text="When it came into the queue the last time: a requeued job comes again."
+    )
     started_at = EpochField(source="start")
     estimated_start_at = EpochField(source="estimated_start", help_text="Slurm's own expectation, if any.")
     alloc = AmountsByNodeField(read_only=True)
@@ -56,6 +59,7 @@ class JobSerializer(serializers.ModelSerializer):
             "held",
             "priority",
             "submitted_at",
+            "queued_at",
             "started_at",
             "ended_at",
             "estimated_start_at",
@@ -119,7 +123,12 @@ class JobFilter(FilterSet):
     reason = django_filters.CharFilter()
     plan = django_filters.NumberFilter()
     ordering = django_filters.OrderingFilter(
-        fields=(("submit", "submitted_at"), ("start", "started_at"), ("place", "place"), ("job_id", "job_id"))
+        fields=(
+            ("first_submit", "submitted_at"),
+            ("start", "started_at"),
+            ("place", "place"),
+            ("job_id", "job_id"),
+        )
     )
 
     def of_level(self, jobs: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
@@ -151,7 +160,7 @@ class JobList(Jobs, ApiList):
 
     def get_queryset(self) -> QuerySet[Job]:
         """The jobs of this cluster."""
-        return Job.objects.filter(cluster=self.cluster).order_by("-submit", "job_id", "partition")
+        return Job.objects.filter(cluster=self.cluster).order_by("-first_submit", "job_id", "partition")
 
     def filter_queryset(self, queryset: QuerySet[Job]) -> QuerySet[Job]:
         """Any asked-for order ends in the job, so that pages do not overlap."""

@@ -62,6 +62,7 @@ class PastSerializer(DaysSerializer):
     used = serializers.IntegerField()
     looks = serializers.IntegerField()
     cut = serializers.BooleanField()
+    enough = serializers.BooleanField(help_text="Whether enough was looked at for sums to mean anything.")
     days = PastDaySerializer(many=True)
 
 
@@ -84,6 +85,7 @@ def past_data(past: Past) -> dict[str, Any]:
         "used": past.used,
         "looks": past.looks,
         "cut": past.cut,
+        "enough": past.enough,
         "days": [{"day": day.isoformat(), **_day(sums)} for day, sums in past.days],
         **_day(past.total),
     }

@@ -94,6 +94,10 @@ class Job(models.Model):
     held = models.BooleanField(default=False)
     priority = models.BigIntegerField(default=0)
     submit = models.BigIntegerField()
+    first_submit = models.BigIntegerField(default=0)
+    """When it was first submitted; Slurm sets `submit` anew when it requeues a job."""
+    waits_since = models.BigIntegerField(default=0)
+    """What it has waited in all, counted back from its start or, while it waits, from now."""
     start = models.BigIntegerField(default=0)
     restarts = models.PositiveIntegerField(default=0)
     time_limit_s = models.BigIntegerField(null=True)
@@ -137,3 +141,26 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id} {self.name}"
+
+
+class JobRun(models.Model):
+    """One run of a job, as it was seen; `ended` is None while it runs. Times are epoch seconds."""
+
+    cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="job_runs")
+    job_id = models.CharField(max_length=40)
+    start = models.BigIntegerField()
+    restarts = models.PositiveIntegerField()
+    ended = models.BigIntegerField(null=True)
+    nodes = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["start"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "start", "restarts"], name="cluster_job_run_unique"
+            )
+        ]
+        indexes = [models.Index(fields=["ended"])]
+
+    def __str__(self) -> str:
+        return f"run {self.restarts + 1} of {self.job_id}"

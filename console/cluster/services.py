@@ -7,7 +7,8 @@ from typing import Protocol
 from django.db import transaction
 from django.db.models import F
 
-from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
+from console.cluster.lives import end_runs, go_on
+from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
 from console.core import clock
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, add
@@ -64,10 +65,14 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
             job = row.build()
             job.fingerprint = mark
             fresh.append(job)
+    go_on(cluster, fresh, BATCH)
     Job.objects.bulk_create(
         fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS
     )
     _mark_ended([pk for pk, _ in known.values()])
+    if known:
+        # One that waited in several partitions and has started leaves the others only.
+        end_runs(cluster, {job_id for job_id, _ in known} - {row.key[0] for row in rows}, BATCH)
     return bool(fresh or known)
 
 
@@ -169,7 +174,10 @@ def show_change(cluster: Cluster) -> None:
 
 
 def forget_ended_jobs(older_than: timedelta) -> int:
-    """Delete jobs that ended longer ago than this; returns how many."""
+    """Delete jobs that ended longer ago than this, and runs likewise; returns how many jobs."""
+    living = Job.objects.exclude(phase=JobPhase.ENDED).values("job_id")
+    over = JobRun.objects.filter(ended__lt=(clock.now() - older_than).timestamp())
+    over.exclude(job_id__in=living).delete()
     return Job.objects.filter(phase=JobPhase.ENDED, ended_at__lt=clock.now() - older_than).delete()[0]
 
 

@@ -16,6 +16,7 @@ def encode_past(past: Past) -> dict[str, Any]:
         "used": past.used,
         "looks": past.looks,
         "cut": past.cut,
+        "days_asked": past.days_asked,
         "days": [[day.isoformat(), _encode_day(sums)] for day, sums in past.days],
         "total": _encode_day(past.total),
     }
@@ -32,6 +33,7 @@ def decode_past(kept: dict[str, Any]) -> Past:
         days=[(date.fromisoformat(day), _decode_day(sums)) for day, sums in kept["days"]],
         total=_decode_day(kept["total"]),
         cut=kept["cut"],
+        days_asked=kept.get("days_asked", 0),
     )
 
 

@@ -9,7 +9,7 @@ There may be more looks than there is time for: then evenly spaced ones are take
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 
 from django.conf import settings
@@ -31,6 +31,8 @@ from scheduler.reconcile.compare import NamedLevel
 BUDGET_S = 6.0
 """How long the looks may take together while somebody waits, judged by the first; after twice that the answer ends
 early and says so."""
+LEAST_LOOKS = 24
+"""Fewer are too little to draw anything from: with the usual distance these are two hours."""
 GAP = 3
 """A look stands for the time to the next one, but not for a longer time than so many usual ones: nobody looked then."""
 
@@ -84,6 +86,17 @@ class Past:
     days: list[tuple[date, Day]]
     total: Day
     cut: bool = False
+    days_asked: int = 0
+
+    @property
+    def enough(self) -> bool:
+        """Whether so much was looked at that sums mean anything: a few moments say nothing of days."""
+        return self.used >= LEAST_LOOKS
+
+    @property
+    def recorded_s(self) -> float:
+        """From the first look to the last, in seconds."""
+        return (self.until - self.since).total_seconds()
 
     @property
     def levels(self) -> list[NamedLevel]:
@@ -126,8 +139,9 @@ def over_days(
     newest = unpacked(bytes(latest_look(cluster).body))
     names, group = _where(newest, facts, change)
     if not names:
-        return Past((), looks[0][1], looks[-1][1], 0, len(looks), [], Day())
-    return _replayed(cluster, looks, _Sums(_sides(facts, change, names, group), names), budget_s, tell)
+        return Past((), looks[0][1], looks[-1][1], 0, len(looks), [], Day(), days_asked=days)
+    found = _replayed(cluster, looks, _Sums(_sides(facts, change, names, group), names), budget_s, tell)
+    return replace(found, days_asked=days)
 
 
 def _where(newest: Observation, facts: Facts, change: Change) -> tuple[frozenset[str], frozenset[str]]:

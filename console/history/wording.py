@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.core import saying
 from console.core.resaying import resay
 from console.core.saying import names
 from console.history.past import Past
@@ -92,17 +93,44 @@ def _of(users: Iterable[str]) -> str:
 
 
 def plots_of(past: Past) -> list[Plot]:
-    """What is shown above the tables; nothing where no partition is touched."""
-    return [stops_plot(past), waiting_plot(past)] if past.partitions else []
+    """What is shown above the tables; nothing where no partition is touched, or too little is recorded."""
+    return [stops_plot(past), waiting_plot(past)] if past.partitions and past.enough else []
+
+
+def coverage(past: Past) -> str:
+    """How much of the days that were asked for the answer rests on."""
+    said = {
+        "used": past.used,
+        "looks": past.looks,
+        "span": saying.duration(past.recorded_s),
+    }
+    looked = _("%(used)d of %(looks)d recorded looks at the cluster, over %(span)s.") % said
+    if not past.days_asked:
+        return looked
+    share = min(1.0, past.recorded_s / (past.days_asked * 86400))
+    asked = ngettext(
+        "That is %(share)s %% of the day asked for.",
+        "That is %(share)s %% of the %(days)d days asked for.",
+        past.days_asked,
+    )
+    return f"{looked} {asked % {'share': f'{100 * share:.2g}', 'days': past.days_asked}}"
+
+
+def really_stopped(past: Past) -> str:
+    """What Giveway did in that time. It is not set beside the other two: they only know the moments of the looks."""
+    return ngettext(
+        "In this time %(n)d job was really stopped. Looks see single moments: compare the two answers with each"
+        " other, not with this number.",
+        "In this time %(n)d jobs were really stopped. Looks see single moments: compare the two answers with each"
+        " other, not with this number.",
+        past.total.done.stops,
+    ) % {"n": past.total.done.stops}
 
 
 def stops_plot(past: Past) -> Plot:
-    """Runs stopped by day: really, as things are now, with the change."""
-    rows = [
-        (f"{day:%m-%d}", (sums.done.stops, sums.present.stops, sums.changed.stops)) for day, sums in past.days
-    ]
-    series = (_("Really stopped"), _("As things are now"), _("With the change"))
-    return bars(_("Jobs stopped by day"), series, rows)
+    """Runs stopped by day: as things are now, and with the change."""
+    rows = [(f"{day:%m-%d}", (sums.present.stops, sums.changed.stops)) for day, sums in past.days]
+    return bars(_("Jobs stopped by day"), _series(), rows, first=1)
 
 
 def waiting_plot(past: Past) -> Plot:
@@ -112,7 +140,11 @@ def waiting_plot(past: Past) -> Plot:
         (_level_name(level), (present.get(level, 0.0) / 3600, changed.get(level, 0.0) / 3600))
         for level in past.levels
     ]
-    return bars(_("Hours waited by level"), (_("As things are now"), _("With the change")), rows, first=1)
+    return bars(_("Hours waited by level"), _series(), rows, first=1)
+
+
+def _series() -> tuple[str, str]:
+    return _("As things are now"), _("With the change")
 
 
 def _level_name(level: NamedLevel) -> str:

@@ -34,7 +34,7 @@ COLUMNS: dict[str, Column] = {
         Column("holds", _("Holds"), css="tight"),
         Column("nodes", _("On"), css="clip"),
         Column("submitted", _("Submitted"), "submit", "num tight"),
-        Column("waits", _("Waits"), "submit", "num tight"),
+        Column("waits", _("Waits"), "waits", "num tight"),
         Column("runs", _("Runs"), "start", "num tight"),
         Column("limit", _("Time limit"), "limit", "num tight"),
         Column("expected", _("Slurm expects it"), "expected", "num tight"),

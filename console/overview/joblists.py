@@ -39,15 +39,17 @@ class ListKind:
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "job": (),
-    "place": ("unplaced", "place", "submit"),
+    "place": ("unplaced", "place", "waits_since"),
     "user_level": ("user_level", "task_level"),
     "task_level": ("task_level", "user_level"),
     "limit": ("time_limit_s",),
     "expected": ("estimated_start",),
+    "submit": ("first_submit",),
+    "waits": ("waits_since",),
     **{
         name: (name,)
         for name in (
-            "phase", "name", "user", "project", "account", "partition", "submit", "start", "preemptions",
+            "phase", "name", "user", "project", "account", "partition", "start", "preemptions",
         )
     },
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """A job's story: what happened to it, in order, from the mirror, the plans and their actions."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -7,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from console.cluster.models import Job, JobPhase
+from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock, saying
 from console.core.resaying import resay
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
@@ -52,6 +53,11 @@ class Event:
 def tell(known: Known) -> list[Event]:
     """The story of a job, oldest first; nothing is read here."""
     events = [event for row in known.rows for event in _seen(row)]
+    events += [_began(run) for run in known.runs]
+    seen = {(run.start, run.restarts) for run in known.runs}
+    events += [
+        _began(run) for row in known.rows for run in _unkept(row) if (run.start, run.restarts) not in seen
+    ]
     events += [event for plan in known.own for event in _planned(plan)]
     events += [event for action in known.acts for event in _acted(action)]
     events += [event for checkpoint in known.checkpoints for event in _saved(checkpoint)]
@@ -60,27 +66,37 @@ def tell(known: Known) -> list[Event]:
 
 def _seen(row: Job) -> list[Event]:
     where = _("partition %s") % row.partition
+    asks = _("asks for %s") % resay(row.resources) if row.phase == JobPhase.PENDING and row.resources else ""
+    who = {"user": row.user, "where": where}
+    was_back = row.submit != row.first_submit
     # Slurm sets the submit time anew when it requeues a job.
-    entered = _("Back in the queue of %(where)s") if row.restarts else _("%(user)s submitted it to %(where)s")
-    events = [
-        Event(
-            clock.from_epoch(row.submit),
-            "upload",
-            entered % {"user": row.user, "where": where},
-            row.resources and _("asks for %s") % resay(row.resources)
-            if row.phase == JobPhase.PENDING
-            else "",
-        )
-    ]
-    if row.start:
-        nodes = saying.names(sorted(row.alloc)) if row.alloc else where
-        text = _("Started on %s") % nodes if not row.restarts else _("Started again on %s") % nodes
-        events.append(Event(clock.from_epoch(row.start), "player-play", text, row.resources))
+    first = (
+        _("Back in the queue of %(where)s")
+        if row.restarts and not was_back
+        else _("%(user)s submitted it to %(where)s")
+    )
+    events = [Event(clock.from_epoch(row.first_submit), "upload", first % who, "" if was_back else asks)]
+    if was_back:
+        again = _("Back in the queue of %(where)s") % who
+        events.append(Event(clock.from_epoch(row.submit), "upload", again, asks))
     if row.ended_at:
         events.append(
             Event(row.ended_at, "check", _("No longer on the cluster (ended)"), row.slurm_state.lower())
         )
     return events
+
+
+def _unkept(row: Job) -> Iterator[JobRun]:
+    """Its last run: the only one, or one that began before runs were kept."""
+    if row.start:
+        yield JobRun(start=row.start, restarts=row.restarts, nodes=sorted(row.alloc))
+
+
+def _began(run: JobRun) -> Event:
+    text = _("Started again on %s") if run.restarts else _("Started on %s")
+    nodes = saying.names(run.nodes) if run.nodes else _("the cluster")
+    lasted = _("ran for %s") % saying.duration(run.ended - run.start) if run.ended else ""
+    return Event(clock.from_epoch(run.start), "player-play", text % nodes, lasted)
 
 
 def _planned(plan: Plan) -> list[Event]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.private_slurm import config, host, releases
+from deploy.private_slurm import config, folders, host, releases
 from deploy.private_slurm.client import Client
 from deploy.private_slurm.errors import PortsTakenError, PrivateSlurmError, with_logs
 from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, locked
@@ -175,41 +175,14 @@ class PrivateSlurm(Client):
 
     def _make_folders(self) -> list[Path]:
         """Makes the folders and the GPU devices; returns what the keeper shall remove at the end."""
-        if self.root.exists() and any(self.root.iterdir()) and not (self.root / MARK).exists():
-            raise PrivateSlurmError(
-                f"{self.root} has files that no private Slurm has made; choose a new or empty folder"
-            )
-        self.root.mkdir(parents=True, exist_ok=True)
-        host.check_reachable(self.root)
+        folders.check(self.root)
         with locked(self.root / MARK):
             end_orphans(self.conf)
         alias = host.short_alias(self.root)
         self._layout = config.Layout(self.root, alias or self.root)
-        for stale in ("state", "spool", "munge", "log"):
-            shutil.rmtree(self.root / stale, ignore_errors=True)
-        for folder in ("state", "spool", "munge", "log", "work", "dev"):
-            (self.root / folder).mkdir(exist_ok=True)
-        for closed in ("state", "log"):
-            (self.root / closed).chmod(0o700)
-        self._make_node_folders()
-        self._make_work_folders()
+        folders.make(self.root, self.nodes, self.gpus)
+        folders.make_work(self.work, self.users)
         return ([alias.parent] if alias else []) + ([self.root] if self.remove_root else [])
-
-    def _make_node_folders(self) -> None:
-        for number in range(1, self.nodes + 1):
-            node = f"n{number}"
-            (self.root / "spool" / node).mkdir()
-            (self.root / "dev" / node).mkdir(exist_ok=True)
-            for index in range(self.gpus):
-                host.make_device(self.root / "dev" / node / f"gpu{index}")
-
-    def _make_work_folders(self) -> None:
-        """A folder everybody may write in, like /tmp, and in it one for each user."""
-        self.work.chmod(0o1777)
-        for user in self.users:
-            home = self.work / user
-            home.mkdir(exist_ok=True)
-            shutil.chown(home, user)
 
     def _start_with_retries(self) -> None:
         tried: set[int] = set()

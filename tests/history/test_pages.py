@@ -219,19 +219,39 @@ def test_a_long_list_is_cut_and_says_so(people: Sim, monkeypatch: pytest.MonkeyP
     assert "and 3 more" in answer.content.decode()
 
 
+def test_nothing_is_drawn_from_a_few_looks(people: Sim) -> None:
+    """Seen on the demonstration: 44 real stops beside 6 and 3 from three recorded looks."""
+    people.policy(levels=LEVELS, user_overrides={}, enforcement="shadow")
+    for _ in range(2):
+        people.port.advance(300)
+        people.cycle()
+    answer = browser("pam").post("/projects/alpha/what-if/", typed_project(days="7"), headers=ASKED)
+    text = answer.content.decode()
+    assert (
+        "3 of 3 recorded looks at the cluster, over 10 min. That is 0.099 % of the 7 days asked for." in text
+    )
+    assert "This is too little to draw conclusions from" in text
+    assert answer.context["plots"] == [] and "<figure" not in text
+    assert "In this time 0 jobs were really stopped." in text
+    assert "Really stopped" not in text, "no column beside what single moments show"
+
+
 def test_the_last_days_are_told_with_plots_tables_and_what_is_not_known(people: Sim) -> None:
     people.policy(levels=LEVELS, user_overrides={}, enforcement="shadow")
-    for _ in range(4):
+    for _ in range(29):
         people.port.advance(300)
         people.cycle()
     pam = browser("pam")
     answer = pam.post("/projects/alpha/what-if/", typed_project(days="7"), headers=ASKED)
     text = answer.content.decode()
     past = answer.context["past"]
-    assert past.used == past.looks == 5
+    assert past.used == past.looks == 30
     assert (past.total.present.stops, past.total.changed.stops) == (0, 1)
-    assert text.count("<svg width=") == 2 + 5
-    assert "5 of 5 recorded looks" in text
+    assert text.count("<svg width=") == 2 + 4
+    assert (
+        "30 of 30 recorded looks at the cluster, over 2 h 25 min. That is 1.4 % of the 7 days asked for."
+        in text
+    )
     assert "What these numbers cannot know" in text
     assert "style=" not in text
     heights = [bar.height for plot in answer.context["plots"] for group in plot.groups for bar in group.bars]

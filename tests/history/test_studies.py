@@ -10,7 +10,7 @@ from rest_framework.test import APIClient
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
-from console.history import apart, studies, studying, tasks
+from console.history import apart, past, studies, studying, tasks
 from console.history.answering import decode_past, encode_past
 from console.history.housekeeping import forget_old_record
 from console.history.models import RecordedObservation, Study
@@ -32,6 +32,7 @@ def long(people: Sim, monkeypatch: pytest.MonkeyPatch) -> Sim:
     """Six recorded looks, which are more than somebody waits for."""
     people.policy(levels=LEVELS, user_overrides={}, enforcement="shadow")
     record(people, 6)
+    monkeypatch.setattr(past, "LEAST_LOOKS", 6)
     monkeypatch.setattr(studies, "AT_ONCE", studies.EACH_LOOK * 3)
     return people
 
@@ -64,7 +65,7 @@ def test_a_long_question_is_put_to_the_worker_and_its_page_follows_it(long: Sim)
     assert part.status_code == 200
     assert "hx-get" not in text, "polling has ended"
     assert "<html" not in text
-    assert text.count("<svg width=") == 2 + 5
+    assert text.count("<svg width=") == 2 + 4
     whole = pam.get(f"/studies/{study.pk}/").content.decode()
     assert "the project alpha" in whole
     assert "style=" not in whole

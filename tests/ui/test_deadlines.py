@@ -53,7 +53,9 @@ def test_what_it_is_today_and_when_it_changes_next_is_said_with_the_numbers(
     page = ada.post("/projects/alpha/", typed(**DATED), follow=True).content.decode()
     text = words(page)
     assert "Today the urgency is 2 ; the deadline is 2026-12-31. From 2026-12-24 on it is 4." in text
-    assert "– 2026-11-30 1 2026-12-01 2026-12-23 today 2 2026-12-24 2027-01-01 4 2027-01-02 – 1" in text
+    assert (
+        "– 2026-11-30 1 2026-12-01 2026-12-23 in force today 2 2026-12-24 2027-01-01 4 2027-01-02 – 1" in text
+    )
     assert "40 size ÷ 1 grade × 2 urgency = 80 score" in text
     assert re.search(r'<path class="state-strong" d="M28 \d', page)
     assert "by the deadline 2026-12-31" in ada.get("/projects/").content.decode()

@@ -8,6 +8,7 @@ from django.test import Client
 from console.audit.models import AuditEntry
 from console.steering.models import Pause
 from console.steering.people.pausing import pause, resume
+from tests import factories
 from tests.ui.conftest import House, SignedIn, part
 
 EVERY_PAGE = ("/", "/partitions/x/", "/jobs/", "/jobs/101/", "/plans/", "/approvals/", "/help/", "/account/",
@@ -107,3 +108,30 @@ def test_the_switch_needs_the_token_against_forgery(house: House) -> None:
     assert browser.post("/pause/").status_code == 403
     assert browser.get("/pause/").status_code == 405
     assert not Pause.objects.exists()
+
+
+@pytest.mark.parametrize("whole_cluster", [False, True])
+@pytest.mark.parametrize("address", ["/", "/partitions/x/", "/partitions/x/policy/"])
+def test_enforce_does_not_look_like_enforce_while_it_is_paused(
+    house: House, ada: Client, address: str, whole_cluster: bool
+) -> None:
+    """Seen on the demonstration: the green bolt beside the banner of the pause."""
+    factories.put_in_force(house.x, enforcement="enforce")
+    assert "Enforce, paused" not in ada.get(address).content.decode()
+    pause(actor="dave", cluster=house.cluster, partition=None if whole_cluster else house.x, reason="A node")
+    text = ada.get(address).content.decode()
+    head = text.split("</nav>")[1]
+    assert re.search(
+        r'state-warn"><svg[^>]*><use href="[^"]*#player-pause"></use></svg> Enforce, paused', head
+    )
+    assert not re.search(r"#bolt\"></use></svg> Enforce", head)
+    assert 'title="Enforce, paused"' in text, "the list of partitions at the side"
+
+
+def test_in_shadow_nobody_makes_room(house: House, ada: Client) -> None:
+    """Seen on the demonstration: “Making room: plan 40” where nothing is touched."""
+    for address in ("/", "/partitions/x/"):
+        assert "<dt>Would make room</dt>" in ada.get(address).content.decode()
+    factories.put_in_force(house.x, enforcement="enforce")
+    for address in ("/", "/partitions/x/"):
+        assert "<dt>Making room</dt>" in ada.get(address).content.decode()

@@ -30,6 +30,7 @@ STATES: dict[str, tuple[str, str]] = {
     "shadow": ("eye", "calm"),
     "approve": ("user-circle", "warn"),
     "enforce": ("bolt", "strong"),
+    "paused": ("player-pause", "warn"),
     "proposed": ("circle-dashed", "calm"),
     "approved": ("check", "calm"),
     "executing": ("player-play", "strong"),
@@ -215,6 +216,15 @@ def since(value: datetime | int | None, never: str = "–") -> SafeString | str:
     if moment is None:
         return never
     return time_element(moment, "since", saying.duration((clock.now() - moment).total_seconds()))
+
+
+@register.simple_tag
+def lasted(value: datetime | int | None, ended: datetime | int | None, never: str = "–") -> SafeString | str:
+    """How long something has lasted; of what has ended, from its start to its end."""
+    start, end = _moment(value), _moment(ended)
+    if start is None or end is None:
+        return since(start, never)
+    return saying.duration(max(0.0, (end - start).total_seconds()))
 
 
 @register.simple_tag

@@ -5,7 +5,7 @@ from django.utils.translation import gettext
 
 from console.history.past import Sum
 from console.history.plots import number
-from console.history.wording import lost_by
+from console.history.wording import coverage, lost_by, really_stopped
 from console.steering.reports.work import work_short
 from scheduler.reconcile.compare import NamedLevel, Stop
 
@@ -13,6 +13,8 @@ register = template.Library()
 
 
 register.filter("work_short", work_short)
+register.filter("coverage", coverage)
+register.filter("really_stopped", really_stopped)
 
 
 @register.filter

@@ -12,7 +12,17 @@ from console.cluster.models import Job, JobPhase
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.saying import kept as _
-from console.core.templatetags.ui import ago, duration, icon, level, reason_sentence, said, since, state
+from console.core.templatetags.ui import (
+    ago,
+    duration,
+    icon,
+    lasted,
+    level,
+    reason_sentence,
+    said,
+    since,
+    state,
+)
 from console.overview.columns import ALWAYS, COLUMNS
 from console.overview.joblists import JobList
 from console.overview.templatetags.console import part_in_plan
@@ -123,9 +133,9 @@ CELLS: dict[str, Callable[[Job, Plans], Cell]] = {
     "asks": lambda job, plans: ("", resay(job.resources)),
     "holds": lambda job, plans: ("", resay(job.resources)),
     "nodes": _nodes,
-    "submitted": lambda job, plans: ("", ago(job.submit)),
-    "waits": lambda job, plans: ("", since(job.submit)),
-    "runs": lambda job, plans: ("", since(job.start)),
+    "submitted": lambda job, plans: ("", ago(job.first_submit)),
+    "waits": lambda job, plans: ("", since(job.waits_since)),
+    "runs": lambda job, plans: ("", lasted(job.start, job.ended_at)),
     "limit": lambda job, plans: ("", duration(job.time_limit_s) if job.time_limit_s else DASH),
     "expected": lambda job, plans: ("", ago(job.estimated_start)),
     "preemptions": _plain(lambda job: job.preemptions),

@@ -1,13 +1,17 @@
 """What every page says of steering: failures and pauses that hold, and how many plans wait for whoever looks."""
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
 from console.accounts.permissions import Permission
+from console.core.templatetags.ui import STATES, state, word
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.models import Pause, Plan
@@ -74,6 +78,38 @@ def _may_resume(request: HttpRequest, pause: Pause, partitions: dict[str, Partit
         return request.user.has_perm(Permission.PAUSE_ALL)
     partition = partitions.get(pause.partition)
     return partition is not None and request.user.has_perm(Permission.PAUSE_PARTITION, partition)
+
+
+@dataclass(frozen=True, slots=True)
+class HowFar:
+    """How far the plans of a partition go now. `state`: its word among the states, and so its icon and tone."""
+
+    state: str
+    words: str
+
+    @property
+    def icon(self) -> str:
+        """The icon of the state."""
+        return STATES[self.state][0]
+
+
+@register.simple_tag(takes_context=True)
+def how_far(context: dict[str, Any], name: str, enforcement: str) -> HowFar:
+    """What the policy says; while the partition is paused, or cycles fail, that it is so: then nobody is stopped."""
+    found = _standing(context["request"])
+    said = {"how": word(enforcement)}
+    if any(pause.partition in {name, EVERYWHERE} for pause in found.pauses):
+        return HowFar("paused", _("%(how)s, paused") % said)
+    if any(streak.partition in {name, EVERYWHERE} for streak in found.streaks):
+        return HowFar("degraded", _("%(how)s, but cycles fail") % said)
+    return HowFar(enforcement, said["how"])
+
+
+@register.simple_tag(takes_context=True)
+def enforcement(context: dict[str, Any], name: str, enforcement: str) -> SafeString:
+    """The same as a state: icon and words."""
+    found = how_far(context, name, enforcement)
+    return state(found.state, found.words)
 
 
 @register.inclusion_tag("steering/_pause_button.html", takes_context=True)

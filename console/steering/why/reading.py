@@ -8,7 +8,8 @@ from functools import cached_property
 from django.db.models import F, Q
 from django.db.models.functions import Length
 
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.lives import runs_of
+from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
@@ -45,6 +46,7 @@ class Known:
     stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
     `next_try`: its last plan was undone, and a new one is not made before then.
     `streaks`: the failures of cycles on whose account nobody is stopped now.
+    `runs`: those that were seen, in their order, if there was more than one.
     `lost`: the runs of it that were stopped and did not come back, by plan.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
@@ -66,6 +68,7 @@ class Known:
     streaks: Sequence[Streak] = ()
     next_try: datetime | None = None
     lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
+    runs: Sequence[JobRun] = ()
 
     @property
     def anything(self) -> bool:
@@ -152,7 +155,15 @@ def read(
         streaks=stands.streaks,
         next_try=_next_try(cluster, job_id, own),
         lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
+        runs=_runs(cluster, job_id, rows),
     )
+
+
+def _runs(cluster: Cluster, job_id: str, rows: Sequence[Job]) -> list[JobRun]:
+    """Of a job that was never restarted its row has the only one."""
+    if not any(row.restarts for row in rows):
+        return []
+    return runs_of(cluster, job_id, min(row.first_submit for row in rows))
 
 
 def _may_be_lost(rows: Sequence[Job]) -> bool:

@@ -173,12 +173,9 @@ def _on_its_way(known: Known, stop: PlannedAction) -> Return:
         return Return(
             Stage.NEVER, _("It cannot be requeued and does not come back by itself: submit it again.")
         )
-    row = _later_row(known, stop)
-    if row is not None and row.start:
-        return _running(row)
-    checkpoint = known.checkpoint(stop)
-    if checkpoint is not None and checkpoint.resumed_at:
-        return Return(Stage.RUNNING, _("It started again"), checkpoint.resumed_at)
+    began = _next_start(known, stop)
+    if began is not None:
+        return _started_again(known, stop, began)
     released = next((r for r in _siblings(known, stop, ActionKind.RELEASE) if r.state in DONE), None)
     if known.row is None or known.row.phase == JobPhase.ENDED:
         ended = known.row.ended_at if known.row else None
@@ -196,14 +193,28 @@ def _stopping(stop: PlannedAction, now: datetime) -> Return:
     return Return(Stage.STOPPING, _("It is being stopped now."))
 
 
-def _later_row(known: Known, stop: PlannedAction) -> Job | None:
-    return next((row for row in known.rows if row.restarts > stop.run_restarts), None)
+def _next_start(known: Known, stop: PlannedAction) -> tuple[int, datetime] | None:
+    """The run after the stopped one, by its number of restarts, and when it began: as it was seen, or as a later stop
+    or checkpoint tells of it."""
+    starts = [(run.restarts, clock.from_epoch(run.start)) for run in known.runs]
+    starts += [(row.restarts, clock.from_epoch(row.start)) for row in known.rows if row.start]
+    starts += [
+        (each.run_restarts, clock.from_epoch(each.run_start)) for each in known.stops if each.run_start
+    ]
+    checkpoint = known.checkpoint(stop)
+    if checkpoint is not None and checkpoint.resumed_at:
+        starts.append((checkpoint.resumed_restarts or stop.run_restarts + 1, checkpoint.resumed_at))
+    return min((each for each in starts if each[0] > stop.run_restarts), default=None)
 
 
-def _running(row: Job) -> Return:
-    if row.phase == JobPhase.ENDED:
+def _started_again(known: Known, stop: PlannedAction, began: tuple[int, datetime]) -> Return:
+    restarts, at = began
+    row = known.row
+    if row is not None and row.phase == JobPhase.ENDED and row.restarts <= restarts:
         return Return(Stage.ENDED, _("It ran again, and is no longer on the cluster."), row.ended_at)
-    return Return(Stage.RUNNING, _("It started again"), clock.from_epoch(row.start))
+    if any(other.run_restarts >= restarts and other.state in DONE for other in known.stops):
+        return Return(Stage.RUNNING, _("It started again, and was stopped once more later. It started"), at)
+    return Return(Stage.RUNNING, _("It started again"), at)
 
 
 def _released(row: Job, released: PlannedAction) -> Return:
