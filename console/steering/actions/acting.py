@@ -206,7 +206,7 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             for action in actions
             if move_action(action, ActionState.EXECUTING, attempts=action.attempts + 1, issued_at=clock.now())
         ]
-        victims.note(claimed, acting.observation.taken_at)
+        victims.note(claimed)
         if kind == ActionKind.SIGNAL:
             checkpoints.ask(claimed, jobs)
             begin_grace(claimed)

@@ -43,20 +43,11 @@ Jobs = Mapping[str, ObservedJob]
 Endings = Mapping[str, Ending]
 
 
-def note(actions: Iterable[PlannedAction], seen_at: int | None = None) -> None:
-    """Follow the runs that these actions are sent to. Must run in the transaction that claims them.
-
-    `seen_at`: the moment, by the cluster's clock, of the look that found them running.
-    """
+def note(actions: Iterable[PlannedAction]) -> None:
+    """Follow the runs that these actions are sent to. Must run in the transaction that claims them."""
     now = clock.now()
-    rows = [_row(action, now, seen_at) for action in actions if action.kind in AT_WORK]
-    if seen_at is None:
-        Victim.objects.bulk_create(rows, ignore_conflicts=True, batch_size=300)
-        return
-    run = ["plan", "job_id", "run_start", "run_restarts"]
-    Victim.objects.bulk_create(
-        rows, update_conflicts=True, update_fields=["ran_s"], unique_fields=run, batch_size=300
-    )
+    rows = [_row(action, now) for action in actions if action.kind in AT_WORK]
+    Victim.objects.bulk_create(rows, ignore_conflicts=True, batch_size=300)
 
 
 def follow_again(action: PlannedAction) -> None:
@@ -71,7 +62,7 @@ def follow_again(action: PlannedAction) -> None:
     rows.filter(fate=Fate.SPARED).update(fate=Fate.OPEN, words="", settled_at=None)
 
 
-def _row(action: PlannedAction, now: datetime, seen_at: int | None) -> Victim:
+def _row(action: PlannedAction, now: datetime) -> Victim:
     return Victim(
         plan_id=action.plan_id,
         cluster_id=action.cluster_id,
@@ -80,7 +71,6 @@ def _row(action: PlannedAction, now: datetime, seen_at: int | None) -> Victim:
         run_restarts=action.run_restarts,
         job_name=action.job_name,
         user=action.user,
-        ran_s=0 if seen_at is None else max(0, seen_at - action.run_start),
         sent_at=now,
     )
 

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 
-from django.db.models import Max
-
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.steering.acknowledging import WORD, saved_word
 from console.steering.models import Checkpoint, FailedStart, Fate, Victim
@@ -69,19 +67,22 @@ def _counted(earlier: list[Run]) -> int:
 
 
 def past_of(cluster: Cluster) -> Past:
-    """Read it, for the jobs that are present: three queries, whatever their number."""
+    """Read it, for the jobs that are present: four queries, whatever their number."""
     since = clock.now() - REMEMBER
-    present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED).values("job_id")
+    present = (
+        Job.objects.filter(cluster=cluster, restarts__gt=0).exclude(phase=JobPhase.ENDED).values("job_id")
+    )
     asked = Checkpoint.objects.filter(cluster=cluster, asked_at__gte=since, job_id__in=present)
     known = {(row.job_id, row.run_restarts): row for row in asked}
     saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
+    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=present)
+    took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
     stopped = Victim.objects.filter(cluster=cluster, sent_at__gte=since, job_id__in=present)
-    rows = stopped.exclude(fate=Fate.SPARED).order_by().values_list("job_id", "run_restarts")
     runs: dict[str, dict[int, Run]] = {}
-    for job_id, restarts, ran_s in rows.annotate(Max("ran_s")):
-        row = known.get((job_id, restarts))
+    for key in stopped.exclude(fate=Fate.SPARED).order_by().values_list("job_id", "run_restarts").distinct():
+        row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
-        runs.setdefault(job_id, {})[restarts] = Run(ran_s, (job_id, restarts) in saved, comment)
+        runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
     return Past(runs, saved, _failed(cluster, since))
 
 

@@ -21,10 +21,9 @@ class Fate(models.TextChoices):
 class Victim(models.Model):
     """One run of a job that a plan has sent a signal or a stop, followed until it is known what became of it.
 
-    `words`: its fate in words. `ran_s`: how long the run had gone on when it was last sent something. `gone_since`:
-    since when the job is seen no more and nobody tells why. `back_…`: the run in which it came back, and when that was
-    first seen. `settled_at`: nothing more can happen to it that has to do with the plan; until then it is looked at in
-    every cycle.
+    `words`: the same as a sentence. `gone_since`: since when the job is seen no more and nobody tells why. `back_…`:
+    the run in which it came back, and when that was first seen. `settled_at`: nothing more can happen to it that has
+    to do with the plan; until then it is looked at in every cycle.
     """
 
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="fates")
@@ -36,7 +35,6 @@ class Victim(models.Model):
     user = models.CharField(max_length=64, blank=True)
     fate = models.CharField(max_length=10, choices=Fate.choices, default=Fate.OPEN)
     words = models.TextField(blank=True)
-    ran_s = models.PositiveBigIntegerField(default=0)
     sent_at = models.DateTimeField()
     gone_since = models.DateTimeField(null=True)
     back_at = models.DateTimeField(null=True)
