@@ -1,6 +1,8 @@
 """Nobody is stopped in circles: earlier runs count, who has come back rests, stops of one job are bounded, and for whom
 it is in vain again and again nobody is stopped."""
 
+from typing import Any, ClassVar
+
 import pytest
 
 from console.steering.decisions.deciding import decide_all
@@ -139,7 +141,11 @@ def let_return(sim: Sim, low: str) -> None:
 
 
 class TestCrashLoops:
-    LIMITS = {"max_crashes_per_hour": 3, "max_preemptions_per_job": 100, "cool_down_s": 0}
+    LIMITS: ClassVar[dict[str, Any]] = {
+        "max_crashes_per_hour": 3,
+        "max_preemptions_per_job": 100,
+        "cool_down_s": 0,
+    }
 
     @pytest.mark.parametrize("after_s", [0, 1, 40])
     def test_after_three_in_an_hour_nobody_is_stopped_for_it(self, sim: Sim, after_s: int) -> None:
