@@ -216,7 +216,8 @@ def _policy(users: Sequence[str]) -> Mapping[str, object]:
     partition = {
         "name": "wide", "mode": "user", "enforcement": "enforce", "levels": [{"name": "P0"}, {"name": "P1"}],
         "user_overrides": overrides, "grace_s": 0, "max_preemptions_per_job": 1_000_000,
-        "cancel_if_not_requeueable": True,
+        "not_requeueable": "cancel",
+        "cancel_notice_s": 0,
     }  # fmt: skip
     return {"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": [partition]}
 

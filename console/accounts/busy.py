@@ -1,11 +1,12 @@
 """What somebody is told who is turned away for a moment, or for a while: at once, and when to come again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.accounts.guesses import WINDOW
+from console.accounts.guesses import locked_for
 from console.accounts.hashing import RETRY_S, BusyError
 
 
@@ -27,7 +28,20 @@ class BusyMiddleware:
 
 def barred(request: HttpRequest) -> HttpResponse:
     """Too many failed tries from this address."""
-    return _later(render(request, "accounts/locked.html", status=429), int(WINDOW.total_seconds()))
+    return locked(request)
+
+
+def locked(
+    request: HttpRequest, answer: HttpResponse | None = None, credentials: Mapping[str, Any] | None = None
+) -> HttpResponse:
+    """Too many failed tries for this name, or from here; axes asks for it in the place of `answer`."""
+    seconds = locked_for(request, dict(credentials or {}))
+    return _later(render(request, "accounts/locked.html", status=429), seconds)
+
+
+def spent(request: HttpRequest, seconds: int) -> HttpResponse:
+    """The changes of this account have kept the console busy for long enough."""
+    return _later(render(request, "accounts/spent.html", {"seconds": seconds}, status=429), seconds)
 
 
 def _later(response: HttpResponse, seconds: int) -> HttpResponse:

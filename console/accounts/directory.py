@@ -7,8 +7,12 @@
    unauthenticated bind, which succeeds for everybody (RFC 4513, 5.1.2), and is never sent.
 4. The groups are searched with the account of the settings, so that they need not be readable for everybody.
 TLS is Python's own, with the certificate and its name checked; there is no way to leave that out.
+
+Whoever signs in keeps a thread of the web server until the directory has answered. So a few look-ups go on at once and
+the next ones are turned away, and one look-up has so many seconds for all of its questions together.
 """
 
+import math
 import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +32,8 @@ from ldap3.core.exceptions import (
 )
 from ldap3.utils.conv import escape_bytes, escape_filter_chars
 
+from console.accounts.deadlines import at_most, within
+from console.accounts.hashing import Turns
 from console.accounts.single_sign_on import DirectoryError, Outsider
 
 ISSUER = "LDAP"
@@ -35,8 +41,12 @@ ISSUER = "LDAP"
 NOT_THEIRS = frozenset({19, 48, 49, 50, 53})
 """Answers to a bind that mean "not with this password": locked, has none, wrong one, no right, unwilling."""
 MOST_GROUPS = 2000
+AT_ONCE, WAITING, WAIT_S = 2, 1, 1.0
+"""Of eight threads; passwords that are hashed here have three of their own (`hashing`)."""
 PORTS = {"ldap": 389, "ldaps": 636}
 log = structlog.get_logger(__name__)
+
+_turns = Turns(AT_ONCE, WAITING, WAIT_S)
 
 
 class _Verified(ldap3.Tls):
@@ -59,9 +69,17 @@ class Entry:
 
 
 def verified(name: str, password: str) -> Outsider | None:
-    """Who has this name and password; None when nobody has. Raises `DirectoryError`."""
+    """Who has this name and password; None when nobody has. Raises `DirectoryError`, and `BusyError` for a moment."""
     if not password or not name:
         return None
+    try:
+        with _turns.one(), within(settings.GIVEWAY_LDAP_SIGN_IN_S):
+            return _verified(name, password)
+    except TimeoutError as error:
+        raise _away(error) from error
+
+
+def _verified(name: str, password: str) -> Outsider | None:
     with _connection(settings.GIVEWAY_LDAP_BIND_DN, settings.GIVEWAY_LDAP_BIND_PASSWORD) as directory:
         entry = _entry(directory, name)
         if entry is None or not _is_theirs(entry.dn, password):
@@ -158,10 +176,12 @@ def _is_theirs(dn: str, password: str) -> bool:
 def _search(
     directory: Any, base: str, wanted: str, attributes: list[str], most: int = 0, scope: str = ldap3.SUBTREE
 ) -> list[dict[str, Any]]:
+    seconds = at_most(settings.GIVEWAY_LDAP_TIMEOUT_S)
+    directory.socket.settimeout(seconds)
     try:
         directory.search(
             base, wanted, search_scope=scope, attributes=attributes or [ldap3.NO_ATTRIBUTES], size_limit=most,
-            time_limit=int(settings.GIVEWAY_LDAP_TIMEOUT_S),
+            time_limit=math.ceil(seconds),
         )  # fmt: skip
     except LDAPNoSuchObjectResult as error:
         raise _trouble(
@@ -215,7 +235,7 @@ def _made(address: str, dn: str, password: str) -> Any:
         use_ssl=parts.scheme == "ldaps",
         tls=_Verified(),
         get_info=ldap3.NONE,
-        connect_timeout=settings.GIVEWAY_LDAP_CONNECT_TIMEOUT_S,
+        connect_timeout=at_most(settings.GIVEWAY_LDAP_CONNECT_TIMEOUT_S),
     )
     return ldap3.Connection(
         server,
@@ -225,7 +245,7 @@ def _made(address: str, dn: str, password: str) -> Any:
         auto_referrals=False,  # or the password would go wherever the answer points to
         check_names=False,
         read_only=True,
-        receive_timeout=int(settings.GIVEWAY_LDAP_TIMEOUT_S),
+        receive_timeout=math.ceil(at_most(settings.GIVEWAY_LDAP_TIMEOUT_S)),
     )
 
 

@@ -6,11 +6,12 @@ before: or a stranger could keep anybody out from afar, and one guesser all who 
 """
 
 import hashlib
+import math
 from datetime import timedelta
 from typing import Any
 
 from axes.handlers.database import AxesDatabaseHandler
-from axes.helpers import get_client_username
+from axes.helpers import get_client_username, get_cool_off
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
 from django.db import transaction
@@ -55,6 +56,21 @@ def is_barred(request: HttpRequest) -> bool:
     if not settings.AXES_ENABLED:
         return False
     return _count(_of_address(client_address(request))) >= settings.GIVEWAY_FAILURES_PER_ADDRESS
+
+
+def locked_for(request: HttpRequest, credentials: dict[str, Any]) -> int:
+    """Seconds until this name may be tried from here again, where it is locked."""
+    name = get_client_username(request, credentials) or ""
+    limits = {
+        _of_address(client_address(request)): settings.GIVEWAY_FAILURES_PER_ADDRESS,
+        _of_name(name): settings.GIVEWAY_FAILURES_PER_NAME,
+    }
+    now = clock.now()
+    full = [row for row in Tries.objects.filter(key__in=limits) if row.failures >= limits[row.key]]
+    ends = [row.began_at + WINDOW for row in full if row.began_at + WINDOW > now]
+    if not ends:  # axes' own, of name and address together
+        return int(get_cool_off(request).total_seconds())
+    return math.ceil((max(ends) - now).total_seconds())
 
 
 def count_failure(request: HttpRequest, name: str = "") -> None:

@@ -10,11 +10,12 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
-from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 
 from console.core import clock
+from console.core.databases import written_at_once
 
 BEGAN, SEEN = "began_at", "seen_at"
 """Keys of the session, in epoch seconds."""
@@ -55,6 +56,13 @@ def _look_at(request: HttpRequest) -> None:
         logout(request)  # also out of the database: its cookie is worth nothing from now on
     elif now - seen >= SEEN_APART_S and not _is_poll(request):
         session[SEEN] = now
+        # Not at the end of the request, as Django does: that would wait, and fail with a page that was made already.
+        try:
+            written_at_once(session.save)
+        except UpdateError:  # ended a moment ago, from elsewhere
+            logout(request)
+        else:
+            session.modified = False
 
 
 def _is_poll(request: HttpRequest) -> bool:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from console.accounts.models import ApiToken, Scope, User
 from console.accounts.signals import token_changed
 from console.core import clock
+from console.core.databases import written_at_once
 from console.core.limits import no_room
 
 PREFIX = "gwt_"
@@ -94,7 +95,7 @@ def find_token(secret: str) -> ApiToken | None:
     if token is None or token.has_ended(now) or not token.user.is_active:
         return None
     if token.used_at is None or now - token.used_at >= USED_APART:
-        ApiToken.objects.filter(pk=token.pk).update(used_at=now)
+        written_at_once(lambda: ApiToken.objects.filter(pk=token.pk).update(used_at=now))
     return token
 
 

@@ -12,6 +12,7 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.guesses import locked_for
 from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.accounts.services import account_data, change_account, end_sessions
@@ -131,6 +132,6 @@ class PasswordView(ApiView):
         found = authenticate(asked, username=self.person.username, password=password)
         if getattr(asked, "axes_locked_out", False):
             asked.axes_locked_out = False  # type: ignore[attr-defined]
-            raise LockedOutError
+            raise LockedOutError(locked_for(asked, {"username": self.person.username}))
         if found is None or found.pk != self.person.pk:
             raise ValidationError({"old_password": [WRONG]})

@@ -16,8 +16,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from console.accounts.access import require_read
+from console.accounts.allowances import wait_for_allowance
 from console.accounts.models import User
 from console.accounts.permissions import Permission
+from console.api.errors import SpentAllowanceError
 from console.api.etags import READING, Validated, is_one_of
 from console.api.idempotency import first_answer, once
 from console.cluster.models import Cluster
@@ -45,6 +47,8 @@ class ApiView(Validated, generics.GenericAPIView):
     body_limit: ClassVar[str] = "body"
     saves_nothing: ClassVar[bool] = False
     """Whether a write is a question: it is answered outside any transaction, for it may take seconds."""
+    checks_first: ClassVar[bool] = False
+    """Whether a write changes things within `changes.changing` alone, and checks what was sent before."""
     parameters: ClassVar[frozenset[str]] = frozenset()
     permission_classes: ClassVar[Any] = [IsAuthenticated, MayRead]
 
@@ -109,10 +113,13 @@ class ApiView(Validated, generics.GenericAPIView):
             return handler(request, *args, **kwargs)
         if self.saves_nothing:
             return handler(request, *args, **kwargs)
+        if seconds := wait_for_allowance(request._request, person):  # noqa: SLF001 - Django's own has the address
+            raise SpentAllowanceError(seconds)
         if (answer := first_answer(request, person)) is not None:
             return answer
         self.check_preconditions(request)
-        return once(request, person, partial(handler, request, *args, **kwargs))
+        write = partial(handler, request, *args, **kwargs)
+        return once(request, person, write, checks_first=self.checks_first)
 
     def known_parameters(self, request: Request) -> frozenset[str]:
         """All query parameters that mean something to this request."""

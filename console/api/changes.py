@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from console.api.errors import ConflictError
+from console.api.idempotency import claimed
 from console.core.errors import ChangedSinceError
 from scheduler.contracts.errors import InputError
 
@@ -31,7 +32,15 @@ class VersionField(serializers.IntegerField):
 
 @contextmanager
 def changing(inside: str = "") -> Iterator[None]:
-    """Read contracts and call services in this: their errors become the API's, with fields named as in the body.
+    """Call services in this, as `reading` has it. An `Idempotency-Key` begins its transaction here."""
+    with reading(inside):
+        claimed()
+        yield
+
+
+@contextmanager
+def reading(inside: str = "") -> Iterator[None]:
+    """Read contracts in this: errors become the API's, with fields named as in the body.
 
     `inside` is the key of the body under which the service's own fields stand; the reason is always beside it.
     """

@@ -7,6 +7,8 @@ fault (`policy.levels[1].name`) to what is wrong with it; it is empty when no fi
 from rest_framework import exceptions, serializers
 
 from console.accounts.hashing import RETRY_S
+from console.core import databases
+from console.core.faults import AWAY, AWAY_SAID
 
 
 class ErrorBodySerializer(serializers.Serializer):
@@ -77,6 +79,23 @@ class LockedOutError(exceptions.APIException):
     default_code = "locked_out"
     default_detail = "Too many wrong passwords. Wait a quarter of an hour, at most an hour, and try again."
 
+    def __init__(self, wait: int) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+class SpentAllowanceError(exceptions.APIException):
+    """The changes of this account have kept the console busy for long enough."""
+
+    status_code = 429
+    default_code = "allowance_spent"
+
+    def __init__(self, wait: int) -> None:
+        super().__init__(
+            f"What you sent here has kept the console busy, so this was not done. Send it again in {wait} s."
+        )
+        self.wait = wait
+
 
 class BusyNowError(exceptions.APIException):
     """Too many passwords are being hashed just now; this one was not looked at."""
@@ -92,3 +111,13 @@ class UnavailableError(exceptions.APIException):
 
     status_code = 503
     default_code = "unavailable"
+    wait = 10
+
+
+class DatabaseAwayError(exceptions.APIException):
+    """The database is locked by somebody else, or does not answer."""
+
+    status_code = 503
+    default_code = AWAY
+    default_detail = AWAY_SAID
+    wait = databases.RETRY_S

@@ -58,6 +58,22 @@ class BoundedListField(serializers.ListField):
         return super().to_internal_value(data)
 
 
+class BoundedNamesField(BoundedListField):
+    """A list of names. Thousands of them are not held against a field each where nothing can be wrong with them."""
+
+    longest = 150
+    child = serializers.CharField(max_length=longest)
+
+    def run_child_validation(self, data: Any) -> Any:
+        """The names, and what is wrong with those that are none."""
+        if all(type(name) is str and self._is_plain(name) for name in data):
+            return data
+        return super().run_child_validation(data)
+
+    def _is_plain(self, name: str) -> bool:
+        return 0 < len(name) <= self.longest and name.isprintable() and name[0] != " " != name[-1]
+
+
 def refuse_long_list(data: Any, bound: str) -> None:
     """Raises DRF's `ValidationError` for a list that is longer than its bound."""
     if isinstance(data, list) and (said := beyond(bound, len(data))):

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.core.signals import got_request_exception
+from django.db import Error as DatabaseError
 from django.http import Http404
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
@@ -15,7 +16,8 @@ from rest_framework.views import exception_handler as drf_exception_handler
 from rest_framework.views import set_rollback
 
 from console.accounts.hashing import BusyError
-from console.api.errors import BusyNowError, TooLargeError
+from console.api.errors import BusyNowError, DatabaseAwayError, TooLargeError
+from console.core.databases import is_passing
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +55,8 @@ def _as_api_exception(exc: Exception) -> exceptions.APIException | None:
             return exceptions.NotFound(*exc.args)
         case BusyError():
             return BusyNowError()
+        case DatabaseError() if is_passing(exc):
+            return DatabaseAwayError()
         case PermissionDenied():
             return exceptions.PermissionDenied(*exc.args)
     return None

@@ -4,11 +4,16 @@ The same account, key and request get the first answer again for a day; another 
 answer is written down in the transaction of the change itself, so there is one if and only if the change was made: a
 request that failed has changed nothing, has kept nothing, and may be repeated under its key. Of two at once, one waits
 for the other.
+
+Where a view `checks_first`, the transaction begins with `changes.changing`. What was sent is read and checked before,
+so that a long body keeps nobody else from the database. Elsewhere it begins before the view.
 """
 
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -31,7 +36,34 @@ SECRETS = frozenset({"token", "secret", "password", "key", "link"})
 """An answer with one of these keys is not written down."""
 
 
-def once(request: Request, person: User, write: Callable[[], Response]) -> Response:
+class _AlreadyDoneError(Exception):
+    """Somebody else had the key first."""
+
+
+class _Claim:
+    """A key that is to be claimed in the transaction of the change; `row` is there once it is."""
+
+    def __init__(self, person: User, key: str, mark: str, stack: ExitStack) -> None:
+        self.person, self.key, self.mark = person, key, mark
+        self.row: IdempotencyKey | None = None
+        self._stack = stack
+
+    def begin(self) -> IdempotencyKey:
+        """Begin the transaction, unless it has begun. Raises `_AlreadyDoneError`."""
+        if self.row is None:
+            self._stack.enter_context(transaction.atomic())
+            self.row, first = _claim(self.person, self.key, self.mark)
+            if not first:
+                raise _AlreadyDoneError
+        return self.row
+
+
+_claims: ContextVar[_Claim | None] = ContextVar("claim of an idempotency key", default=None)
+
+
+def once(
+    request: Request, person: User, write: Callable[[], Response], *, checks_first: bool = False
+) -> Response:
     """What `write` answers, or answered when this request came for the first time."""
     key = _key_of(request)
     if key is None:
@@ -39,14 +71,32 @@ def once(request: Request, person: User, write: Callable[[], Response]) -> Respo
     mark = _fingerprint(request)
     if full := no_room("repetitions", IdempotencyKey.objects.filter(person=person).count()):
         raise ValidationError({HEADER: [full]})
-    with transaction.atomic():
-        row, first = _claim(person, key, mark)
-        if not first:
-            return _again(row, mark)
-        response = write()
-        _keep(row, response)
+    try:
+        response = _under(key, mark, person, write, checks_first=checks_first)
+    except _AlreadyDoneError:
+        return _again(IdempotencyKey.objects.get(person=person, key=key), mark)
     forget_old_keys()
     return response
+
+
+def _under(
+    key: str, mark: str, person: User, write: Callable[[], Response], *, checks_first: bool
+) -> Response:
+    """The change and its answer, in one transaction."""
+    with ExitStack() as stack:
+        claim = _Claim(person, key, mark, stack)
+        stack.callback(_claims.reset, _claims.set(claim))
+        if not checks_first:
+            claim.begin()
+        response = write()
+        _keep(claim.begin(), response)
+    return response
+
+
+def claimed() -> None:
+    """From here on something is written: begin the transaction of the key, where there is one."""
+    if (claim := _claims.get()) is not None:
+        claim.begin()
 
 
 def first_answer(request: Request, person: User) -> Response | None:

@@ -37,6 +37,7 @@ class JobSerializer(serializers.ModelSerializer):
     )
     started_at = EpochField(source="start")
     estimated_start_at = EpochField(source="estimated_start", help_text="Slurm's own expectation, if any.")
+    immune_since = EpochField(help_text="When it was first seen so.")
     alloc = AmountsByNodeField(read_only=True)
     request = ObjectField(read_only=True, help_text="What it asks for, as in a snapshot (contract A).")
     user_level = serializers.SerializerMethodField()
@@ -71,6 +72,8 @@ class JobSerializer(serializers.ModelSerializer):
             "user_level",
             "task_level",
             "protected",
+            "immune",
+            "immune_since",
             "preemptions",
             "verdict",
             "reason",
@@ -82,6 +85,9 @@ class JobSerializer(serializers.ModelSerializer):
         extra_kwargs: ClassVar = {
             "resources": {"help_text": "What it holds or asks for, in words."},
             "protected": {"help_text": "Why it may never be stopped; empty when it may."},
+            "immune": {
+                "help_text": "Where that is because it is not requeued, why not: interactive, no_requeue, changed, het."
+            },
             "preemptions": {"help_text": "How often it has been stopped to make room."},
             "verdict": {"help_text": "The last decision on a pending job."},
             "plan": {"help_text": "The open plan that makes room for it or that stopped it."},

@@ -62,8 +62,9 @@ class ApiSchema(AutoSchema):
         return isinstance(self.view, Validated) and self.method not in getattr(self.view, "open_methods", ())
 
     def _errors(self) -> set[int]:
-        """400 everywhere: an unknown query parameter is refused. The rest follows from what the view says."""
-        errors = {400} | set(getattr(self.view, "further_errors", {}).get(self.method, ()))
+        """400 everywhere: an unknown query parameter is refused; and 503: the database may be away. The rest follows
+        from what the view says."""
+        errors = {400, 503} | set(getattr(self.view, "further_errors", {}).get(self.method, ()))
         if self.method not in getattr(self.view, "open_methods", ()):
             errors |= {401, 403}
         if "{" in self.path or getattr(self.view, "permission", None):
@@ -71,5 +72,5 @@ class ApiSchema(AutoSchema):
         if self.method in WRITING:
             errors |= {413, 415}
         if self.method != "GET" and self._is_validated():
-            errors |= {409, 412, 422} | ({404} if hasattr(self.view, "get") else set())
+            errors |= {409, 412, 422, 429} | ({404} if hasattr(self.view, "get") else set())
         return errors

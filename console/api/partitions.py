@@ -10,10 +10,12 @@ from rest_framework import serializers
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
+from console.api.fields import AmountsField, EpochField
 from console.api.policies import PolicySerializer
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
+from console.steering.reports.immune import NOBODY, WHY, immune_parts
 from scheduler.model.policy import Enforcement, Mode
 
 SHOWN_PHASES = (JobPhase.PENDING, JobPhase.RUNNING, JobPhase.COMPLETING)
@@ -61,14 +63,51 @@ class PartitionSerializer(serializers.ModelSerializer):
         return {str(phase): counts.get((partition.name, phase), 0) for phase in SHOWN_PHASES}
 
 
-class PartitionDetailSerializer(PartitionSerializer):
-    """The same with the policy in force, null for who may not see it."""
+class ImmuneUserSerializer(serializers.Serializer):
+    """One user's immune jobs."""
 
+    user = serializers.CharField()
+    jobs = serializers.ListField(child=serializers.CharField(), help_text="Their ids, the oldest first.")
+    why = serializers.ListField(child=serializers.ChoiceField(choices=list(WHY)))
+    amounts = AmountsField()
+    since = EpochField()
+
+
+class ImmuneSerializer(serializers.Serializer):
+    """What running jobs hold that nobody stops, because Slurm does not requeue them."""
+
+    jobs = serializers.IntegerField()
+    amounts = AmountsField()
+    shares = serializers.DictField(
+        child=serializers.FloatField(), help_text="Of each resource of the partition, from 0 to 1."
+    )
+    users = ImmuneUserSerializer(many=True, help_text="Who holds the largest part first.")
+
+
+class PartitionDetailSerializer(PartitionSerializer):
+    """The same with what of it is immune, and with the policy in force, null for who may not see it."""
+
+    immune = serializers.SerializerMethodField()
     policy = serializers.SerializerMethodField()
 
     class Meta(PartitionSerializer.Meta):
-        fields: ClassVar = [*PartitionSerializer.Meta.fields, "policy"]
+        fields: ClassVar = [*PartitionSerializer.Meta.fields, "immune", "policy"]
         read_only_fields = fields
+
+    @extend_schema_field(ImmuneSerializer)
+    def get_immune(self, partition: Partition) -> dict[str, Any]:
+        """As last observed."""
+        found = immune_parts(partition.cluster, [partition.name]).get(partition.name, NOBODY)
+        told = {"jobs": len(found.jobs), "amounts": found.amounts, "shares": found.shares}
+        users = [
+            {
+                "user": each.user,
+                "jobs": [job.job_id for job in each.jobs],
+                **{key: getattr(each, key) for key in ("why", "amounts", "since")},
+            }
+            for each in found.users
+        ]
+        return dict(ImmuneSerializer(told | {"users": users}).data)
 
     @extend_schema_field(PolicySerializer(allow_null=True))
     def get_policy(self, partition: Partition) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
-from console.api.changes import ReasonField, VersionField, changing
+from console.api.changes import ReasonField, VersionField, changing, reading
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.strict import valid
 from console.core.limits import POLICY
@@ -22,7 +22,7 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
 from console.partitions.services import activate_policy
 from scheduler.contracts.config import decode_policy
-from scheduler.model.policy import Enforcement, KeywordDenied, Mode, OverQuota, VictimOrder
+from scheduler.model.policy import Enforcement, KeywordDenied, Mode, NotRequeueable, OverQuota, VictimOrder
 
 
 class PatternsField(serializers.ListField):
@@ -38,7 +38,8 @@ class LevelSerializer(serializers.Serializer):
     min_score = serializers.FloatField(required=False, allow_null=True)
     keyword = serializers.CharField(required=False, allow_null=True)
     keyword_users = PatternsField(
-        required=False, help_text="Users who may use the keyword, shell style; none: everybody."
+        required=False,
+        help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
     )
 
 
@@ -90,7 +91,21 @@ class PolicyDocumentSerializer(serializers.Serializer):
     checkpoint_signal = serializers.CharField(required=False, allow_blank=True)
     start_deadline_s = serializers.IntegerField(required=False)
     max_preemptions_per_job = serializers.IntegerField(required=False)
-    cancel_if_not_requeueable = serializers.BooleanField(required=False)
+    not_requeueable = serializers.ChoiceField(
+        choices=[n.value for n in NotRequeueable],
+        required=False,
+        help_text="What becomes of a running job that Slurm does not requeue.",
+    )
+    cancel_notice_s = serializers.IntegerField(
+        required=False, help_text="With `cancel`: how long after it was first seen so it may be cancelled."
+    )
+    cancel_if_not_requeueable = serializers.BooleanField(
+        required=False,
+        help_text="Older: true stands for `not_requeueable: cancel` without a notice. Never sent.",
+    )
+    no_requeue_users = PatternsField(
+        required=False, help_text="Users who may have jobs that are not requeued."
+    )
     min_wait_s = serializers.IntegerField(
         required=False, help_text="How long a job waits before others are stopped for it."
     )
@@ -199,6 +214,7 @@ class PolicyView(OfPartition):
     serializer_class = PolicySerializer
     further_errors: ClassVar = {"PUT": {409}, "PATCH": {409}}
     version_key = "revision"
+    checks_first = True
 
     def changes_since(self, version: int) -> list[str]:
         """What differs between that revision and the one in force."""
@@ -227,11 +243,13 @@ class PolicyView(OfPartition):
         valid(sent, self.serializer_class)
         if under is None:
             under = partition.revision.document if partition.revision else {}
+        with reading("policy"):
+            document = decode_policy({**under, **sent.validated_data["policy"]})
         with changing("policy"):
             revision = activate_policy(
                 actor=self.person.username,
                 partition=partition,
-                document=decode_policy({**under, **sent.validated_data["policy"]}),
+                document=document,
                 reason=sent.validated_data["reason"],
                 based_on=sent.validated_data["based_on"],
                 request_id=self.request_id,

@@ -16,7 +16,8 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
 from console.api.changes import ReasonField, VersionField, changing
-from console.api.fields import BoundedListField, refuse_long_list
+from console.api.fields import BoundedNamesField, refuse_long_list
+from console.api.openapi import WRITING
 from console.api.strict import valid
 from console.projects.changing import change_as
 from console.projects.models import MemberRole, Project, UrgencyBy
@@ -108,10 +109,9 @@ class ProjectSerializer(serializers.Serializer):
         return people(project, MemberRole.MANAGER)
 
 
-class MembersField(BoundedListField):
+class MembersField(BoundedNamesField):
     """Names of users of the cluster."""
 
-    child = serializers.CharField(max_length=150)
     bound = "members"
 
 
@@ -214,12 +214,17 @@ class Projects:
     queryset = Project.objects.all()
     serializer_class = ProjectSerializer
     lookup_field = "code"
+    checks_first = True
     person: Any
     cluster: Any
+    request: Any
 
     def get_queryset(self) -> QuerySet[Project]:
         """The projects that this account may see."""
         mine = visible_projects(self.person).filter(cluster=self.cluster)
+        if self.request.method in WRITING:
+            # Of one project, names are read as names: thousands of people as objects take longer than the change.
+            mine = mine.prefetch_related(None)
         return mine.order_by("code")
 
     def paginate_queryset(self, queryset: Any) -> list[Project]:

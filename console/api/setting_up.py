@@ -52,6 +52,9 @@ class SetupSerializer(serializers.Serializer):
     """How far the set-up is. `waits`: somebody has asked for an examination, and the worker has not come to it."""
 
     done = serializers.DictField(child=serializers.BooleanField(), help_text="By step.")
+    lacks = serializers.ListField(
+        child=serializers.CharField(), help_text="What is missing until anybody has a level, in sentences."
+    )
     waits = serializers.BooleanField()
     examined_at = serializers.DateTimeField(allow_null=True)
     findings = FindingSerializer(many=True)
@@ -86,6 +89,7 @@ class SetupView(ApiView):
             SetupSerializer(
                 {
                     "done": {step.key: step.done for step in steps},
+                    "lacks": [lack.what for step in steps if step.key == "import" for lack in step.lacks],
                     "waits": found is None or found.waits,
                     "examined_at": found.examined_at if found else None,
                     "findings": found.findings if found else [],

@@ -8,6 +8,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
+from console.accounts.guesses import locked_for
 from console.accounts.models import ApiToken
 from console.accounts.single_sign_on import DirectoryError, NotAdmittedError
 from console.accounts.tokens import TokenData, make_token
@@ -33,7 +34,7 @@ def obtain_token(
     if getattr(request, "axes_locked_out", False):
         # Taken back, or axes' middleware would put its own page in the place of our answer.
         request.axes_locked_out = False  # type: ignore[attr-defined]
-        raise LockedOutError
+        raise LockedOutError(locked_for(request, {"username": username}))
     if user is None:
         raise ValidationError(WRONG)
     with transaction.atomic():

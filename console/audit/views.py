@@ -1,5 +1,6 @@
 """The audit log: who did what, to what, why, and what changed. Whoever may see only part of it sees only that part."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -19,7 +20,7 @@ from console.audit.forms import OBJECT_TYPES, LogFilter, SearchName
 from console.audit.models import AuditEntry, SavedSearch
 from console.audit.saved import forget_search, keep_search
 from console.audit.search import Page, Search, place_in_log, read_page
-from console.audit.selectors import entry_differences, hash_fits, neighbours, visible_entries
+from console.audit.selectors import first_differences, hash_fits, neighbours, visible_entries
 from console.audit.sidebyside import side_by_side
 from console.core.diff import Difference
 from console.core.htmx import render_page
@@ -36,15 +37,15 @@ class Line:
     """A row as it is shown."""
 
     entry: AuditEntry
-    differences: list[Difference]
+    differences: Sequence[Difference]
     more: int = 0
     """How many differences are left out."""
 
     @classmethod
     def of(cls, entry: AuditEntry, most: int) -> Self:
         """With so many differences at most: a row may have changed thousands of names."""
-        found = entry_differences(entry)
-        return cls(entry, found[:most], max(0, len(found) - most))
+        found = first_differences(entry, most)
+        return cls(entry, found.shown, found.more)
 
 
 @require_safe

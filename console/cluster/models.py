@@ -114,6 +114,12 @@ class Job(models.Model):
     user_origin = models.CharField(max_length=300, blank=True)
     task_origin = models.CharField(max_length=300, blank=True)
     protected = models.CharField(max_length=200, blank=True)
+    was_requeueable = models.BooleanField(default=False)
+    """Whether it was ever seen requeueable; Slurm tells only how it is now."""
+    immune = models.CharField(max_length=12, blank=True)
+    """Why it is not stopped for anybody, where that lies in its not being requeued (`Immunity`)."""
+    immune_since = models.BigIntegerField(null=True)
+    """The cluster's second in which it was first seen so."""
     preemptions = models.PositiveIntegerField(default=0)
     verdict = models.CharField(max_length=12, blank=True)
     reason = models.CharField(max_length=40, blank=True)
@@ -137,6 +143,9 @@ class Job(models.Model):
             models.Index(fields=["cluster", "partition", "phase", "user_level", "task_level"]),
             models.Index(fields=["cluster", "user"]),
             models.Index(fields=["ended_at"]),
+            models.Index(
+                fields=["cluster", "partition"], condition=~models.Q(immune=""), name="cluster_job_immune"
+            ),
         ]
 
     def __str__(self) -> str:

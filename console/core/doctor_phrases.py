@@ -27,6 +27,16 @@ FINDINGS: tuple[str, ...] = (
     _("See what is said of the database above; missing migrations are the usual reason."),
     _("Not looked at: the database does not answer."),
     _("Mend the database first."),
+    # Immune jobs
+    _("Little of what is enforced is held by jobs that cannot be requeued."),
+    _(
+        "%(n)s of partition %(partition)s is held by %(m)s jobs that cannot be requeued, so nobody stops them; most of "
+        "it by %(user)s."
+    ),
+    _(
+        "See who on the partition's page. The policy says what becomes of such jobs (not_requeueable), and who may "
+        "submit them (no_requeue_users, where the job_submit plugin is installed)."
+    ),
     # Clocks
     _("The database's clock is this machine's."),
     _("The database's clock and this machine's are %(n)s s apart."),
@@ -68,6 +78,8 @@ FINDINGS: tuple[str, ...] = (
     _("Look at its name in Slurm."),
     _("In %(enforcement)s: %(names)s."),
     _("Without a policy, so nothing is planned there: %(names)s."),
+    _("Anybody may have others stopped on %(partition)s by the name of a job: %(names)s."),
+    _("Say on its policy's page who may use each of these keywords, or nobody."),
     _("%(user)s has paused %(partition)s since %(moment)s: nobody is stopped there."),
     _("%(user)s has paused the whole cluster since %(moment)s: nobody is stopped there."),
     _("Lift the pause on its page when its reason is gone."),
@@ -246,6 +258,7 @@ CHECKS: dict[str, Any] = {
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),
     "files": pgettext_lazy("what the doctor looks at", "files"),
+    "immune jobs": pgettext_lazy("what the doctor looks at", "immune jobs"),
     "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),

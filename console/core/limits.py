@@ -1,4 +1,4 @@
-"""How long everything may get that a person can make longer: one table, for pages, API and priority file alike.
+"""How long, and how large, everything may get that a person sets: one table, for pages, API and priority file alike.
 
 `docs/limits.md` is this table for readers; a test compares the two. A number is set by the environment
 (`GIVEWAY_MOST_MEMBERS=10000`), but for those that the columns of the database fix.
@@ -70,6 +70,26 @@ LIMITS: Mapping[str, Limit] = {
         "patterns of job names of a project",
         _("%(n)d patterns are too many, at most %(most)d: let one pattern fit several names."),
     ),
+    "size": Limit(
+        10**9,
+        "the size of a project",
+        _("A size of %(n).15g is too large, at most %(most)d: count in a larger unit."),
+    ),
+    "grade": Limit(
+        10**6,
+        "the grade of a project",
+        _("A grade of %(n).15g is too large, at most %(most)d: 1 is the best."),
+    ),
+    "urgency": Limit(
+        1_000,
+        "the urgency of a project, and of a step of the schedule",
+        _("An urgency of %(n).15g is too large, at most %(most)d: size and grade say the rest."),
+    ),
+    "importance": Limit(
+        1_000,
+        "the importance of a pattern",
+        _("An importance of %(n).15g is too large, at most %(most)d: it multiplies the score."),
+    ),
     "wildcards": Limit(
         8,
         "wildcards (`*`, `?`, `[…]`) in a pattern",
@@ -88,7 +108,7 @@ LIMITS: Mapping[str, Limit] = {
     ),
     "listed": Limit(
         1_000,
-        "names or patterns in a list of a policy: who may use a keyword, what is protected",
+        "names or patterns in a list of a policy: who may use a keyword or `--no-requeue`, what is protected",
         _("%(n)d entries are too many, at most %(most)d: let one pattern fit several names."),
     ),
     "resources": Limit(
@@ -168,6 +188,7 @@ POLICY = {
     "protected_users": "listed",
     "protected_accounts": "listed",
     "protected_qos": "listed",
+    "no_requeue_users": "listed",
     "admins": "admins",
 }
 """Keys of a partition's entry in the priority file that hold lists, and the bound of each."""
@@ -188,7 +209,7 @@ def most(name: str) -> int:
     return found
 
 
-def beyond(name: str, count: int, text: str = "") -> str:
+def beyond(name: str, count: float, text: str = "") -> str:
     """What to say to who goes beyond a bound; empty within it."""
     limit = most(name)
     if count <= limit:

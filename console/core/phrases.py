@@ -181,6 +181,8 @@ PHRASES: tuple[str, ...] = (
     _("it runs in the reservation %(name)s"),
     _("it is interactive and cannot be requeued"),
     _("it was submitted with --no-requeue"),
+    _("it was made not requeueable after it was submitted"),
+    _("%(why)s; it may be cancelled %(time)s after it was first seen so"),
     _("the partition allows no job to be stopped"),
     _("it was stopped once already, as often as the partition allows"),
     _("it was stopped %(n)s times already, as often as the partition allows"),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 KINDS = (
+    "allow_requeue",
     "prioritise",
     "signal",
     "requeue_hold",

@@ -1,6 +1,7 @@
 """The figures behind `/metrics`: a fixed number of queries, each a sum or a count that the database makes."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
+from console.steering.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
 
 QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0
@@ -38,6 +40,10 @@ class Figures:
     """(cluster, partition, reason)"""
     paused: Counted = field(default_factory=dict)
     """(cluster, partition); the whole cluster under an empty partition."""
+    immune: Counted = field(default_factory=dict)
+    """(cluster, partition, why)"""
+    immune_shares: dict[tuple[str, ...], float] = field(default_factory=dict)
+    """(cluster, partition, resource)"""
     incidents: Counted = field(default_factory=dict)
     """Open ones: (cluster, partition)"""
     lost: Counted = field(default_factory=dict)
@@ -53,8 +59,10 @@ def measure() -> Figures:
     meters = CycleMeter.objects.select_related("cluster")
     jobs, held_back = _jobs()
     incidents = _incidents()
+    clusters = list(Cluster.objects.order_by("name"))
+    immune, immune_shares = _immune(clusters)
     return Figures(
-        clusters=list(Cluster.objects.order_by("name")),
+        clusters=clusters,
         meters={meter.cluster.name: meter for meter in meters},
         plans=_counts(Plan.objects, "cluster__name", "partition", "kind", "state"),
         stops=_counts(
@@ -65,6 +73,8 @@ def measure() -> Figures:
         jobs=jobs,
         held_back=held_back,
         paused=dict(_paused()),
+        immune=immune,
+        immune_shares=immune_shares,
         incidents={key: opened for key, (_, opened) in incidents.items()},
         # Of victims seen again after all the incidents stay: it never becomes less.
         lost={key: every for key, (every, _) in incidents.items()},
@@ -111,6 +121,24 @@ def _jobs() -> tuple[Counted, Counted]:
             why = (cluster, partition, reason)
             held_back[why] = held_back.get(why, 0) + count
     return jobs, held_back
+
+
+def _immune(clusters: Iterable[Cluster]) -> tuple[Counted, dict[tuple[str, ...], float]]:
+    """Immune jobs by why, and their shares, of every partition; zeros where there are none."""
+    names: dict[int, list[str]] = {}
+    for cluster_id, name in Partition.objects.values_list("cluster", "name"):
+        names.setdefault(cluster_id, []).append(name)
+    jobs: Counted = {}
+    shares: dict[tuple[str, ...], float] = {}
+    for cluster in clusters:
+        theirs = names.get(cluster.pk, [])
+        parts = immune_parts(cluster, theirs)
+        for name in theirs:
+            part = parts.get(name, NOBODY)
+            why = Counter(job.why for job in part.jobs)
+            jobs |= {(cluster.name, name, each): why[each] for each in WHY}
+            shares |= {(cluster.name, name, each): part.shares.get(each, 0.0) for each in RESOURCES}
+    return jobs, shares
 
 
 def _paused() -> Iterator[tuple[tuple[str, ...], int]]:

@@ -39,6 +39,7 @@ class _Console(Collector):
         yield from _plans(figures)
         yield from _work(figures)
         yield from _queue(figures)
+        yield from _immune(figures)
         yield from _incidents(figures)
         yield from _rest(figures)
         yield from _broker()
@@ -154,6 +155,19 @@ def _queue(figures: Figures) -> Iterator[Metric]:
         "Waiting jobs for which no room is made, by why.",
         [*PLACE, "reason"],
         figures.held_back,
+    )
+
+
+def _immune(figures: Figures) -> Iterator[Metric]:
+    labels = [*PLACE, "why"]
+    yield _gauge(
+        "immune_jobs", "Running jobs that nobody stops, not requeued, by why.", labels, figures.immune
+    )
+    yield _gauge(
+        "immune_share",
+        "The part of a resource that such jobs hold, from 0 to 1.",
+        [*PLACE, "resource"],
+        figures.immune_shares,
     )
 
 

@@ -16,6 +16,7 @@ from console.core import clock
 from console.notices import texts
 from console.notices.administrators import Administrators
 from console.notices.incidents import incidents
+from console.notices.may_end import may_end
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN, requests
 from console.notices.spoken import Spoken
@@ -51,6 +52,7 @@ def collect() -> int:
             *_undone(cluster, since, spoken),
             *_approvals(cluster, spoken),
             *_paused(cluster, spoken),
+            *may_end(cluster, spoken),
             *incidents(cluster, since, spoken),
             *requests(cluster, since, spoken),
         )

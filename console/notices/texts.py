@@ -99,6 +99,16 @@ def paused(pause: Pause) -> str:
     return text % facts
 
 
+def may_end(row: Job, at: datetime) -> str:
+    """To the user of a job that cannot be requeued."""
+    facts = {"job": _named(row.job_id, row.name), "partition": clean(row.partition), "at": moment(at)}
+    text = _(
+        "Your job %(job)s cannot be requeued. From %(at)s on it may be cancelled when a more urgent job needs its room "
+        "in partition %(partition)s. Submitted with a script and without --no-requeue, it would be put back instead."
+    )
+    return text % facts
+
+
 def started(plan: Plan) -> str:
     """To the beneficiary."""
     facts = {
@@ -203,6 +213,7 @@ def subject(notices: list[Notice]) -> str:
         NoticeKind.UNDONE: _("Giveway: no room could be made for job %s"),
         NoticeKind.LOST: _("Giveway: job %s was stopped and did not come back"),
         NoticeKind.INCIDENT: _("Giveway: job %s was stopped and did not come back"),
+        NoticeKind.MAY_END: _("Giveway: job %s may be cancelled"),
         NoticeKind.APPROVAL: _("Giveway: a plan for job %s waits for your approval"),
     }
     return subjects[NoticeKind(notice.kind)] % clean(notice.job_id)

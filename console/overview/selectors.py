@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -81,6 +81,8 @@ class PartitionState:
     running: int
     plans: list[Plan] = field(default_factory=list)
     stops_today: int = 0
+    immune: int = 0
+    """How many running jobs nobody stops, because Slurm does not requeue them."""
 
     @property
     def waiting_total(self) -> int:
@@ -153,13 +155,16 @@ def _state(
         running=sum(row["count"] for row in rows if row["phase"] in HELD_PHASES),
         plans=[plan for plan in plans if plan.partition == partition.name],
         stops_today=stops.get(partition.name, 0),
+        immune=sum(row["immune_jobs"] for row in rows if row["phase"] == JobPhase.RUNNING),
     )
 
 
 def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
     rows = Job.objects.filter(cluster=cluster, partition__in=names).exclude(phase=JobPhase.ENDED)
     counted = (
-        rows.order_by().values("partition", "phase", "user_level", "task_level").annotate(count=Count("id"))
+        rows.order_by()
+        .values("partition", "phase", "user_level", "task_level")
+        .annotate(count=Count("id"), immune_jobs=Count("id", filter=~Q(immune="")))
     )
     return [dict(row) for row in counted]
 

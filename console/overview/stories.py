@@ -24,6 +24,7 @@ ACTION_SENTENCES: dict[str, Promise] = {
         "The checkpoint signal had ended it; Giveway put it back into the queue, held"
     ),
     ActionKind.CANCEL: gettext_lazy("Giveway cancelled it"),
+    ActionKind.ALLOW_REQUEUE: gettext_lazy("Giveway made it requeueable again"),
     ActionKind.HOLD: gettext_lazy("Giveway held it"),
     ActionKind.RELEASE: gettext_lazy("Giveway released it"),
 }
@@ -34,6 +35,7 @@ ACTION_ICONS: dict[str, str] = {
     ActionKind.REQUEUE_HOLD: "player-stop",
     ActionKind.RECOVER: "arrow-back-up",
     ActionKind.CANCEL: "circle-x",
+    ActionKind.ALLOW_REQUEUE: "refresh",
     ActionKind.HOLD: "lock",
     ActionKind.RELEASE: "lock-open",
 }

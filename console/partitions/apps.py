@@ -20,4 +20,5 @@ class PartitionsConfig(AppConfig):
         label_values("enforcement", ((each, WORDS[each]) for each in Enforcement))
         label_values("over_quota", forms.OVER_QUOTA)
         label_values("keyword_denied", forms.KEYWORD_DENIED)
+        label_values("not_requeueable", forms.NOT_REQUEUEABLE)
         label_values("victim_order", forms.VICTIM_ORDERS)

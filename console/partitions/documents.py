@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from console.core.resaying import resay
 from console.core.rows import Rows
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
+from console.partitions.keyword_form import users_of
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
@@ -51,7 +52,7 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     draft = Draft({"name": name, **document})
     levels = rows[LEVELS].filled
     draft.level_rows = [index for index, _row in levels]
-    draft.document["levels"] = [_level(row) for _index, row in levels]
+    draft.document["levels"] = [level_document(row) for _index, row in levels]
     draft.document["quotas"] = {row["name"]: row["quota"] for _i, row in levels if row["quota"] is not None}
     for key, column in FURTHER_QUOTAS.items():
         draft.document[key] = {row["name"]: row[column] for _i, row in levels if row[column]}
@@ -64,12 +65,13 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     return draft
 
 
-def _level(row: dict[str, Any]) -> dict[str, Any]:
+def level_document(row: dict[str, Any]) -> dict[str, Any]:
+    """A valid row of a level as the priority file has it."""
     level = {
         "name": row["name"],
         "min_score": row["min_score"],
         "keyword": row["keyword"] or None,
-        "keyword_users": row["keyword_users"] or None,
+        "keyword_users": users_of(row),
     }
     return {key: value for key, value in level.items() if value is not None}
 

@@ -9,11 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
+from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import (
     Enforcement,
     KeywordDenied,
     Mode,
+    NotRequeueable,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -38,6 +40,11 @@ OVER_QUOTA = (
 KEYWORD_DENIED = (
     (KeywordDenied.DEMOTE, _("is accepted; the keyword counts for nothing")),
     (KeywordDenied.REFUSE, _("is refused at submission where the plugin is installed, else accepted")),
+)
+NOT_REQUEUEABLE = (
+    (NotRequeueable.LEAVE, _("is left alone")),
+    (NotRequeueable.REQUEUE, _("is made requeueable again if it was submitted so, else left alone")),
+    (NotRequeueable.CANCEL, _("may be cancelled after a notice (its work is lost)")),
 )
 VICTIM_ORDERS = (
     (VictimOrder.SHORTEST_RUNTIME, _("the one that has run for the shortest time")),
@@ -85,8 +92,17 @@ class PolicyForm(forms.Form):
         unit=_("seconds"),
         help_text=_("If the job that room was made for does not run by then, the plan is undone."),
     )
-    cancel_if_not_requeueable = forms.BooleanField(
-        label=_("Cancel a job that cannot be requeued (it is lost)"), required=False
+    not_requeueable = forms.ChoiceField(
+        label=_("A running job that cannot be requeued"),
+        choices=NOT_REQUEUEABLE,
+        help_text=_("Interactive, submitted with --no-requeue, or changed by its user since."),
+    )
+    cancel_notice_s = WholeField(
+        label=_("Notice before it may be cancelled"),
+        unit=_("seconds"),
+        help_text=_(
+            "From the moment in which it is first seen so; its user is told. Only where it may be cancelled."
+        ),
     )
     exempt_s = WholeField(
         label=_("Left alone at first"),
@@ -156,6 +172,13 @@ class PolicyForm(forms.Form):
     keyword_denied = forms.ChoiceField(
         label=_("A job with a keyword that is not its user's"), choices=KEYWORD_DENIED
     )
+    no_requeue_users = PatternsField(
+        label=_("Who may use --no-requeue"),
+        help_text=_(
+            "User names or patterns (eval-*). Everybody else's submission with it is refused where the partition "
+            "enforces and the plugin is installed. Empty: nobody may."
+        ),
+    )
     admins = NamesField(
         label=_("Administrators of this partition"),
         help_text=_("Account names here, one per line. They may change this policy."),
@@ -197,13 +220,11 @@ class AmountsField(forms.JSONField):
         return super().prepare_value(value) if value else ""
 
 
-class LevelForm(forms.Form):
+class LevelForm(KeywordForm):
     """One level; its row's place is its rank."""
 
     name = forms.CharField(label=_("Name"), max_length=40)
     min_score = NumberField(label=_("From score"), required=False)
-    keyword = forms.CharField(label=_("Keyword"), max_length=60, required=False)
-    keyword_users = PatternsField(label=_("Who may use the keyword"), one_line=True)
     quota = WholeField(label=_("Quota"), required=False)
     amounts = AmountsField()
     totals = AmountsField()
@@ -246,9 +267,9 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
-    "start_deadline_s", "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s",
+    "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied", "rest_s", "max_stops_per_job_hour", "max_crashes_per_hour",
+    "protected_qos", "keyword_denied", "no_requeue_users", "rest_s", "max_stops_per_job_hour", "max_crashes_per_hour",
 )  # fmt: skip
 
 
@@ -272,8 +293,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             {
                 "name": rule.name,
                 "min_score": rule.min_score,
-                "keyword": rule.keyword or "",
-                "keyword_users": rule.keyword_users,
+                **keyword_initial(rule),
                 "quota": policy.quotas.get(rule.name),
                 **{
                     column: dict(getattr(policy, key).get(rule.name, {}))

@@ -23,6 +23,9 @@ from scheduler.model.policy import PartitionPolicy
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
+SECONDS = (
+    "exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s", "cancel_notice_s",
+)  # fmt: skip
 NUMBERS = (
     "max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour",
     "max_crashes_per_hour",
@@ -168,7 +171,7 @@ def _check_name(name: str) -> None:
 
 def _check_limits(policy: PartitionPolicy) -> None:
     """What the database and the clock can hold; a document that passes is stored and carried out as it is."""
-    for field in ("exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s"):
+    for field in SECONDS:
         if getattr(policy, field) > LONGEST_S:
             raise ValidationError(
                 {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
@@ -185,7 +188,7 @@ def _check_limits(policy: PartitionPolicy) -> None:
 def _check_names(policy: PartitionPolicy) -> None:
     """Names of levels, keywords and patterns."""
     for rule in policy.levels:
-        _check_patterns("levels", rule.keyword_users)
+        _check_patterns("levels", rule.keyword_users or ())
         if fault := beyond("level", len(rule.name), rule.name) or beyond(
             "keyword", len(rule.keyword or ""), rule.keyword or ""
         ):

@@ -1,5 +1,6 @@
 """The form of a project, with rows for its task patterns."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -56,6 +57,8 @@ class ProjectForm(forms.Form):
     )
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
     reason = ReasonField()
+    patterns_help = ""
+    """What managers may not do with task patterns; nothing for whom nothing limits."""
 
     def mark_limits(self, limits: Limits) -> None:
         """For a manager: what only administrators change is shown and not typed over; a limit says itself."""
@@ -76,6 +79,14 @@ class ProjectForm(forms.Form):
             self.fields["urgency"].help_text = gettext(
                 "Above %(limit)g it waits for an administrator; so does a deadline whose schedule goes above it."
             ) % {"limit": limits.urgency_limit}
+        self.patterns_help = " ".join(_of_patterns(limits))
+
+
+def _of_patterns(limits: Limits) -> Iterator[str]:
+    if limits.importance_max is not None:
+        yield gettext("Managers may set an importance of %(most)g at most.") % {"most": limits.importance_max}
+    if not limits.managers_set_levels:
+        yield gettext("Only administrators give a pattern a level of its own here.")
 
 
 def _between(least: float | None, most: float | None) -> str:

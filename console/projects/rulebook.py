@@ -35,6 +35,8 @@ class SizeGrade(StrEnum):
 class Limits:
     """What managers may do by themselves; who sets the rules is not bound by them. None: no limit.
 
+    The defaults are those of a document that lacks a key: it was stored before the key existed, and binds nobody by it.
+
     `urgency_limit`: a manager's urgency above it waits for an administrator's approval. Everything else that is
     beyond a limit is refused.
     """
@@ -51,12 +53,18 @@ class Limits:
     managers_set_account: bool = False
 
 
+DEFAULT_LIMITS = Limits(
+    urgency_limit=5.0, size_grade=SizeGrade.ADMINISTRATORS, importance_max=2.0, managers_set_levels=False
+)
+"""As long as nobody has set any: managers say how urgent their project is, up to the schedule's last step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The schedule and the limits."""
 
     schedule: Schedule = DEFAULT_SCHEDULE
-    limits: Limits = Limits()
+    limits: Limits = DEFAULT_LIMITS
 
 
 NUMBERS = ("urgency_limit", "size_min", "size_max", "grade_min", "grade_max", "importance_max")
@@ -78,7 +86,7 @@ def encode_rules(rules: Rules) -> dict[str, Any]:
 
 
 def decode_rules(document: Mapping[str, Any]) -> Rules:
-    """Rules from a document that `encode_rules` wrote; keys that it lacks have their defaults."""
+    """Rules from a document that `encode_rules` wrote, as they were meant then; without one the default rules."""
     if not document:
         return Rules()
     steps = tuple(Step(step["days_left"], float(step["urgency"])) for step in document["steps"])
@@ -126,6 +134,8 @@ def _wrong_steps(steps: tuple[Step, ...]) -> Iterator[str]:
                 "days": step.days_left,
                 "largest": LARGEST,
             }
+        elif fault := beyond("urgency", step.urgency):
+            yield fault
     ordered = sorted(steps, key=lambda step: -step.days_left)
     for far, near in pairwise(ordered):
         if far.days_left == near.days_left:

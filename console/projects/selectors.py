@@ -68,19 +68,28 @@ def core_projects(cluster: Cluster) -> list[CoreProject]:
 
     Asked at every cycle: an urgency that a deadline raises counts from the first cycle of its day on.
     """
-    projects = Project.objects.filter(cluster=cluster).prefetch_related("memberships", "tasks")
-    return [core_project(project, project.urgency_now) for project in with_rules(projects.order_by("code"))]
+    projects = with_rules(Project.objects.filter(cluster=cluster).prefetch_related("tasks").order_by("code"))
+    members = names_by_project(Membership.objects.filter(project__cluster=cluster, role=MemberRole.MEMBER))
+    return [core_project(each, each.urgency_now, members.get(each.pk, ())) for each in projects]
 
 
-def core_project(project: Project, urgency: float) -> CoreProject:
-    """A project as the scheduler takes it, with this urgency."""
+def names_by_project(memberships: QuerySet[Membership]) -> dict[int, list[str]]:
+    """User names by the project's id, in order. As names alone: there may be thousands, and objects take long."""
+    found: dict[int, list[str]] = {}
+    for project, name in memberships.order_by("username").values_list("project_id", "username"):
+        found.setdefault(project, []).append(name)
+    return found
+
+
+def core_project(project: Project, urgency: float, members: Iterable[str] | None = None) -> CoreProject:
+    """A project as the scheduler takes it, with this urgency. `members`: where they have been read already."""
     return CoreProject(
         code=project.code,
         size=project.size,
         grade=project.grade,
         urgency=urgency,
         slurm_account=project.slurm_account,
-        members=frozenset(people(project, MemberRole.MEMBER)),
+        members=frozenset(people(project, MemberRole.MEMBER) if members is None else members),
         tasks=tuple(
             CoreTaskPattern(pattern=task.pattern, importance=task.importance, level=task.level or None)
             for task in project.tasks.all()

@@ -191,7 +191,7 @@ def _write_people(project: Project, data: ProjectData) -> None:
     if gone:
         Membership.objects.filter(pk__in=gone).delete()
     Membership.objects.bulk_create(
-        Membership(project=project, username=name, role=role)
+        Membership(project_id=project.pk, username=name, role=role)
         for name, role in sorted(wanted - present.keys())
     )
 
@@ -203,7 +203,7 @@ def _write_tasks(project: Project, tasks: Sequence[TaskData]) -> None:
     if gone:
         TaskPattern.objects.filter(pk__in=gone).delete()
     TaskPattern.objects.bulk_create(
-        TaskPattern(project=project, **asdict(data))
+        TaskPattern(project_id=project.pk, **asdict(data))
         for pattern, data in wanted.items()
         if pattern not in present
     )

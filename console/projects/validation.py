@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from console.core.limits import beyond, pattern_fault
 from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
-from console.projects.rulebook import LARGEST
 from scheduler.contracts.config import DEADLINES
 
 
@@ -46,8 +45,8 @@ def validate(project: Project, lists: Lists) -> None:
     except ValidationError as error:
         errors.update(error.message_dict)
     for field in ("size", "grade", "urgency"):
-        if field not in errors and not _is_usable(getattr(project, field)):
-            errors[field] = [_("Must be a number up to %(largest)g.") % {"largest": LARGEST}]
+        if field not in errors and (fault := _too_large(field, getattr(project, field))):
+            errors[field] = [fault]
     if "deadline" not in errors:
         _add(errors, "deadline", _wrong_deadline(project))
     for field in ("name", "slurm_account"):
@@ -71,8 +70,9 @@ def _wrong_deadline(project: Project) -> Iterable[str]:
         yield _("Must lie between %(first)s and %(last)s.") % {"first": first, "last": last}
 
 
-def _is_usable(number: float) -> bool:
-    return math.isfinite(number) and number <= LARGEST
+def _too_large(name: str, number: float) -> str:
+    """What is wrong with one of the numbers that make a score; empty when nothing is."""
+    return beyond(name, number) if math.isfinite(number) else _("Must be a finite number.")
 
 
 def _add(errors: Errors, field: str, messages: Iterable[str]) -> None:
@@ -83,8 +83,8 @@ def _add(errors: Errors, field: str, messages: Iterable[str]) -> None:
 def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
     longest = Membership._meta.get_field("username").max_length or 0  # noqa: SLF001 - documented
     seen: set[str] = set()
-    for name in names:
-        if not name or not name.isprintable() or any(char.isspace() or char == "," for char in name):
+    for name in names:  # a space is the only one that is printable
+        if not name or not name.isprintable() or " " in name or "," in name:
             yield _("“%(name)s” is no user name: one name without spaces and commas each.") % {"name": name}
         elif len(name) > longest:
             yield _("“%(name)s…” is too long for a user name.") % {"name": name[:20]}
@@ -104,11 +104,8 @@ def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
             continue
         if fault := pattern_fault(task.pattern):
             yield fault
-        if not _is_usable(task.importance):
-            yield _("%(pattern)s: the importance must be a number up to %(largest)g.") % {
-                "pattern": task.pattern,
-                "largest": LARGEST,
-            }
+        if fault := _too_large("importance", task.importance):
+            yield f"{task.pattern}: {fault}"
         if not task.pattern.isprintable() or not task.level.isprintable():
             yield _("A pattern and its level must not hold invisible characters.")
         if task.pattern in seen:

@@ -59,6 +59,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "console.core.middleware.CompressPagesMiddleware",
     "console.core.middleware.RequestIdMiddleware",
+    "console.accounts.allowances.AllowancesMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

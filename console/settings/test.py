@@ -19,6 +19,7 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False
+GIVEWAY_CHANGES_S = 1e9  # one process plays the same few people all the time
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     # A file and not memory: there, the server that a browser asks would share the test's own connection, and its

@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from console.accounts.models import Role
 from console.core.fields import NamesField, NumberField, ReasonField
 from console.core.rows import Rows, rows_of
+from console.partitions.keyword_form import KeywordForm
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup.selectors import Account
@@ -72,6 +73,16 @@ class ProjectRow(forms.Form):
 
 
 ProjectRows: type[Rows] = rows_of(ProjectRow)
+
+
+class StartingLevel(KeywordForm):
+    """One of the levels to begin with; its row's place is its rank."""
+
+    name = forms.CharField(label=_("Name"), max_length=40)
+    min_score = NumberField(label=_("From score"))
+
+
+LevelRows: type[Rows] = rows_of(StartingLevel)
 
 
 class ReasonForm(forms.Form):

@@ -1,6 +1,6 @@
 """From what the mirror shows to partitions with levels and projects with members; each with its row in the log."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -14,27 +14,33 @@ from console.projects.services import ProjectData, create_project
 from scheduler.model.kind import with_kind_limits
 from scheduler.model.policy import LevelRule
 
-STARTING_LEVELS = (
-    LevelRule("P0", 60, "p0"),
-    LevelRule("P1", 20, "p1"),
-    LevelRule("P2", 5, "p2"),
-)
-"""To begin with: a project of size 1, grade 1 and urgency 1 ranks below them, size 20 and urgency 3 on top."""
-
 
 @transaction.atomic
-def give_levels(*, actor: str, partitions: Iterable[Partition], reason: str, request_id: str = "") -> int:
-    """Put the starting levels and the kind limits in force where there are no levels. How many partitions got them."""
+def give_levels(
+    *,
+    actor: str,
+    partitions: Iterable[Partition],
+    levels: Sequence[LevelRule],
+    reason: str,
+    request_id: str = "",
+) -> int:
+    """Put these levels in force where there are none; how many partitions got them.
+
+    With them come the kind limits where nobody has changed the policy yet, else nothing else of it changes.
+
+    Raises `ValidationError` by key of the policy.
+    """
     count = 0
     for partition in partitions:
         policy = policy_of(partition)
         if not policy.levels:
+            number, document = policy_in_force(partition).number, replace(policy, levels=tuple(levels))
             activate_policy(
                 actor=actor,
                 partition=partition,
-                document=with_kind_limits(replace(policy, levels=STARTING_LEVELS)),
+                document=document if number > 1 else with_kind_limits(document),
                 reason=reason,
-                based_on=policy_in_force(partition).number,
+                based_on=number,
                 request_id=request_id,
             )
             count += 1

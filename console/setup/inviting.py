@@ -1,10 +1,14 @@
-"""Inviting people: an account that is to be, and a link with which its owner chooses the password, once."""
+"""Inviting people: an account that is to be, and a link with which its owner chooses the password, once.
+
+A name has one invitation. Another one takes the place of the first, which is withdrawn with all that came with it:
+links are shown once and get lost, and what somebody was to have before must not come along unseen.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -36,6 +40,7 @@ class Guest:
 
 
 ENDED = gettext_noop("The invitation has ended unused.")
+REPLACED = gettext_noop("Another invitation took its place.")
 
 
 class SpentError(Exception):
@@ -47,11 +52,12 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
     """The invitation, and the key of its link, which is kept nowhere. Raises `ValidationError` by field."""
     by = {"actor": actor, "reason": reason_of(actor, reason), "request_id": request_id}
     _check(guest)
+    _replace(guest.username, actor, request_id)
     if full := no_room("invitations", open_invitations().count()):
         raise ValidationError({"username": full})
     key = new_key()
     now = clock.now()
-    row = Invitation.objects.create(
+    row = Invitation(
         key_hash=hashed(key),
         username=guest.username,
         role=guest.role,
@@ -60,9 +66,23 @@ def invite(*, actor: str, guest: Guest, reason: str, request_id: str = "") -> tu
         created_at=now,
         expires_at=now + timedelta(days=guest.days),
     )
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:
+        raise ValidationError(
+            {"username": _("Somebody else has just invited this name. Look at the open invitations.")}
+        ) from None
     _give_rights(row, guest, by)
     _tell("account.invited", row, actor, reason, request_id)
     return row, key
+
+
+def _replace(username: str, actor: str, request_id: str) -> None:
+    """Withdraw what this name was invited with before; also what has ended, and was not taken back yet."""
+    rows = Invitation.objects.filter(used_at=None, withdrawn_at=None, taken_back_at=None)
+    for row in rows.select_for_update().filter(username__iexact=username):
+        _withdraw(row, {"actor": actor, "reason": REPLACED, "request_id": request_id})
 
 
 def _give_rights(row: Invitation, guest: Guest, by: dict[str, str]) -> None:
@@ -72,7 +92,8 @@ def _give_rights(row: Invitation, guest: Guest, by: dict[str, str]) -> None:
         if guest.username not in names:
             set_admins(partition=partition, usernames=names | {guest.username}, **by)
             row.partitions.append([partition.cluster.name, partition.name])
-    for project in guest.projects:
+    # As they are by now: the invitation that this one replaces may have changed them.
+    for project in Project.objects.filter(pk__in=[each.pk for each in guest.projects]):
         data = project_data(project)
         if guest.username not in data.managers:
             managers = tuple(sorted({*data.managers, guest.username}))
@@ -107,10 +128,14 @@ def withdraw(*, actor: str, invitation: int, reason: str, request_id: str = "") 
     """The link counts no more, and what came with it is taken back. Raises `SpentError` when it did not any way."""
     reason = reason_of(actor, reason)
     row = _open(Invitation.objects.filter(pk=invitation))
+    _withdraw(row, {"actor": actor, "reason": reason, "request_id": request_id})
+
+
+def _withdraw(row: Invitation, by: dict[str, str]) -> None:
     row.withdrawn_at = clock.now()
     row.save(update_fields=["withdrawn_at"])
-    _take_rights_back(row, {"actor": actor, "reason": reason, "request_id": request_id})
-    _tell("account.invitation_withdrawn", row, actor, reason, request_id)
+    _take_rights_back(row, by)
+    _tell("account.invitation_withdrawn", row, **by)
 
 
 def end_invitations() -> int:

@@ -4,6 +4,7 @@ Secrets are kept as hashes only: who reads the database can use neither a code n
 """
 
 from django.db import models
+from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Role
@@ -70,6 +71,13 @@ class Invitation(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("username"),
+                condition=models.Q(used_at=None, withdrawn_at=None, taken_back_at=None),
+                name="setup_one_open_invitation",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.username

@@ -14,6 +14,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import Project
+from console.setup.lacking import Lack, lacking
 from console.setup.models import Examination, Invitation, PutOff
 from scheduler.model.policy import Enforcement
 
@@ -42,6 +43,7 @@ class Step:
     about: Any
     done: bool
     put_off: bool
+    lacks: list[Lack]
 
     @property
     def address(self) -> str:
@@ -83,17 +85,20 @@ def steps(cluster: Cluster) -> list[Step]:
     """All steps after the first administrator's, with what is done of them."""
     found = examination(cluster)
     rows = partitions(cluster)
+    lacks = lacking(cluster, rows)
     done = {
         "cluster": cluster.observed_at is not None
         and not cluster.fault
         and bool(found and found.worst != "FAIL"),
-        "import": any(policy_of(row).levels for row in rows)
-        and Project.objects.filter(cluster=cluster).exists(),
+        "import": not lacks,
         "people": User.objects.count() > 1 or Invitation.objects.exists(),
-        "shadow": any(policy_of(row).levels for row in rows),
+        "shadow": not lacks,
     }
     off = set(PutOff.objects.values_list("step", flat=True))
-    return [Step(key, title, about, done[key], key in off) for key, title, about in STEPS]
+    missing = {"import": lacks, "shadow": lacks}
+    return [
+        Step(key, title, about, done[key], key in off, missing.get(key, [])) for key, title, about in STEPS
+    ]
 
 
 def partitions(cluster: Cluster) -> Sequence[Partition]:

@@ -2,13 +2,13 @@
 
 from django.urls import URLPattern, path
 
-from console.setup.views import doors, steps
+from console.setup.views import doors, importing, steps
 
 urlpatterns: list[URLPattern] = [
     path("setup/", steps.overview, name="setup"),
     path("setup/administrator/", doors.seat, name="setup-administrator"),
     path("setup/cluster/", steps.cluster, name="setup-cluster"),
-    path("setup/import/", steps.import_, name="setup-import"),
+    path("setup/import/", importing.import_, name="setup-import"),
     path("setup/people/", steps.people, name="setup-people"),
     path("setup/people/withdraw/", steps.withdraw_invitation, name="setup-withdraw"),
     path("setup/shadow/", steps.shadow, name="setup-shadow"),

@@ -24,11 +24,13 @@ from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
 from console.steering.actions.failed_starts import watch_starts
+from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.decisions.recalling import recall, remember
 from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
 from console.steering.kept_cycle import KeptCycle
@@ -104,6 +106,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
             observation = _observe(cluster, adapter, lease, report)
         reached("cycle.observed")
         if observation is not None:
+            observation = recall(cluster, observation)
             _steer(cluster, Acting(adapter, observation, lease, failures), report)
     except leases.LeaseLostError:
         raise
@@ -182,7 +185,10 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
-        report.issued = act(open_plans(cluster), acting)
+        plans = open_plans(cluster)
+        with failures.kept():
+            allow_requeues(acting, policies or {}, plans)
+        report.issued = act(plans, acting)
     reached("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
@@ -251,6 +257,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
         )
     open_now = open_plans(cluster)
     had_fault = cluster.fault
+    remember(cluster, acting.observation)
     jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions)
     changed = [
         write_nodes(cluster, acting.observation),

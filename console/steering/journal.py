@@ -12,7 +12,7 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
-from console.steering.models import Checkpoint, Incident, Plan, PlanKind, PlannedAction
+from console.steering.models import Checkpoint, Incident, NotRequeued, Plan, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
 LONGEST_NAME = 40
@@ -132,6 +132,26 @@ def tell_incident(
     transaction.on_commit(
         partial(tell, what, **where, incident=incident.pk, plan=incident.plan, actor=actor, reason=reason)
     )
+
+
+def tell_not_requeued(row: NotRequeued, what: str, reason: str) -> None:
+    """Write down that a job was made not requeueable, what Giveway did about it, or that it is requeueable again."""
+    record(
+        actor=SYSTEM,
+        action=what,
+        subject=Subject(
+            type="job",
+            id=row.job_id,
+            label=f"{row.job_id} ({row.user})",
+            cluster=row.cluster.name,
+            job_id=row.job_id,
+        ),
+        after={"job": row.job_id, "user": row.user, "outcome": row.outcome, "detail": row.detail},
+        reason=reason,
+        context=Context(cycle=row.cluster.cycle),
+    )
+    where = {"cluster": row.cluster.name, "job": row.job_id, "outcome": row.outcome, "detail": row.detail}
+    transaction.on_commit(partial(log.info, what, **where))
 
 
 def words_left(action: PlannedAction) -> str:

@@ -1,6 +1,7 @@
 -- Giveway's part in slurmctld's job_submit/lua (Lua 5.1): docs/job-submit.md says how to install it.
 --
--- Refuses, or tells about, a submission with a level keyword that its user may not use, or beyond its user's quota.
+-- Refuses, or tells about, a submission with a level keyword that its user may not use, or beyond its user's quota;
+-- and a job that must not be requeued, of a user who may not have such jobs.
 -- What it knows stands in one small file that Giveway replaces whenever something changes. A file that is missing,
 -- broken, cut short or old, and any error in here, lets everything through and is told in slurmctld's log.
 
@@ -128,6 +129,18 @@ local function text_of(word)
   return word and decoded(word) or error("a word is missing", 0)
 end
 
+-- The patterns of users from a word of a line on: compiled, and as they are shown. No user name holds a colon: it
+-- stands where there is nobody.
+local function users_of(words, first)
+  local users = { shown = {} }
+  for i = first, #words do
+    local pattern = decoded(words[i])
+    users[#users + 1] = compile(pattern)
+    if pattern ~= ":" then table.insert(users.shown, pattern) end
+  end
+  return users
+end
+
 local LINES = {}
 
 function LINES.written(rules, words) rules.written = whole(words[2]) end
@@ -137,9 +150,12 @@ function LINES.valid(rules, words) rules.valid = whole(words[2]) end
 -- For people who read the file.
 function LINES.cluster() end
 
+-- Behind the enforcement may stand "requeueable" and who is exempt from it. Scripts that do not know that word take no
+-- notice of what stands there.
 function LINES.partition(rules, words)
   rules.now = {
     name = text_of(words[2]), enforcement = one_of(words[3], "shadow", "approve", "enforce"),
+    requeueable = words[4] == "requeueable" and users_of(words, 5) or nil,
     denied = "demote", over_quota = "lowest", levels = {}, keywords = {}, overrides = {}, quotas = {}, running = {},
   }
   rules.partitions[rules.now.name] = rules.now
@@ -148,12 +164,7 @@ end
 function LINES.level(rules, words) rules.now.levels[whole(words[2])] = text_of(words[3]) end
 
 function LINES.keyword(rules, words)
-  local keyword = { word = text_of(words[2]), level = whole(words[3]), users = {}, shown = {} }
-  for i = 4, #words do
-    keyword.shown[i - 3] = decoded(words[i])
-    keyword.users[i - 3] = compile(keyword.shown[i - 3])
-  end
-  table.insert(rules.now.keywords, keyword)
+  table.insert(rules.now.keywords, { word = text_of(words[2]), level = whole(words[3]), users = users_of(words, 4) })
 end
 
 function LINES.denied(rules, words) rules.now.denied = one_of(words[2], "demote", "refuse") end
@@ -257,6 +268,8 @@ local function listed(names)
   return table.concat(result, ", ")
 end
 
+local function named(users) return #users.shown > 0 and listed(users.shown) or "nobody" end
+
 -- Whether a job's name is the keyword, or the keyword and then anything but a letter or digit. What is not ASCII
 -- counts as a letter.
 local function begins(name, keyword)
@@ -267,13 +280,14 @@ local function begins(name, keyword)
   return not (digit or upper or after >= 97 and after <= 122 or after >= 128)
 end
 
-local function may_use(keyword, user)
-  if #keyword.users == 0 then return true end
-  for _, pattern in ipairs(keyword.users) do
+local function is_among(users, user)
+  for _, pattern in ipairs(users) do
     if matches(pattern, user) then return true end
   end
   return false
 end
+
+local function may_use(keyword, user) return #keyword.users == 0 or is_among(keyword.users, user) end
 
 -- The task level that a name has by an override or a keyword, as far as that can be said here, and the first keyword
 -- that is not its user's.
@@ -297,6 +311,16 @@ local OVER = {
   reject = "jobs beyond it are refused",
 }
 
+-- What is to be said about a job that must not be requeued.
+local function judge_requeue(partition, user)
+  local exempt = partition.requeueable
+  if not exempt or is_among(exempt, codes(user)) then return {} end
+  local words = string.format(
+    "jobs of %s in partition %s have to be requeueable (--no-requeue is for: %s); leave out --no-requeue, and Requeue=0",
+    shown(user), shown(partition.name), named(exempt))
+  return { { words = words, refused = slurm.ESLURM_ACCESS_DENIED or slurm.ERROR } }
+end
+
 -- What is to be said about a job in one partition: a list of { words, refused = an error code or nil }.
 local function judge(partition, user, name, level_before)
   local level, denied = level_of(partition, user, name)
@@ -305,7 +329,7 @@ local function judge(partition, user, name, level_before)
     local refuse = partition.denied == "refuse"
     local words = string.format(
       "the keyword %s of partition %s is not %s's to use (it is for: %s); %s", shown(denied.word),
-      shown(partition.name), shown(user), listed(denied.shown),
+      shown(partition.name), shown(user), named(denied.users),
       refuse and "give the job another name" or "it counts for nothing")
     result[1] = { words = words, refused = refuse and (slurm.ESLURM_ACCESS_DENIED or slurm.ERROR) or nil }
   end
@@ -333,14 +357,19 @@ local function partitions_named(text, part_list)
   return result
 end
 
--- The answer to slurmctld. `before(partition)`: the level that the job has there already, which its quota counts.
+-- The answer to slurmctld. `job.name`: nil when neither name nor partition are new. `job.once`: it is not to be requeued.
+-- `before(partition)`: the level that the job has there already, which its quota counts.
 local function answer(job, tell, before)
   local rules = current_rules()
   if not rules or not job.user then return slurm.SUCCESS end
   local refused
   for _, name in ipairs(job.partitions) do
     local partition = rules.partitions[name]
-    for _, each in ipairs(partition and judge(partition, job.user, job.name, before(partition)) or {}) do
+    local found = partition and job.name and judge(partition, job.user, job.name, before(partition)) or {}
+    for _, each in ipairs(partition and job.once and judge_requeue(partition, job.user) or {}) do
+      found[#found + 1] = each
+    end
+    for _, each in ipairs(found) do
       if partition.enforcement ~= "enforce" then
         if each.refused then slurm.log_info("%s", "giveway: would refuse, were it enforced: " .. each.words) end
       else
@@ -352,6 +381,9 @@ local function answer(job, tell, before)
   end
   return refused or slurm.SUCCESS
 end
+
+-- Slurm's number for "no"; for "not said" it has another one.
+local function is_no(number) return tonumber(number) == 0 end
 
 -- An error in here is ours, never the user's.
 local function guarded(work)
@@ -365,7 +397,7 @@ end
 function slurm_job_submit(job_desc, part_list, _submit_uid)
   return guarded(function()
     local job = {
-      user = job_desc.user_name, name = job_desc.name or "",
+      user = job_desc.user_name, name = job_desc.name or "", once = is_no(job_desc.requeue),
       partitions = partitions_named(job_desc.partition, part_list),
     }
     local function tell(words) slurm.log_user("%s", words) end
@@ -373,19 +405,22 @@ function slurm_job_submit(job_desc, part_list, _submit_uid)
   end)
 end
 
--- Another name or partition is a submission anew; anything else is nobody's business here. Slurm gives no way to tell
--- the user more than the error, so the words go to the log only.
+-- Another name or partition is a submission anew; of the rest only Requeue=0 is looked at. Slurm does not tell whether
+-- the job is requeueable now, and gives no way to tell the user more than the error: the words go to the log only.
 function slurm_job_modify(job_desc, job_rec, part_list, _modify_uid)
   return guarded(function()
     local name, where = job_desc.name or job_rec.name or "", job_desc.partition or job_rec.partition
-    if name == (job_rec.name or "") and where == job_rec.partition then return slurm.SUCCESS end
+    local same, once = name == (job_rec.name or "") and where == job_rec.partition, is_no(job_desc.requeue)
+    if same and not once then return slurm.SUCCESS end
     local user = job_desc.user_name or job_rec.user_name
     local was_in = {}
     for _, each in ipairs(partitions_named(job_rec.partition, {})) do was_in[each] = true end
     local function before(partition)
       return was_in[partition.name] and level_of(partition, user, job_rec.name or "") or nil
     end
-    local job = { user = user, name = name, partitions = partitions_named(where, part_list) }
+    local job = {
+      user = user, name = not same and name or nil, once = once, partitions = partitions_named(where, part_list),
+    }
     return answer(job, function() end, before)
   end)
 end

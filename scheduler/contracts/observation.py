@@ -97,9 +97,9 @@ _JOB: dict[str, Reader[Any]] = {
     "partitions": _texts,
     "alloc": mapping(amounts),
     "request": maybe(_maker(Request, _REQUEST)),
-    **dict.fromkeys(("held", "batch", "requeue"), flag),
+    **dict.fromkeys(("held", "batch", "requeue", "was_requeueable"), flag),
     **dict.fromkeys(("submit", "priority", "restarts"), _integer),
-    **dict.fromkeys(("start", "time_limit_s", "estimated_start", "eligible"), maybe(_integer)),
+    **dict.fromkeys(("start", "time_limit_s", "estimated_start", "eligible", "no_requeue_since"), maybe(_integer)),
     **dict.fromkeys(
         (
             "id", "name", "user", "account", "wckey", "comment", "qos", "slurm_state", "slurm_reason",

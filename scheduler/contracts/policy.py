@@ -28,6 +28,7 @@ from scheduler.model.policy import (
     KeywordDenied,
     LevelRule,
     Mode,
+    NotRequeueable,
     OverQuota,
     PartitionPolicy,
     VictimOrder,
@@ -37,7 +38,8 @@ POLICY_KEYS = (
     "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides",
     "task_overrides",
     "bands", "victim_order", "exempt_s", "grace_s", "checkpoint_signal", "start_deadline_s",
-    "max_preemptions_per_job", "cancel_if_not_requeueable", "min_wait_s", "cool_down_s", "max_stops_per_hour",
+    "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "cancel_if_not_requeueable", "no_requeue_users",
+    "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour",
@@ -77,7 +79,11 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         checkpoint_signal=fields.get("checkpoint_signal", _signal, default.checkpoint_signal),
         start_deadline_s=fields.get("start_deadline_s", whole, default.start_deadline_s),
         max_preemptions_per_job=fields.get("max_preemptions_per_job", whole, default.max_preemptions_per_job),
-        cancel_if_not_requeueable=fields.get("cancel_if_not_requeueable", flag, False),
+        not_requeueable=_not_requeueable(fields),
+        cancel_notice_s=fields.get(
+            "cancel_notice_s", whole, 0 if _as_before(fields) else default.cancel_notice_s
+        ),
+        no_requeue_users=fields.get("no_requeue_users", different(name), ()),
         min_wait_s=fields.get("min_wait_s", whole, default.min_wait_s),
         cool_down_s=fields.get("cool_down_s", whole, default.cool_down_s),
         max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
@@ -123,7 +129,9 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "checkpoint_signal": policy.checkpoint_signal,
         "start_deadline_s": policy.start_deadline_s,
         "max_preemptions_per_job": policy.max_preemptions_per_job,
-        "cancel_if_not_requeueable": policy.cancel_if_not_requeueable,
+        "not_requeueable": policy.not_requeueable.value,
+        "cancel_notice_s": policy.cancel_notice_s,
+        "no_requeue_users": list(policy.no_requeue_users),
         "min_wait_s": policy.min_wait_s,
         "cool_down_s": policy.cool_down_s,
         "max_stops_per_hour": policy.max_stops_per_hour,
@@ -143,14 +151,37 @@ def plain(value: float) -> float:
     return int(value) if value == int(value) else value
 
 
+def _as_before(fields: Fields) -> bool:
+    """Whether the older key says that a job that is not requeued is cancelled; of a notice it knows nothing."""
+    return fields.get("cancel_if_not_requeueable", flag, False)
+
+
+def _not_requeueable(fields: Fields) -> NotRequeueable:
+    """What the key says; without it, what the older key says."""
+    said = fields.get("not_requeueable", maybe(choice(NotRequeueable)), None)
+    if not _as_before(fields):
+        return said or NotRequeueable.REQUEUE
+    if said not in (None, NotRequeueable.CANCEL):
+        older = "cancel_if_not_requeueable"
+        raise InputError(
+            fields.at("not_requeueable"), f"{quoted(said.value)}, but {older} is true; leave that key out"
+        )
+    return NotRequeueable.CANCEL
+
+
 def _level(value: object, path: str) -> LevelRule:
     fields = Fields(value, path, ("name", "min_score", "keyword", "keyword_users"))
     return LevelRule(
         name=fields.need("name", name),
         min_score=fields.get("min_score", maybe(number), None),
         keyword=fields.get("keyword", maybe(name), None),
-        keyword_users=fields.get("keyword_users", different(name), ()),
+        keyword_users=fields.get("keyword_users", _users, None),
     )
+
+
+def _users(value: object, path: str) -> tuple[str, ...] | None:
+    """Who may use a keyword: nobody where the list is empty; left out, everybody may."""
+    return different(name)(value, path)
 
 
 def _encode_level(rule: LevelRule) -> dict[str, Any]:
@@ -159,7 +190,7 @@ def _encode_level(rule: LevelRule) -> dict[str, Any]:
         result["min_score"] = plain(rule.min_score)
     if rule.keyword is not None:
         result["keyword"] = rule.keyword
-    if rule.keyword_users:
+    if rule.keyword_users is not None:
         result["keyword_users"] = list(rule.keyword_users)
     return result
 

@@ -12,9 +12,11 @@ class ActionKind(StrEnum):
     PRIORITISE: put a pending job first in Slurm's own order (`value` = priority).
     RESTORE_PRIORITY: let Slurm compute a pending job's priority again.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
-    REQUEUE_HOLD: stop a running job and put it back into the queue, held.
+    REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
+    not requeueable is made requeueable right before).
     RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
+    ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
     (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment.
     """
@@ -25,10 +27,14 @@ class ActionKind(StrEnum):
     REQUEUE_HOLD = "requeue_hold"
     RECOVER = "recover"
     CANCEL = "cancel"
+    ALLOW_REQUEUE = "allow_requeue"
     HOLD = "hold"
     RELEASE = "release"
 
 
+FIRST_ALLOW = "allow"
+NOT_REQUEUEABLE = "presently disabled"
+"""In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
 

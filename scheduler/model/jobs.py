@@ -139,6 +139,8 @@ class ObservedJob:
     ever made for such a job, because it might not start in it. `licenses`: what it asks for, in Slurm's words.
     `not_understood`: what of Slurm's words about the job itself is not, for people. It is never stopped, and nothing is
     concluded from how it looks; what is not told of its share is its nodes' `held_elsewhere`.
+    Of earlier looks, where they are remembered: `was_requeueable`: it was seen requeueable, and is not any more.
+    `no_requeue_since`: the second in which it was first seen as it is, by the cluster's clock; not requeueable only.
     """
 
     id: str
@@ -172,6 +174,8 @@ class ObservedJob:
     licenses: str = ""
     not_understood: str = ""
     reason_code: str = ""
+    was_requeueable: bool = False
+    no_requeue_since: int | None = None
 
     @property
     def run(self) -> RunKey:

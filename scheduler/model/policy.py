@@ -86,6 +86,17 @@ class KeywordDenied(StrEnum):
     """It is refused at submission where the job_submit plugin is installed, else demoted."""
 
 
+class NotRequeueable(StrEnum):
+    """What becomes of a running job that Slurm does not requeue, when it would have to make room."""
+
+    LEAVE = "leave"
+    """It is left alone."""
+    REQUEUE = "requeue"
+    """One that was submitted requeueable is made so again (Requeue=1); the others are left alone."""
+    CANCEL = "cancel"
+    """It may be cancelled, `cancel_notice_s` after it was first seen so."""
+
+
 class Enforcement(StrEnum):
     """How far a partition's plans go (contract B)."""
 
@@ -100,13 +111,14 @@ class LevelRule:
 
     `min_score`: the smallest score that gives this level (None: by keyword, pattern or override only).
     `keyword`: a job named `<keyword>_...` has this task level (¶197, ¶199).
-    `keyword_users`: who may use the keyword, as shell-style patterns of user names; empty = everybody.
+    `keyword_users`: who may use the keyword, as shell-style patterns of user names; empty = nobody, None = everybody
+    (the keyword is open: contract B leaves it out).
     """
 
     name: str
     min_score: float | None = None
     keyword: str | None = None
-    keyword_users: tuple[str, ...] = ()
+    keyword_users: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,7 @@ class PartitionPolicy:
     `max_stops_per_job_hour`: stops within an hour, in all, of one user's jobs and of one job. `max_crashes_per_hour`:
     a job that others were stopped for and that ended badly at once so often within an hour has nobody stopped for it
     (None: any number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
+    `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
     What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
@@ -168,7 +181,9 @@ class PartitionPolicy:
     checkpoint_signal: str = "USR1"
     start_deadline_s: int = 120
     max_preemptions_per_job: int = 3
-    cancel_if_not_requeueable: bool = False
+    not_requeueable: NotRequeueable = NotRequeueable.REQUEUE
+    cancel_notice_s: int = 600
+    no_requeue_users: tuple[str, ...] = ()
     min_wait_s: int = 0
     cool_down_s: int = 300
     max_stops_per_hour: int | None = None

@@ -77,15 +77,15 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Keyword:
-    """A level's keyword and who may use it; without patterns everybody."""
+    """A level's keyword and who may use it; None: everybody."""
 
     word: str
     rank: int
-    users: Globs
+    users: Globs | None
 
     def is_for(self, user: str) -> bool:
         """Whether the user may use it."""
-        return not self.users.patterns or self.users.first(user) is not None
+        return self.users is None or self.users.first(user) is not None
 
 
 @dataclass(slots=True)
@@ -116,7 +116,7 @@ class Deriver:
         self._user_overrides = _overrides(policy.user_overrides, policy.user_overrides_until)
         self._task_overrides = _overrides(policy.task_overrides, policy.task_overrides_until)
         keywords = (
-            _Keyword(rule.keyword, rank, globs(tuple(rule.keyword_users)))
+            _Keyword(rule.keyword, rank, None if rule.keyword_users is None else globs(rule.keyword_users))
             for rank, rule in enumerate(self.policy.levels)
             if rule.keyword
         )

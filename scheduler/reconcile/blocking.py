@@ -3,6 +3,7 @@ words."""
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.policy import PartitionPolicy
+from scheduler.reconcile.immunity import immunity, in_words
 from scheduler.reconcile.protection import protecting_rule
 
 _WAITS_FOR_ROOM = frozenset({"", "none", "resources", "priority"})
@@ -76,14 +77,19 @@ def _unplannable(job: ObservedJob) -> str:
     return f"no room can be made for it, because {job.unplannable[:120]}"
 
 
-def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:
+def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int, now: int) -> str:
     """Why a running job may not be stopped; empty when it may."""
+    other = why_protected_anyway(job, policy, preemptions)
+    why = None if other else immunity(job, policy, now)
+    return in_words(why, policy) if why else other
+
+
+def why_protected_anyway(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:
+    """Why a running job may not be stopped, requeueable or not; empty when it may."""
     if job.not_understood:
         return f"not everything that Slurm tells of it is understood: {job.not_understood[:120]}"
     if job.slurm_state.upper().startswith("SUSPENDED"):
         return "it is suspended"
-    if job.het_job_id:
-        return "it is part of a heterogeneous job"
     if job.reservation:
         return f"it runs in the reservation {job.reservation[:60]}"
     rule = protecting_rule(job, policy)
@@ -91,14 +97,7 @@ def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -
         return rule
     if preemptions >= policy.max_preemptions_per_job:
         return _often(preemptions)
-    if not must_be_cancelled(job) or policy.cancel_if_not_requeueable:
-        return ""
-    return "it was submitted with --no-requeue" if job.batch else "it is interactive and cannot be requeued"
-
-
-def must_be_cancelled(job: ObservedJob) -> bool:
-    """Whether stopping the job means ending it, because Slurm does not requeue it."""
-    return not (job.batch and job.requeue)
+    return ""
 
 
 def _is_hold(job: ObservedJob) -> bool:

@@ -12,7 +12,8 @@ from scheduler.model.policy import PartitionPolicy, Project
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, Standing
-from scheduler.reconcile.blocking import must_be_cancelled, why_blocked, why_protected
+from scheduler.reconcile.blocking import why_blocked, why_protected
+from scheduler.reconcile.immunity import must_be_cancelled
 
 T = TypeVar("T")
 
@@ -65,7 +66,8 @@ def snapshot_for(
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
         elif job.state is JobState.RUNNING:
-            job = _as_victim(job, observed, policy, preemptions.get(observed.id, 0))
+            protected = why_protected(observed, policy, preemptions.get(observed.id, 0), observation.taken_at)
+            job = _as_victim(job, observed, policy, protected)
         jobs.append(job)
     shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
     return Built(Snapshot(observation.taken_at, rules_of(policy), shared, tuple(jobs)), standings)
@@ -124,12 +126,11 @@ def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Jo
     )
 
 
-def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, preemptions: int) -> Job:
+def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, protected: str) -> Job:
     """A running job with what may be done to it."""
-    protected = why_protected(observed, policy, preemptions)
     if protected:
         return replace(job, preemptable=False, protected=protected)
-    return replace(job, how=How.CANCEL) if must_be_cancelled(observed) else job
+    return replace(job, how=How.CANCEL) if must_be_cancelled(observed, policy) else job
 
 
 def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) -> None:

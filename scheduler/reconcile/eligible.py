@@ -43,7 +43,7 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
         job for run in victims if (job := jobs.get(run.job_id)) and _is_running(job) and job.run == run
     ]
     for job in sorted(running, key=lambda job: job.id):
-        protected = why_protected(job, policy, preemptions.get(job.id, 0))
+        protected = why_protected(job, policy, preemptions.get(job.id, 0), observation.taken_at)
         if protected:
             return f"{job.id} may no longer be stopped: {protected}."
     return _Ranks(observation, policy, projects, served).why_not_below(waiting, running)

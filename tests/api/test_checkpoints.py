@@ -188,6 +188,7 @@ def test_tries_are_counted_per_job_and_guesses_per_address(
     token = token_of(bob)
     assert [tell({"token": "guess"}).status_code for _ in range(3)] == [400, 400, 429]
     assert [tell({"token": token}).status_code for _ in range(3)] == [200, 200, 429]
+    assert int(tell({"token": token})["Retry-After"]) > 0
 
 
 def test_a_plan_tells_what_its_victims_saved(house: House, ada: APIClient) -> None:

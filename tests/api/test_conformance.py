@@ -4,6 +4,7 @@
 """
 
 import os
+import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from django.db import close_old_connections, transaction
 from django.urls import resolve
 from hypothesis import HealthCheck, Phase, given, settings
 
+from console.settings import base
 from tests import factories
 from tests.api.conftest import House
 from tests.api.test_access import TABLE, address
@@ -23,6 +25,10 @@ from tests.api.test_schema import closed, document, template
 __all__ = ["document"]
 EXAMPLES = int(os.environ.get("GIVEWAY_WALK_EXAMPLES", "5"))
 """Per operation; more for a longer walk by hand."""
+DOORS = {("/api/v1/token/", "post"), ("/api/v1/account/password/", "put")}
+"""Where passwords are looked at: walked with the hashing of a real installation, and further."""
+MOST_S = 2.0
+"""Of a processor, for one request: time on a clock would be about the machine."""
 
 
 def known_arguments(house: House) -> dict[tuple[str, str], dict[str, Any]]:
@@ -47,6 +53,24 @@ def the_connection_stays() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
+@pytest.fixture
+def conf(settings: Any) -> Any:
+    """Django's settings: `settings` is hypothesis' own here."""
+    return settings
+
+
+def walk(examples: int) -> settings:
+    """So many requests, the same ones each time."""
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 @pytest.mark.usefixtures("the_connection_stays")
 @pytest.mark.parametrize(
     ("role", "examples", "wrong_ones"), [("ada", EXAMPLES, True), ("vera", EXAMPLES // 2, False)]
@@ -55,6 +79,7 @@ def test_the_api_does_what_its_document_says(
     house: House,
     document: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
+    conf: Any,
     role: str,
     examples: int,
     wrong_ones: bool,
@@ -63,6 +88,7 @@ def test_the_api_does_what_its_document_says(
     from schemathesis import checks
     from schemathesis.generation.feedback import NO_FEEDBACK
 
+    conf.PASSWORD_HASHERS = base.PASSWORD_HASHERS
     monkeypatch.setattr(
         "rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES", {"token": None, "checkpoint": None}
     )
@@ -76,14 +102,8 @@ def test_the_api_does_what_its_document_says(
         checks.response_schema_conformance,
     ]
     arguments = known_arguments(house)
-    limits = settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    assert set(arguments) >= DOORS
+    slowest: dict[str, float] = {}
     statuses: set[tuple[str, int]] = set()
     for path, method in arguments:
         operation = schema[path][method]
@@ -98,18 +118,22 @@ def test_the_api_does_what_its_document_says(
             cases |= operation.as_strategy(wrong, **made)
             cases |= operation.as_strategy(wrong, feedback=NO_FEEDBACK)  # and about what is not there
 
-        @limits
+        @walk(6 * examples if (path, method) in DOORS else examples)
         @given(case=cases)
         def send(case: schemathesis.Case) -> None:
+            begin = time.process_time()
             with transaction.atomic():
                 response = case.call(headers={"Authorization": f"Token {token}"})
                 transaction.set_rollback(True)
+            taken = time.process_time() - begin
+            slowest[case.operation.label] = max(taken, slowest.get(case.operation.label, 0))
             statuses.add((case.operation.label, response.status_code))
             case.validate_response(response, checks=held_against)
 
         send()
     refused = {label for label, status in statuses if status == 401}
     assert not refused, "the token was not sent"
+    assert {label for label, taken in slowest.items() if taken > MOST_S} == set()
     answered = {label for label, status in statuses if status < 300}
     assert len(answered) > 20, "many requests must get past the door"
 

@@ -9,7 +9,7 @@ import time_machine
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from console.api import idempotency
+from console.api import idempotency, projects, strict
 from console.api.models import IdempotencyKey
 from console.audit.models import AuditEntry
 from console.projects.models import Project
@@ -137,6 +137,35 @@ def test_who_may_not_any_more_is_not_answered_from_memory(
     house.people["ada"].is_active = False
     house.people["ada"].save()
     assert ada.patch(ALPHA, URGENT, headers=under("a")).status_code == 401
+
+
+def test_what_was_sent_is_checked_before_anybody_has_to_wait(
+    house: House, ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long body is read and checked first; the key, and with it the database's lock, is taken after that."""
+    seen: list[int] = []
+    checked = strict.valid
+
+    def valid(*values: Any) -> None:
+        seen.append(IdempotencyKey.objects.count())
+        checked(*values)
+
+    monkeypatch.setattr(projects, "valid", valid)
+    assert ada.patch(ALPHA, URGENT, headers=under("a")).status_code == 200
+    assert ada.post(PROJECTS, GAMMA, headers=under("b")).status_code == 201
+    assert seen == [0, 1] and IdempotencyKey.objects.count() == 2
+
+
+def test_who_comes_second_gets_the_answer_of_the_first(
+    house: House, ada: APIClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have looked for the key and not found it."""
+    ada.patch(ALPHA, URGENT, headers=under("a"))
+    monkeypatch.setattr("console.api.base.first_answer", lambda *_: None)
+    again = ada.patch(ALPHA, URGENT, headers=under("a"))
+    assert (again.status_code, again["Idempotency-Replayed"]) == (200, "true")
+    other = ada.patch(ALPHA, {**URGENT, "urgency": 9}, headers=under("a"))
+    assert other.status_code == 422
 
 
 PEOPLE = "from tests import factories; factories.make_cluster(); factories.make_administrator()"

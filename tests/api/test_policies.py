@@ -62,6 +62,8 @@ NEW_KEYS: dict[str, Any] = {
     "levels": [
         {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "eval-*"]},
         {"name": "P1", "min_score": 20},
+        {"name": "P2", "keyword": "p2", "keyword_users": []},
+        {"name": "P3", "keyword": "p3"},
     ],
 }
 

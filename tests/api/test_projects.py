@@ -186,7 +186,7 @@ def test_a_deleted_project_is_gone_and_remembered(house: House, ada: APIClient) 
 def test_a_manager_changes_the_own_project_in_the_own_name(
     house: House, as_person: Callable[[str], APIClient]
 ) -> None:
-    response = as_person("pam").patch(ALPHA, {"size": 50, "version": 1, "reason": "We have grown"})
+    response = as_person("pam").patch(ALPHA, {"urgency": 4, "version": 1, "reason": "The demo is near"})
     assert response.status_code == 200
     assert AuditEntry.objects.get(action="project.changed").actor == "pam"
 

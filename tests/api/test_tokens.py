@@ -148,6 +148,7 @@ def test_guessing_locks_the_name_out_in_the_apis_own_words(house: House) -> None
     assert response.status_code == 429, "the right password must not help while the name is locked"
     assert response["Content-Type"] == "application/json"
     assert response.json()["error"]["code"] == "locked_out"
+    assert response["Retry-After"] == "900"
     assert ask(client, "pam").status_code == 200, "another name from the same address is not locked"
 
 

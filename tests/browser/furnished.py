@@ -80,6 +80,11 @@ def _jobs(cluster: Cluster) -> None:
         factories.make_job(cluster, str(200 + i), name=LONG, place=i + 2, **fields)
         factories.make_running_job(cluster, str(300 + i), alloc={"n1": {"gpu": 1, "cpu": 1}}, **fields)
     factories.make_job(cluster, "901", account="physics", user="zoe")
+    for i, why in enumerate(("no_requeue", "changed", "interactive", "het")):
+        user = "somebody_with_a_rather_long_name" if i else "ann"
+        factories.make_running_job(
+            cluster, str(400 + i), user=user, immune=why, immune_since=factories.EPOCH - i
+        )
 
 
 def _past(cluster: Cluster) -> None:

@@ -2,6 +2,7 @@
 shadow, and the day on which a partition goes live.
 """
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -32,6 +33,20 @@ def take_the_seat(keys: Keyboard, at: At) -> None:
         keys.fill(page.get_by_label(label, exact=True), SECRET)
     keys.leave("Enter")
     expect(page.get_by_role("heading", name="The first minutes")).to_be_visible()
+
+
+def give_levels(keys: Keyboard) -> None:
+    """Type over what is proposed, and see where everybody would stand meanwhile."""
+    page = keys.page
+    preview = page.locator("#levels-preview")
+    expect(preview).to_contain_text(re.compile(r"physics\s*1\s*P2\s*ann"))
+    keys.fill(page.get_by_label("From score, 2"), "0.5")
+    expect(preview).to_contain_text("What is typed makes no levels yet")
+    keys.fill(page.get_by_label("From score, 3"), "0.1")
+    expect(preview).to_contain_text(re.compile(r"physics\s*1\s*P1\s*ann"))
+    keys.follow(page.get_by_role("button", name="Give them levels"))
+    expect(page.locator("main")).to_contain_text("partitions have levels")
+    expect(page.locator("main")).not_to_contain_text("Still missing")
 
 
 def go_live(keys: Keyboard) -> None:
@@ -66,13 +81,12 @@ def test_from_an_empty_database_to_a_partition_that_enforces(
     keys.follow(page.get_by_role("button", name="Examine again"))
     expect(page.get_by_role("table")).to_be_visible()
     keys.follow(page.get_by_role("link", name="Go on: partitions and projects"))
-    keys.follow(page.get_by_role("button", name="Give them levels"))
-    expect(page.locator("main")).to_contain_text("partitions have levels")
     keys.to(page.get_by_label("Take, 1"))
     keys.press("Space")
-    keys.fill(page.get_by_label("Reason"), "As in Slurm")
+    keys.fill(page.get_by_label("Reason").first, "As in Slurm")
     keys.follow(page.get_by_role("button", name="Create the chosen projects"))
     assert [project.code for project in Project.objects.all()] == ["physics"]
+    give_levels(keys)
 
     keys.follow(page.get_by_role("link", name="Go on: invite people"))
     keys.fill(page.get_by_label("User name"), "erin")

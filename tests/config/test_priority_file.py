@@ -360,7 +360,7 @@ def test_every_key_of_a_partition_is_documented_with_its_default() -> None:
 
 Entries = st.SearchStrategy[list[dict[str, Any]]]
 NAMES = st.sampled_from(["ann", "bob", "cy", "dee"])
-NUMBERS = st.integers(1, 1000) | st.floats(0.001, 1e6, allow_nan=False)
+NUMBERS = st.integers(1, 1000) | st.floats(0.001, 1000, allow_nan=False)
 LEVELS = ["P0", "P1", "P2"]
 PROJECTS: Entries = st.lists(
     st.fixed_dictionaries(
@@ -407,7 +407,7 @@ PARTITIONS: Entries = st.lists(
             "enforcement": st.sampled_from(["shadow", "approve", "enforce"]),
             "admins": st.lists(NAMES, unique=True),
             "exempt_s": st.integers(0, 1000),
-            "cancel_if_not_requeueable": st.booleans(),
+            "not_requeueable": st.sampled_from(["leave", "requeue", "cancel"]),
             "checkpoint_signal": st.sampled_from(["", "USR1", "TERM"]),
             "min_wait_s": st.integers(0, 1000),
             "cool_down_s": st.integers(0, 1000),

@@ -81,6 +81,10 @@ class Harness(Protocol):
         """Cancel a job as its user."""
         ...
 
+    def forbid_requeue(self, user: str, job_id: str) -> None:
+        """A user says of his own job that it must not be requeued."""
+        ...
+
     def admin_comment(self, job_id: str) -> str:
         """What administrators have left with a job that has not ended."""
         ...

@@ -40,6 +40,10 @@ class SimulatorHarness:
         with self._opened() as inner:
             assert inner.cancel(job_id), f"there is no job {job_id}"
 
+    def forbid_requeue(self, user: str, job_id: str) -> None:
+        with self._opened() as inner:
+            inner.set_requeue(job_id, requeue=False)
+
     def admin_comment(self, job_id: str) -> str:
         with self._opened() as inner:
             return inner.job(job_id).admin_comment

@@ -58,6 +58,9 @@ class SlurmHarness:
     def cancel(self, job_id: str) -> None:
         self._slurm.run(["scancel", job_id])
 
+    def forbid_requeue(self, user: str, job_id: str) -> None:
+        self._slurm.run(["scontrol", "update", f"JobId={job_id}", "Requeue=0"], user)
+
     def admin_comment(self, job_id: str) -> str:
         told = self._slurm.run(
             ["squeue", "--noheader", f"--jobs={job_id}", "--Format=admin_comment:|"]

@@ -6,6 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
+from pytest_django import Settings
+
+from console.cluster import connect
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
 from console.core import points
@@ -145,3 +149,14 @@ class Driver:
     def _all(self, names: Iterable[str], state: str) -> bool:
         states = self.states()
         return all(states[name] == state for name in names)
+
+
+@contextmanager
+def attached(slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
+    """A console that is attached to a private Slurm."""
+    settings.GIVEWAY_CLUSTER = "slurm"
+    for name, value in slurm.env.items():
+        monkeypatch.setenv(name, value)
+    connect.forget_adapters()
+    yield Driver(slurm)
+    connect.forget_adapters()

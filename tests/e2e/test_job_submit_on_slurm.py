@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
-from console.cluster import connect
 from console.partitions.services import ensure_partition
 from deploy.private_slurm import PrivateSlurm
-from tests.e2e.slurm_driver import Driver
+from tests.e2e.slurm_driver import Driver, attached
 from tests.plugins.private_slurm import new_root
 from tests.steering.submit_script import SCRIPT
 
@@ -45,13 +44,9 @@ def driver(
     """A console attached to it, which writes the rules."""
     slurm.clear()
     remove(slurm.submit_rules)
-    settings.GIVEWAY_CLUSTER = "slurm"
     settings.GIVEWAY_SUBMIT_RULES = str(slurm.submit_rules)
-    for name, value in slurm.env.items():
-        monkeypatch.setenv(name, value)
-    connect.forget_adapters()
-    yield Driver(slurm)
-    connect.forget_adapters()
+    with attached(slurm, settings, monkeypatch) as driver:
+        yield driver
     slurm.clear()
 
 

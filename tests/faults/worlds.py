@@ -49,6 +49,11 @@ def cancels(name: str) -> Deed:
     return lambda cluster: cluster.cancel(_id_of(cluster, name))
 
 
+def forbids(name: str) -> Deed:
+    """A user says of his own job that it must not be requeued."""
+    return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
+
+
 def _id_of(cluster: SimulatedCluster, name: str) -> str:
     return next((job.id for job in cluster.state.jobs.values() if job.spec.name == name), "none")
 
@@ -108,7 +113,18 @@ WORLDS: dict[str, World] = {
         },
         starts=("urgent",),
         stopped=("once",),
-        policy={"cancel_if_not_requeueable": True},
+        policy={"not_requeueable": "cancel", "cancel_notice_s": 0},
+    ),
+    # A user makes his running job not requeueable, and once more in its grace time.
+    "changed": World(
+        deeds={
+            0: (submits("saves", "ann", 8, **_SAVES),),
+            3: (forbids("saves"),),
+            5: (submits("urgent", "cy", 8, run_time_s=12),),
+            8: (forbids("saves"),),
+        },
+        starts=("urgent",),
+        stopped=("saves",),
     ),
     # A job over quota is held, and let go when there is a place.
     "quota": World(

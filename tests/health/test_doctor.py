@@ -286,9 +286,14 @@ def test_partitions(house: Cluster) -> None:
     assert "Without a policy, so nothing is planned there: new." in told
     assert [text.split(":")[0] for _, text in bad(found)] == [
         "y has a policy, but the cluster has no such partition. Look at its name in Slurm.",
+        "Anybody may have others stopped on z by the name of a job",
         "dave has paused x since 2026-03-02 12",
     ]
     Pause.objects.all().delete()
+    assert len(bad(installation.check_partitions())) == 2
+    closed = [{**level, "keyword_users": []} for level in factories.policy_document("z")["levels"]]
+    enforcing.revision = make_revision(enforcing, 3, enforcement="enforce", levels=closed)
+    enforcing.save()
     assert len(bad(installation.check_partitions())) == 1
 
 

@@ -1,6 +1,7 @@
 """What is told, to whom, and once: from real cycles on the simulated cluster."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db.models import Value
@@ -102,6 +103,44 @@ def test_a_cancelled_job_is_told_that_it_does_not_come_back(sim: Sim) -> None:
     collect()
 
     assert "does not come back by itself" in told("stopped")[0].text
+
+
+def test_who_may_be_cancelled_is_told_from_when_on_once_and_before_that(sim: Sim) -> None:
+    sim.policy(not_requeueable="cancel", cancel_notice_s=600)
+    stubborn = sim.running("ann", 4, requeue=False)
+    sim.running("bob", 4)
+    sim.cycle()
+    at = clock.from_epoch(sim.port.now + 600)
+    sim.cycles(2)
+    collect()
+    collect()
+
+    [notice] = told("may_end")
+    assert (notice.user, notice.job_id, notice.partition) == ("ann", stubborn, "x")
+    assert (
+        f"{stubborn} (ann_job) cannot be requeued. From {at:%Y-%m-%d %H:%M:%S} UTC on it may be"
+        in notice.text
+    )
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"not_requeueable": "leave"},
+        {"not_requeueable": "requeue"},
+        {"not_requeueable": "cancel", "cancel_notice_s": 0},
+        {"not_requeueable": "cancel", "enforcement": "shadow"},
+        {"not_requeueable": "cancel", "protected_users": ["ann"]},
+    ],
+    ids=str,
+)
+def test_who_may_not_be_cancelled_or_at_once_is_told_nothing_of_it(sim: Sim, policy: dict[str, Any]) -> None:
+    sim.policy(**policy)
+    sim.running("ann", 4, requeue=False)
+    sim.cycles(2)
+    collect()
+
+    assert told("may_end") == []
 
 
 def test_an_undone_plan_is_told_to_whom_it_was_to_help(sim: Sim) -> None:

@@ -164,6 +164,7 @@ def test_rules_are_read_as_they_were_written() -> None:
         (Rules(Schedule((Step(3651, 2.0),))), "steps"),
         (Rules(Schedule((Step(7, 0.0),))), "steps"),
         (Rules(Schedule((Step(7, float("nan")),))), "steps"),
+        (Rules(Schedule((Step(7, 1001.0),))), "steps"),
         (Rules(Schedule((Step(7, 2.0), Step(7, 3.0)))), "steps"),
         (Rules(Schedule((Step(30, 3.0), Step(7, 2.0)))), "steps"),
         (Rules(Schedule(tuple(Step(n, 2.0) for n in range(51)))), "steps"),

@@ -130,6 +130,40 @@ def test_what_is_within_the_limits_is_done(
     assert {name: getattr(project_data(changed), name) for name in fields} == fields
 
 
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"size": 1e9}, "size"),
+        ({"grade": 0.000001}, "grade"),
+        ({"tasks": (TaskData("*", 1e6),)}, "tasks"),
+        ({"tasks": (TaskData("*", 2.5),)}, "tasks"),
+        ({"tasks": (TaskData("*", 1.0, "P0"),)}, "tasks"),
+        ({"urgency": 1001.0}, "urgency"),
+    ],
+)
+def test_as_long_as_nobody_has_set_limits_managers_cannot_seize_a_level(
+    fields: dict[str, Any], field: str, alpha: Project, pam: User
+) -> None:
+    assert not ProjectRules.objects.exists()
+    assert list(wrong(pam, alpha, **fields)) == [field]
+    assert (Project.objects.get().version, actions()) == (1, [])
+
+
+def test_as_long_as_nobody_has_set_limits_managers_say_how_urgent_it_is(alpha: Project, pam: User) -> None:
+    assert change(pam, alpha, urgency=5.0).project.urgency == 5
+    assert change(pam, alpha, tasks=(TaskData("alpha_eval*", 0.5),)).request is None
+    asked = change(pam, alpha, urgency=6.0)
+    assert (asked.project.urgency, asked.request is not None) == (5, True)
+
+
+@pytest.mark.parametrize("document", [encode_rules(Rules(SCHEDULE, Limits())), {"steps": [], "hold_days": 2}])
+def test_rules_that_were_stored_bind_as_they_did(document: dict[str, Any], alpha: Project, pam: User) -> None:
+    """Whoever saved rules before there were others unless changed meant what stood there, or meant nothing by it."""
+    ProjectRules.objects.create(pk=1, document=document, version=2)
+    changed = change(pam, alpha, size=1e9, grade=0.5, urgency=1000.0, tasks=OWN_LEVEL).project
+    assert (changed.size, changed.urgency) == (1e9, 1000)
+
+
 def test_what_was_beyond_a_limit_before_may_stay(alpha: Project, pam: User) -> None:
     limit(**{**BOUNDS, "size_max": 20}, importance_max=1, urgency_limit=1, managers_set_levels=False)
     changed = change(pam, alpha, name="Alpha the second").project

@@ -2,6 +2,8 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +13,7 @@ from django.test import Client
 
 from console.accounts import directory
 from console.accounts.following import follow_directory
+from console.accounts.hashing import RETRY_S, Turns
 from console.accounts.models import ApiToken, Identity, Role, User
 from console.accounts.services import account_data, change_account
 from console.accounts.single_sign_on import DirectoryError
@@ -191,6 +194,58 @@ def test_a_server_that_is_silent_or_talks_nonsense_is_away(people: DirectoryServ
         assert AWAY in sign_in()
     settings.GIVEWAY_LDAP_URLS = [f"ldap://127.0.0.1:{people.tls_port}"]
     assert AWAY in sign_in(), "it speaks TLS, and is asked plainly"
+
+
+@contextmanager
+def silent_servers(count: int) -> Iterator[list[socket.socket]]:
+    """They take connections, and say nothing."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+
+
+def urls(servers: list[socket.socket]) -> list[str]:
+    return [f"ldap://127.0.0.1:{server.getsockname()[1]}" for server in servers]
+
+
+def was_asked(server: socket.socket) -> bool:
+    server.settimeout(0)
+    try:
+        server.accept()[0].close()
+    except BlockingIOError:
+        return False
+    return True
+
+
+def test_a_slow_directory_keeps_few_threads(
+    people: DirectoryServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes while others wait for it is turned away at once, at both doors."""
+    settings.GIVEWAY_LDAP_TIMEOUT_S, settings.GIVEWAY_LDAP_STARTTLS = 30, False
+    settings.GIVEWAY_LDAP_SIGN_IN_S = 30
+    monkeypatch.setattr(directory, "_turns", Turns(1, 0, 0))
+    with silent_servers(1) as [silent], ThreadPoolExecutor(1) as pool:
+        settings.GIVEWAY_LDAP_URLS = urls([silent])
+        waiting = pool.submit(directory.verified, "olga", PASSWORD)
+        slow, _ = silent.accept()
+        page = Client().post("/sign-in/", {"username": "olga", "password": PASSWORD})
+        token = ask_token()
+        slow.close()
+        with pytest.raises(DirectoryError):
+            waiting.result()
+    assert (page.status_code, page["Retry-After"]) == (503, str(RETRY_S))
+    assert (token.status_code, token["Retry-After"]) == (503, str(RETRY_S))
+    assert token.json()["error"]["code"] == "busy"
+    settings.GIVEWAY_LDAP_URLS = [people.url]
+    settings.GIVEWAY_LDAP_STARTTLS = True
+    assert sign_in() == "", "the turn was given back"
+
+
+def test_one_time_is_for_all_questions_together(people: DirectoryServer, settings: Any) -> None:
+    settings.GIVEWAY_LDAP_TIMEOUT_S = settings.GIVEWAY_LDAP_SIGN_IN_S = 1
+    with silent_servers(3) as servers:
+        settings.GIVEWAY_LDAP_URLS = urls(servers)
+        assert AWAY in sign_in()
+        assert [was_asked(server) for server in servers] == [True, False, False]
 
 
 def test_the_doctor_tries_the_directory(people: DirectoryServer, settings: Any) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 
 from console.accounts.models import User
 from console.accounts.services import account_data, change_account
-from console.accounts.session_store import kept_as
+from console.accounts.session_store import SessionStore, kept_as
 from console.steering.tasks import housekeep
 from tests.factories import NOW, PASSWORD
 from tests.ui.conftest import House, SignedIn
@@ -125,6 +125,23 @@ def test_reading_does_not_write(house: House, signed_in: SignedIn, django_assert
         time.shift(59)
         with django_assert_num_queries(2):  # the session, the account
             browser.get("/sign-in/")
+
+
+def test_a_session_that_ends_while_it_is_looked_at_is_over(
+    house: House, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signed out in another tab, between the look and the note of when it was seen last."""
+    save = SessionStore.save
+
+    def ended(store: Any, **values: Any) -> None:
+        Session.objects.all().delete()
+        save(store, **values)
+
+    with time_machine.travel(NOW, tick=False) as time:
+        browser = signed_in("vera")
+        time.shift(timedelta(minutes=2))
+        monkeypatch.setattr(SessionStore, "save", ended)
+        assert browser.get("/account/").status_code == 302
 
 
 def test_the_cookies_are_for_the_server_and_no_other_site(house: House) -> None:

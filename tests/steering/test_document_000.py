@@ -106,7 +106,7 @@ def typed_policy(based_on: int) -> dict[str, str]:
     for prefix, count in (("levels", 3), ("users", 1), ("tasks", 0)):
         typed |= {f"{prefix}-TOTAL_FORMS": f"{count}", f"{prefix}-INITIAL_FORMS": "0"}
     for rank, quota in enumerate((1, 3, 5)):
-        row = {"name": f"P{rank}", "keyword": f"p{rank}", "quota": f"{quota}"}
+        row = {"name": f"P{rank}", "keyword": f"p{rank}", "quota": f"{quota}", "keyword_open": "on"}
         typed |= {f"levels-{rank}-{key}": value for key, value in row.items()}
     return {**typed, "users-0-user": "cy", "users-0-level": "P0"}
 

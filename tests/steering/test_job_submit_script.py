@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console.steering.reports.submit_rules import partition_lines, rules_text
-from scheduler.model.policy import Enforcement, LevelRule, PartitionPolicy
+from scheduler.model.policy import Enforcement, KeywordDenied, LevelRule, PartitionPolicy
 from scheduler.priority.derive import derive
 from tests.builders import observed
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SCRIPT, SUCCESS, Said, SubmitScript
@@ -387,11 +387,24 @@ WORDS = st.text("ab0_-.", min_size=1, max_size=3)
 NAMES = st.text("ab0_-. *[%", max_size=5)
 
 
+def test_a_keyword_that_nobody_may_use_is_refused_to_everybody(script: SubmitScript, rules: Path) -> None:
+    level = LevelRule("P0", keyword="p0", keyword_users=())
+    policy = PartitionPolicy(
+        "x", enforcement=Enforcement.ENFORCE, levels=(level,), keyword_denied=KeywordDenied.REFUSE
+    )
+    rules.write_text(rules_text(list(partition_lines(policy, [])), NOW))
+    for user in ("ann", "root"):
+        said = script.submit(user, "p0_x")
+        assert said.answer == DENIED
+        assert f"is not {user}'s to use (it is for: nobody)" in said.user[0]
+
+
 @st.composite
 def policies(draw: st.DrawFn) -> PartitionPolicy:
     """Up to three levels with keywords, some for some users only, and overrides; no job may run at any level."""
     keywords = draw(st.lists(WORDS, max_size=3, unique=True))
-    users = st.lists(st.sampled_from(["ann", "b*", "[!a]*", "cy"]), max_size=2, unique=True).map(tuple)
+    some = st.lists(st.sampled_from(["ann", "b*", "[!a]*", "cy"]), max_size=2, unique=True).map(tuple)
+    users = st.none() | some
     levels = tuple(
         LevelRule(f"level {rank} %", keyword=word, keyword_users=draw(users))
         for rank, word in enumerate(keywords)

@@ -17,6 +17,7 @@ from console.health.doctor import work
 from console.health.doctor.findings import Level
 from console.steering.reports import submit_rules
 from console.steering.reports.submit_rules import fault_of_rules, rules_text
+from scheduler.model.policy import LevelRule, PartitionPolicy
 from tests.steering.conftest import START, Sim
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, SubmitScript
 
@@ -45,6 +46,15 @@ def path(tmp_path: Path, settings: Settings) -> Path:
     return tmp_path / "rules"
 
 
+@pytest.mark.parametrize(
+    ("users", "told"), [(None, "keyword p0 0"), ((), "keyword p0 0 :"), (("ann",), "keyword p0 0 ann")]
+)
+def test_a_keyword_of_nobodys_is_no_open_one(users: tuple[str, ...] | None, told: str) -> None:
+    """The file has had no word for nobody: a name that no user can have stands for it, so that old scripts obey."""
+    policy = PartitionPolicy("x", levels=(LevelRule("P0", None, "p0", users),))
+    assert [line for line in submit_rules.partition_lines(policy, []) if line.startswith("keyword")] == [told]
+
+
 def test_without_the_setting_nothing_is_written(sim: Sim, settings: Settings, tmp_path: Path) -> None:
     assert settings.GIVEWAY_SUBMIT_RULES == ""
     sim.policy(**RULES)
@@ -67,9 +77,9 @@ def test_everything_that_the_plugin_needs_stands_in_the_file(sim: Sim, path: Pat
     sim.cycle()
     lines = path.read_text().splitlines()
     assert lines[:4] == ["giveway-submit-rules 1", f"written {sim.port.now}", "valid 600", "cluster dev"]
-    at = lines.index("partition x enforce")
+    at = lines.index("partition x enforce requeueable")
     assert lines[at : at + 16] == [
-        "partition x enforce",
+        "partition x enforce requeueable",
         "level 0 P0",
         "level 1 P%201",
         "level 2 P2",

@@ -21,10 +21,12 @@ WHOLE: dict[str, Any] = {
     "max_preemptions_per_job": "3", "admins": "dave", "based_on": "1", "reason": "Agreed on Monday",
     "min_wait_s": "0", "cool_down_s": "300", "max_stops_per_hour": "", "max_stops_per_user_hour": "",
     "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
-    "keyword_denied": "demote", "rest_s": "0", "max_stops_per_job_hour": "", "max_crashes_per_hour": "",
+    "keyword_denied": "demote", "not_requeueable": "requeue", "cancel_notice_s": "600", "no_requeue_users": "",
+    "rest_s": "0", "max_stops_per_job_hour": "", "max_crashes_per_hour": "",
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
     "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
+    "levels-0-keyword_open": "on", "levels-2-keyword_open": "on",
     "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
     "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
     "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
@@ -55,12 +57,12 @@ def test_sending_the_form_as_it_came_changes_nothing(house: House, ada: Client) 
 def test_its_administrator_changes_a_policy(house: House, signed_in: SignedIn) -> None:
     changed = typed(
         mode="task", levels__0__min_score="100", levels__0__quota="", levels__2__keyword="", grace_s="60",
-        cancel_if_not_requeueable="on", bands="P0\nP1, unconfigured", users__0__level="P1",
+        not_requeueable="cancel", cancel_notice_s="60", bands="P0\nP1, unconfigured", users__0__level="P1",
     )  # fmt: skip
     answer = signed_in("dave").post(AT, changed, follow=True)
     assert "The policy of x is in force." in answer.content.decode()
     policy = policy_of(Partition.objects.get(pk=house.x.pk))
-    assert (policy.mode, policy.grace_s, policy.cancel_if_not_requeueable) == (Mode.TASK, 60, True)
+    assert (policy.mode, policy.grace_s, policy.not_requeueable) == (Mode.TASK, 60, "cancel")
     assert [(rule.name, rule.min_score, rule.keyword) for rule in policy.levels] == [
         ("P0", 100, "p0"),
         ("P1", 20, None),
@@ -172,7 +174,7 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
             protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse", rest_s="900",
             max_stops_per_job_hour="2", max_crashes_per_hour="",
-            levels__0__keyword_users="bob, carol-*",
+            levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     document = revision_of(house).document
@@ -181,6 +183,46 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
         {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "carol-*"]},
         {"name": "P1", "min_score": 20, "keyword": "p1"},
     ]
+
+
+def test_a_keyword_without_names_is_nobodys_until_everybody_is_chosen(house: House, ada: Client) -> None:
+    """Sent as a new row is: the box is empty."""
+    ada.post(AT, typed(levels__0__keyword_open=""))
+    now = policy_of(Partition.objects.get(pk=house.x.pk))
+    assert [rule.keyword_users for rule in now.levels] == [(), None]
+    page = ada.get(AT).content.decode()
+    assert not re.search(r'name="levels-0-keyword_open"[^>]* checked', page)
+    assert re.search(r'name="levels-1-keyword_open"[^>]* checked', page)
+    added = ada.post(AT, typed(row="levels:add")).content.decode()
+    assert not re.search(r'name="levels-3-keyword_open"[^>]* checked', added)
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "level P0, who may use the keyword: everybody → nobody" in text
+    beside = words_of(ada.get("/partitions/x/compare/?from=1&to=2").content.decode())
+    assert "who may use the keyword differs everybody nobody" in beside
+    ada.post(AT, typed(based_on="2"))
+    assert policy_of(Partition.objects.get(pk=house.x.pk)).levels[0].keyword_users is None
+    text = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "level P0, who may use the keyword: nobody → everybody" in text
+
+
+def test_a_keyword_is_everybodys_or_some_peoples(house: House, ada: Client) -> None:
+    answer = ada.post(AT, typed(levels__0__keyword_users="bob"), headers=FORM)
+    assert answer.status_code == 422
+    assert "Everybody, or these names: choose one of the two." in answer.content.decode()
+    assert revision_of(house).number == 1
+
+
+def test_going_live_with_an_open_keyword_is_warned_of_there_and_on_the_partitions_page(
+    house: House, ada: Client, signed_in: SignedIn
+) -> None:
+    warning = "The keyword p1 is open: anybody whose job is named p1_… has task level P1"
+    sent = typed(enforcement="enforce", levels__0__keyword_users="bob", levels__0__keyword_open="")
+    asked = words_of(ada.post(AT, sent).content.decode())
+    assert warning in asked and "The keyword p0" not in asked
+    assert warning not in words_of(ada.get("/partitions/x/").content.decode())
+    ada.post(AT, sent | {"confirmed": "enforce"})
+    assert warning in words_of(ada.get("/partitions/x/").content.decode())
+    assert warning not in words_of(signed_in("vera").get("/partitions/x/").content.decode())
 
 
 def sent_back(page: str) -> dict[str, str]:
@@ -193,6 +235,7 @@ def sent_back(page: str) -> dict[str, str]:
         r'<input type="(?:radio|checkbox)" name="([^"]+)"(?: value="([^"]*)")?[^>]* checked', page
     )
     options = re.findall(r'<select name="([^"]+)".*?<option value="([^"]*)" selected', page, re.DOTALL)
+    chosen = [(name, value or "on") for name, value in chosen]
     return {name: unescape(value) for name, value in [*boxes, *texts, *chosen, *options]}
 
 
@@ -250,12 +293,10 @@ def test_only_administrators_name_administrators(house: House, signed_in: Signed
 def test_rows_are_rearranged_without_a_script(
     button: str, names: list[str], house: House, ada: Client
 ) -> None:
-    page = ada.post(
-        AT, typed(row=button, grace_s="still typing", cancel_if_not_requeueable="on")
-    ).content.decode()
+    page = ada.post(AT, typed(row=button, grace_s="still typing", not_requeueable="cancel")).content.decode()
     assert re.findall(r'name="levels-\d+-name"(?: value="([^"]*)")?', page) == names
     assert 'value="still typing"' in page
-    assert re.search(r'name="cancel_if_not_requeueable"[^>]*checked', page)
+    assert re.search(r'<option value="cancel"[^>]*selected', page)
     assert revision_of(house).number == 1
 
 
@@ -268,12 +309,15 @@ def hidden(page: str) -> dict[str, str]:
 
 
 def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) -> None:
-    answer = ada.post(AT, typed(enforcement="enforce", grace_s="45", cancel_if_not_requeueable="on"))
+    answer = ada.post(AT, typed(enforcement="enforce", grace_s="45", not_requeueable="cancel"))
     page = answer.content.decode()
     assert revision_of(house).number == 1, "nothing yet"
     assert "From the next cycle on, Giveway stops running jobs of x" in page
     assert "USR1, has 45 s to write a checkpoint" in page
-    assert "A job that cannot be requeued is cancelled: its work is lost." in page
+    assert (
+        "A job that cannot be requeued may be cancelled 10 min after it was first seen: its work is lost."
+        in page
+    )
     assert "stopped more than 3 times" in page
     assert "within an hour" not in page
     carried = hidden(page)
@@ -287,7 +331,7 @@ def test_the_confirmation_names_the_limits(house: House, ada: Client) -> None:
     limits = typed(
         enforcement="enforce", min_wait_s="120", max_stops_per_hour="0", max_stops_per_user_hour="2",
         protected_qos="high", levels__0__keyword_users="bob, carol", rest_s="600", max_stops_per_job_hour="1",
-        max_crashes_per_hour="4",
+        max_crashes_per_hour="4", levels__0__keyword_open="",
     )  # fmt: skip
     page = ada.post(AT, limits).content.decode()
     assert "before it has waited 2 min" in page
@@ -361,7 +405,7 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="3",
             protected_jobs="4711", protected_users="ann", protected_accounts="physics", protected_qos="high",
             keyword_denied="refuse", levels__0__keyword_users="bob", rest_s="900", max_stops_per_job_hour="",
-            max_crashes_per_hour="5",
+            max_crashes_per_hour="5", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     text = words_of(ada.get("/partitions/x/revisions/").content.decode())
@@ -380,7 +424,7 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
             "a job with a keyword that is not its user's: is accepted; the keyword counts for nothing → "
             "is refused at submission where the plugin is installed, else accepted"
         ),
-        "level P0, who may use the keyword: added bob",
+        "level P0, who may use the keyword: everybody → bob",
     ):
         assert words in unescape(text), words
 

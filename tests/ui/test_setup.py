@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.test import Client
+from django.utils.html import escape
+from rest_framework.test import APIClient
 
 from console.accounts.models import Role, User
 from console.audit.models import AuditEntry
@@ -15,6 +17,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.partitions.services import activate_policy
 from console.projects.models import Project
 from console.setup.first import make_code
 from console.setup.models import Examination, Invitation
@@ -99,16 +102,153 @@ def test_the_doctors_findings_are_shown_with_their_cures(house: House, ada: Clie
     assert page.index("Set JobRequeue=1.") < page.index("It runs."), "the worst first"
 
 
-def test_partitions_without_levels_get_some_and_stay_in_shadow(house: House, ada: Client) -> None:
-    bare = factories.make_partition(
-        house.cluster, "z", levels=[], quotas={}, user_overrides={}, task_overrides={}
-    )
-    assert 'value="z"' in ada.get("/setup/import/").content.decode()
-    ada.post("/setup/import/", {"levels": "1", "partition": ["z", "x", "nowhere"], "reason": "To begin with"})
-    policy = policy_of(Partition.objects.get(pk=bare.pk))
-    assert ([rule.name for rule in policy.levels], policy.enforcement) == (["P0", "P1", "P2"], "shadow")
+PART = {"HX-Request": "true", "HX-Target": "levels-preview"}
+
+
+@pytest.fixture
+def bare(house: House) -> Partition:
+    """A partition without levels; alpha (ann) scores 120, beta (nobody) 5."""
+    empty: dict[str, Any] = {"levels": [], "quotas": {}, "user_overrides": {}, "task_overrides": {}}
+    return factories.make_partition(house.cluster, "z", **empty)
+
+
+def level_rows(*scores: object, **changes: str) -> dict[str, Any]:
+    """What the form sends: P0, P1 … from these scores, with closed keywords."""
+    sent: dict[str, Any] = {"levels-TOTAL_FORMS": str(len(scores)), "levels-INITIAL_FORMS": "0"}
+    for rank, score in enumerate(scores):
+        row = {"name": f"P{rank}", "min_score": f"{score}", "keyword": f"p{rank}", "keyword_users": ""}
+        sent |= {f"levels-{rank}-{key}": value for key, value in row.items()}
+    sent |= {"partition": ["z"], "reason": "To begin with"}
+    return sent | {key.replace("__", "-"): value for key, value in changes.items()}
+
+
+def rules_of(partition: Partition) -> list[tuple[str, float | None, str | None, tuple[str, ...] | None]]:
+    levels = policy_of(Partition.objects.get(pk=partition.pk)).levels
+    return [(rule.name, rule.min_score, rule.keyword, rule.keyword_users) for rule in levels]
+
+
+def proposals(ada: Client) -> list[str]:
+    page = ada.get("/setup/import/").content.decode()
+    return re.findall(r'name="levels-\d-min_score" value="([^"]*)"', page)
+
+
+def test_thresholds_are_proposed_that_spread_the_projects_which_are_there(
+    house: House, bare: Partition, ada: Client
+) -> None:
+    assert proposals(ada) == ["300", "100", "5"]
+    factories.make_project(house.cluster, "gamma", size=50, grade=1, urgency=1)
+    assert proposals(ada) == ["100", "50", "5"]
+    text = words_of(ada.get("/setup/import/").content.decode())
+    assert "alpha 120 P0 ann" in text and "gamma 50 P1 –" in text and "beta 5 P2 –" in text
+
+
+def test_levels_are_given_as_typed_and_stay_in_shadow(house: House, bare: Partition, ada: Client) -> None:
+    sent = level_rows(90, 30, 2, levels__1__keyword_users="ann", levels__2__keyword_open="on")
+    ada.post("/setup/import/", sent | {"levels": "1", "partition": ["z", "x", "nowhere"]})
+    assert rules_of(bare) == [("P0", 90, "p0", ()), ("P1", 30, "p1", ("ann",)), ("P2", 2, "p2", None)]
+    assert policy_of(Partition.objects.get(pk=bare.pk)).enforcement == "shadow"
     assert AuditEntry.objects.get(action="policy.activated", reason="To begin with").partition == "z"
     assert Partition.objects.get(pk=house.x.pk).revision_id == house.x.revision_id, "x has its own"
+
+
+@pytest.mark.parametrize("headers", [{}, PART], ids=["page", "part"])
+def test_the_level_of_everybody_is_previewed_as_typed_and_nothing_is_saved(
+    headers: dict[str, str], house: House, bare: Partition, ada: Client
+) -> None:
+    answer = ada.post("/setup/import/", level_rows(500, 11, 5) | {"preview": "1"}, headers=headers)
+    page = answer.content.decode()
+    text = words_of(page)
+    assert "P0 0 projects, 0 members P1 1 project, 1 member P2 1 project, 0 members" in text
+    assert "alpha 120 P1 ann" in text and "beta 5 P2 –" in text
+    assert ("<html" in page) is (headers == {})
+    assert headers or 'name="levels-0-min_score" value="500"' in page, "what was typed stays"
+    low = words_of(ada.post("/setup/import/", level_rows(900, 800, 700), headers=PART).content.decode())
+    assert "Nobody would have a level: lower the lowest score" in low
+    assert rules_of(bare) == []
+
+
+def test_projects_that_all_score_the_same_stand_on_one_level_and_it_says_what_to_change(
+    house: House, bare: Partition, ada: Client
+) -> None:
+    Project.objects.update(size=1, grade=1, urgency=1)
+    assert proposals(ada) == ["9", "3", "1"]
+    text = words_of(ada.get("/setup/import/").content.decode())
+    assert "All projects stand on P2, so nobody would be stopped for anybody. Change the size" in text
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "said"),
+    [
+        (level_rows(10, 20), "levels-1-min_score", "must be below 10"),
+        (level_rows(10, "-1"), "levels-1-min_score", "must not be negative"),
+        (level_rows(10, ""), "levels-1-min_score", "This field is required."),
+        (level_rows(10, 5, levels__1__keyword="p0"), "levels-1-keyword", "stands twice"),
+        (level_rows(10, 5, levels__0__keyword_users="ann", levels__0__keyword_open="on"), "levels-0-keyword_users",
+         "choose one of the two"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_levels_is_said_beside_the_field(
+    sent: dict[str, Any], field: str, said: str, bare: Partition, ada: Client
+) -> None:
+    page = unescape(ada.post("/setup/import/", sent | {"levels": "1"}).content.decode())
+    assert said in page[page.index(f'name="{field}"') :][:800]
+    assert "What is typed makes no levels yet" in page
+    assert rules_of(bare) == []
+
+
+@pytest.mark.parametrize(
+    "sent", [{"reason": " "}, {"partition": []}, {"partition": ["x"]}, {"levels-0-keyword": "k" * 61}]
+)
+def test_what_cannot_be_given_changes_nothing_and_is_said(
+    sent: dict[str, Any], bare: Partition, ada: Client
+) -> None:
+    answer = ada.post("/setup/import/", level_rows(10, 5) | {"levels": "1"} | sent)
+    assert answer.status_code == 200 and rules_of(bare) == []
+
+
+# --- Done, or not yet -------------------------------------------------------------------------------------
+
+
+def lacks(ada: Client) -> list[str]:
+    answer = APIClient()
+    answer.force_login(User.objects.get(username="ada"))
+    told = answer.get("/api/v1/setup/").json()
+    page = unescape(words_of(ada.get("/setup/").content.decode()))
+    assert told["done"]["import"] is told["done"]["shadow"] is (told["lacks"] == [])
+    assert ("done Partitions and projects" in page) is (told["lacks"] == [])
+    assert all(page.count(lack) == 2 for lack in told["lacks"]), "for levels, and for shadow"
+    return list(told["lacks"])
+
+
+def test_it_is_not_done_while_everybody_is_unconfigured(house: House, bare: Partition, ada: Client) -> None:
+    assert lacks(ada) == []
+    ada.post("/setup/import/", level_rows(900, 800) | {"levels": "1"})
+    unconfigured = "On z everybody is unconfigured: no project's score reaches the lowest level."
+    assert lacks(ada) == [unconfigured]
+    page = ada.get("/setup/import/").content.decode()
+    assert re.search(rf'href="/partitions/z/policy/">{re.escape(escape(unconfigured))}', page)
+    alpha = Project.objects.get(code="alpha")
+    Project.objects.filter(pk=alpha.pk).update(size=4000)
+    assert lacks(ada) == []
+    alpha.memberships.filter(role="member").delete()
+    assert lacks(ada) == ["No project has a member."]
+
+
+def test_without_projects_members_or_levels_it_says_which(house: House, bare: Partition, ada: Client) -> None:
+    Project.objects.exclude(code="alpha").delete()
+    Project.objects.get().memberships.all().delete()
+    assert lacks(ada)[0] == "No project has a member."
+    Project.objects.all().delete()
+    assert lacks(ada) == ["There is no project yet: nobody has a score."]
+    assert proposals(ada) == ["9", "3", "1"]
+    for row in (house.x, house.y):
+        document = factories.policy_document(
+            row.name, levels=[], quotas={}, user_overrides={}, task_overrides={}
+        )
+        activate_policy(actor="ada", partition=row, document=document, reason="Bare", based_on=None)
+    assert lacks(ada)[1:] == ["No partition has levels."]
+    Partition.objects.update(revision=None)
+    assert lacks(ada)[1:] == ["No partition has been seen yet."]
 
 
 def typed_rows(page: str) -> dict[str, str]:

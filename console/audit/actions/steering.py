@@ -95,6 +95,31 @@ ACTIONS = (
         _("{actor} told that {object_label} has saved its state."),
         (*PLAN_FACTS, "after"),
     ),
+    AuditAction(
+        "requeue.lost",
+        _("No longer requeueable"),
+        _("{object_label} was made not requeueable after it was submitted: nobody could stop it."),
+        ("cluster", "job_id", "after"),
+    ),
+    AuditAction(
+        "requeue.allowed",
+        _("Made requeueable"),
+        _("{actor} made {object_label} requeueable again."),
+        ("cluster", "job_id", "after"),
+    ),
+    AuditAction(
+        "requeue.refused",
+        _("Not made requeueable"),
+        _("{object_label} could not be made requeueable again: {reason}"),
+        ("cluster", "job_id", "after"),
+        Reason.ALWAYS,
+    ),
+    AuditAction(
+        "requeue.seen",
+        _("Requeueable again"),
+        _("The cluster shows it: {object_label} is requeueable again."),
+        ("cluster", "job_id"),
+    ),
     # --- Incidents ---
     AuditAction(
         "incident.opened",

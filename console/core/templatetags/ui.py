@@ -70,6 +70,7 @@ WORDS: dict[str, Any] = {
     "restore_priority": gettext_lazy("Give back its place in line"),
     "signal": gettext_lazy("Send checkpoint signal"),
     "requeue_hold": gettext_lazy("Stop and requeue, held"),
+    "allow_requeue": gettext_lazy("Made requeueable again"),
     "recover": gettext_lazy("Put back, ended by the signal"),
     "cancel": gettext_lazy("Cancel"),
     "hold": gettext_lazy("Hold"),

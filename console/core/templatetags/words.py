@@ -1,6 +1,7 @@
 """Differences in words: the keys of documents and their values as people read them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import template
@@ -10,6 +11,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from console.core import diff
 from console.core.labels import label_of
 from console.core.resaying import resay
+from console.core.templatetags.cut import LISTED, and_more
 
 register = template.Library()
 
@@ -44,7 +46,9 @@ KEYS: dict[str, Any] = {
     "checkpoint_signal": gettext_lazy("checkpoint signal"),
     "start_deadline_s": gettext_lazy("start deadline, seconds"),
     "max_preemptions_per_job": gettext_lazy("most stops per job"),
-    "cancel_if_not_requeueable": gettext_lazy("cancel if not requeueable"),
+    "not_requeueable": gettext_lazy("a running job that cannot be requeued"),
+    "cancel_notice_s": gettext_lazy("notice before it may be cancelled, seconds"),
+    "no_requeue_users": gettext_lazy("who may use --no-requeue"),
     "rest_s": gettext_lazy("left alone after a stop, seconds"),
     "min_wait_s": gettext_lazy("wait before others are stopped, seconds"),
     "cool_down_s": gettext_lazy("cool-down after being stopped, seconds"),
@@ -130,6 +134,7 @@ KEYS: dict[str, Any] = {
     "ran_s": gettext_lazy("ran, seconds"),
 }
 """Keys of the priority file and of what else the audit log keeps, as people read them."""
+WHOSE = "keyword_users"
 _SENTENCES = frozenset({"outcome", "detail", "faults", "user_origin", "task_origin", "resources"})
 """Keys of what is kept in English."""
 
@@ -167,18 +172,29 @@ def json_words(value: Any, path: str = "") -> str:
     that has words of the interface (`least_lost_work`), with these."""
     if path.rpartition(".")[2] == "bands" and isinstance(value, list):
         return _bands(value)
+    if _key(path) == WHOSE and (value is None or value == []):
+        return _("nobody") if value == [] else _("everybody")
     if value is None or value == "":
         return _("none")
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        return ", ".join(json_words(item, path) for item in value) or _("none")
+        shown = ", ".join(json_words(item, path) for item in value[:LISTED]) or _("none")
+        return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
         return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None
     if label is None and isinstance(value, str) and _key(path) in _SENTENCES:
         label = resay(value)
     return label or diff.words(value)
+
+
+@register.filter
+def spelled_out(difference: diff.Difference) -> diff.Difference:
+    """With both sides where a key that is left out means something: a keyword that names nobody is everybody's."""
+    if _key(difference.path) != WHOSE or not isinstance(difference.before or difference.after or [], list):
+        return difference
+    return replace(difference, change=diff.Change.CHANGED)
 
 
 def _item(path: str, key: str, item: Any) -> str:

@@ -11,7 +11,10 @@ from console.cluster.models import ClusterPartition
 from console.core.installation import is_production
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
 from console.steering.models import Pause
+from scheduler.model.policy import Enforcement
+from scheduler.priority.keywords import open_keywords
 
 NAME = "settings"
 SHORTEST_TOKEN = 16
@@ -69,6 +72,20 @@ def check_accounts() -> Iterator[Finding]:
         yield ok("accounts", "No account has a password that everybody knows.")
 
 
+def _open_keywords() -> Iterator[Finding]:
+    """Levels that anybody takes for a job by naming it."""
+    enforcing = Partition.objects.filter(
+        cluster__name=settings.GIVEWAY_CLUSTER_NAME, revision__enforcement=Enforcement.ENFORCE
+    )
+    for row in enforcing.select_related("revision").order_by("name"):
+        if found := [rule.keyword or "" for rule in open_keywords(policy_of(row))]:
+            yield warn(
+                "partitions",
+                f"Anybody may have others stopped on {row.name} by the name of a job: {', '.join(found)}.",
+                "Say on its policy's page who may use each of these keywords, or nobody.",
+            )
+
+
 def check_partitions() -> Iterator[Finding]:
     """How far each observed partition's plans go; information more than diagnosis."""
     policies = {
@@ -93,6 +110,7 @@ def check_partitions() -> Iterator[Finding]:
     without = sorted(names - policies.keys())
     if without:
         yield ok("partitions", f"Without a policy, so nothing is planned there: {', '.join(without)}.")
+    yield from _open_keywords()
     for pause in Pause.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME):
         paused = (
             f"{pause.by_whom} has paused {pause.partition} since {pause.since:%F %R}: nobody is stopped there."

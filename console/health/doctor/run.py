@@ -7,7 +7,16 @@ from django.db import DatabaseError, connection
 
 from console.cluster.connect import check_up
 from console.cluster.models import Job, JobPhase
-from console.health.doctor import database, directory, files, installation, slurm, slurm_settings, work
+from console.health.doctor import (
+    database,
+    directory,
+    files,
+    immune,
+    installation,
+    slurm,
+    slurm_settings,
+    work,
+)
 from console.health.doctor.findings import Finding, Level, fail, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -20,6 +29,7 @@ NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("audit", work.check_chain),
     ("accounts", installation.check_accounts),
     ("partitions", installation.check_partitions),
+    (immune.NAME, immune.check_immune),
 )
 NEED_NOTHING = (
     files.check_files,

@@ -25,8 +25,10 @@ from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.steering.models import Plan
+from console.steering.reports.immune import NOBODY, immune_parts
 
 LATEST_PLANS = 8
+IMMUNE_USERS = 20
 KEPT_PARAMETERS = ("n_page", "nodes", "map", "w_sort", "w_page", "w_col", "r_sort", "r_page", "r_col")
 PHASES = [(value, STATES[value][0]) for value in STATES if value != JobPhase.ENDED]
 
@@ -55,6 +57,9 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
     held = jobs.filter(phase__in=HELD_PHASES)
     waiting = jobs.filter(phase=JobPhase.PENDING)
     going, more = under_way(state.plans)
+    immune = NOBODY
+    if state.immune:
+        immune = immune_parts(partition.cluster, [partition.name], state.nodes).get(partition.name, NOBODY)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
         "partition": partition,
@@ -87,6 +92,9 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
             total=None if wanted.active else state.running,
         ),
         "open_plans": {plan.pk: plan for plan in state.plans},
+        "immune": immune,
+        "immune_users": immune.users[:IMMUNE_USERS],
+        "immune_more": max(0, len(immune.users) - IMMUNE_USERS),
         "latest": plans[:LATEST_PLANS],
         "kept": kept(request.GET, *KEPT_PARAMETERS),
     }

@@ -10,8 +10,16 @@ from django.utils.translation import gettext as _
 
 from console.core import clock
 from console.core.templatetags.ui import ago, icon
+from scheduler.model.policy import LevelRule, PartitionPolicy
+from scheduler.priority import keywords
 
 register = template.Library()
+
+
+@register.simple_tag
+def open_keywords(policy: PartitionPolicy) -> list[LevelRule]:
+    """The levels with which anybody may have others stopped."""
+    return keywords.open_keywords(policy)
 
 
 @register.simple_tag

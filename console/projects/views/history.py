@@ -7,7 +7,8 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.audit.registry import ACTIONS
-from console.audit.selectors import entry_differences, visible_entries
+from console.audit.selectors import first_differences, visible_entries
+from console.core.templatetags.cut import LISTED
 from console.projects.selectors import visible_projects
 
 PAGE_SIZE = 30
@@ -27,7 +28,7 @@ def project_history(request: HttpRequest, code: str) -> HttpResponse:
         {
             "entry": entry,
             "label": ACTIONS[entry.action].label if entry.action in ACTIONS else entry.action,
-            "differences": entry_differences(entry),
+            "differences": first_differences(entry, LISTED),
         }
         for entry in shown[:PAGE_SIZE]
     ]

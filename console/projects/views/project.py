@@ -20,8 +20,8 @@ from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import Rows, rearranged, typed_form
 from console.projects.changing import Outcome, change_as
 from console.projects.forms import TASKS, ProjectForm, TaskForm, TaskRows, project_data, project_initial
-from console.projects.models import Project, RequestState, rules_in_force
-from console.projects.selectors import visible_projects, visible_requests, with_rules
+from console.projects.models import MemberRole, Membership, Project, RequestState, rules_in_force
+from console.projects.selectors import names_by_project, visible_projects, visible_requests, with_rules
 from console.projects.services import create_project, delete_project
 
 FORM = "projects/project_form.html"
@@ -33,12 +33,15 @@ def projects(request: HttpRequest) -> HttpResponse:
     """The projects that one may see, the highest score first."""
     require_read(request, Permission.PROJECT_VIEW)
     text = request.GET.get("q", "").strip().lower()
-    seen = with_rules(visible_projects(person(request)))
+    seen = with_rules(visible_projects(person(request)).prefetch_related(None))
     rows = [p for p in seen if text in p.code.lower() or text in p.name.lower()]
+    people = Membership.objects.filter(project__in=[project.pk for project in rows])
     waiting = visible_requests(person(request)).filter(state=RequestState.WAITING)
     context = {
         "waiting": waiting.count(),
         "projects": sorted(rows, key=lambda project: (-project.score, project.code)),
+        "members": names_by_project(people.filter(role=MemberRole.MEMBER)),
+        "managers": names_by_project(people.filter(role=MemberRole.MANAGER)),
         "text": text,
         "may_create": request.user.has_perm(Permission.PROJECT_CREATE),
     }

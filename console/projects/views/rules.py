@@ -12,12 +12,13 @@ from django.views.decorators.http import require_http_methods
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.audit.models import AuditEntry
-from console.audit.selectors import entry_differences
+from console.audit.selectors import first_differences
 from console.core import clock
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page
 from console.core.rows import Rows, rearranged, typed_form
+from console.core.templatetags.cut import LISTED
 from console.projects.curve import curve_of
 from console.projects.models import ProjectRules
 from console.projects.rule_changes import change_rules, rules_row
@@ -82,7 +83,7 @@ def _show(request: HttpRequest, form: RulesForm, steps: Rows, *, invalid: bool =
         "steps": steps,
         "may_change": request.user.has_perm(Permission.PROJECT_RULES),
         "curve": curve_of(schedule, 1.0, today + timedelta(days=farthest + 1), today),
-        "revisions": [(entry, entry_differences(entry)) for entry in log],
+        "revisions": [(entry, first_differences(entry, LISTED)) for entry in log],
         "invalid": invalid,
     }
     return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)

@@ -28,11 +28,12 @@ from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
 from scheduler.ports import ClusterUnavailableError
+from scheduler.reconcile.immunity import recalled
 from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
@@ -82,8 +83,8 @@ class _Look:
             return None
         if seen.degraded:
             return None
-        self._newer, self.is_old = seen, False
-        return seen
+        self._newer, self.is_old = recalled(seen, self.acting.observation), False
+        return self._newer
 
 
 def act(plans: Sequence[Plan], acting: Acting) -> int:
@@ -236,11 +237,19 @@ _AFTER: Mapping[OutcomeKind, ActionState] = {
 }
 
 
+def _was_taken_back(action: PlannedAction, outcome: Outcome) -> bool:
+    """Whether a stop was refused because the job's user made it not requeueable in that very instant."""
+    refused = outcome.kind is OutcomeKind.REFUSED and NOT_REQUEUEABLE in outcome.detail
+    return refused and action.value == FIRST_ALLOW
+
+
 def _settle(action: PlannedAction, outcome: Outcome) -> None:
     """Write down what came of an action, and what that means for its plan."""
     after = _AFTER[outcome.kind]
     if after == ActionState.FAILED and action.kind in TAKING_BACK:
         after = ActionState.ISSUED  # Not given up: `verifying` has it tried again, less and less often.
+    if _was_taken_back(action, outcome):
+        after = ActionState.EXPIRED  # Nothing was done, and a later plan may stop this run.
     if not move_action(action, after, outcome=outcome.kind.value, detail=outcome.detail[:1000]):
         return
     tell_action(action, f"action.{after.value}", reason=outcome.detail or action.plan.explain)
@@ -249,7 +258,7 @@ def _settle(action: PlannedAction, outcome: Outcome) -> None:
         checkpoints.withdraw(
             action
         )  # No script to be asked, or over already; the stop does not depend on it.
-    elif after == ActionState.FAILED:
+    elif after == ActionState.FAILED or _was_taken_back(action, outcome):
         request_undo(
             plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
         )

@@ -7,6 +7,7 @@ from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState
+from console.steering.models.requeueing import NotRequeued
 from console.steering.models.victims import Fate, Victim
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Fate",
     "Incident",
     "IncidentKind",
+    "NotRequeued",
     "Pause",
     "Plan",
     "PlanKind",

@@ -28,10 +28,10 @@ from console.steering.models import (
     StoredSnapshot,
 )
 from scheduler.contracts.snapshot import encode_snapshot
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import Job, RunKey
 from scheduler.model.plan import Decision, How
-from scheduler.model.policy import Enforcement, Mode, PartitionPolicy
+from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
 
@@ -146,7 +146,7 @@ def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
             steps.append(_action(plan, 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
             steps[0].not_before = now
         kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
-        stop = _action(plan, 3, kind, run)
+        stop = _action(plan, 3, kind, run, value=_first(kind, policy))
         stop.not_before = now + timedelta(seconds=policy.grace_s) if grace else None
         steps.append(stop)
         if kind == ActionKind.REQUEUE_HOLD:
@@ -201,6 +201,12 @@ def _signalled(plan: Plan, run: RunKey) -> bool:
         .exclude(state=ActionState.EXPIRED)
         .exists()
     )
+
+
+def _first(kind: ActionKind, policy: PartitionPolicy) -> str:
+    """What a stop may do first: who could make itself not requeueable until then gains nothing by it."""
+    may = kind == ActionKind.REQUEUE_HOLD and policy.not_requeueable is NotRequeueable.REQUEUE
+    return FIRST_ALLOW if may else ""
 
 
 def _action(plan: Plan, order: int, kind: ActionKind, run: RunKey, value: str = "") -> PlannedAction:

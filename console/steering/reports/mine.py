@@ -213,5 +213,5 @@ def _keywords(policy: PartitionPolicy, user: str) -> list[tuple[str, Named]]:
         (rule.keyword, named_level(policy, index))
         for index, rule in enumerate(policy.levels)
         if rule.keyword
-        and (not rule.keyword_users or any(fnmatchcase(user, each) for each in rule.keyword_users))
+        and (rule.keyword_users is None or any(fnmatchcase(user, each) for each in rule.keyword_users))
     ]

@@ -22,6 +22,8 @@ from scheduler.model.plan import Decision
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
 from scheduler.priority.derive import Standing
+from scheduler.reconcile.blocking import why_protected_anyway
+from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
 _DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
@@ -77,6 +79,7 @@ class _Source:
         self.standings = verdicts.standings
         self.planned = verdicts.jobs
         self.preemptions = preemptions
+        self.now = verdicts.snapshot.now
         self.decisions: dict[str, tuple[int, Decision]] = {
             decision.job: (place, decision) for place, decision in enumerate(verdicts.decisions, start=1)
         }
@@ -94,12 +97,20 @@ class _Source:
         return (
             standing,
             planned and (planned.user_level, planned.task_level, planned.protected),
+            self.immune(job),
             self.names,
             self.preemptions.get(job.id, 0),
             self.plan_of.get(job.id),
             place,
             decision and (decision.action, decision.reason, _DURATION.sub("", decision.explain)),
         )
+
+    def immune(self, job: ObservedJob) -> Immunity | None:
+        """Why the job is immune, where nothing else protects it."""
+        if job.state is not JobState.RUNNING or not_requeued(job) is None:
+            return None
+        other = why_protected_anyway(job, self.policy, self.preemptions.get(job.id, 0))
+        return None if other else immunity(job, self.policy, self.now)
 
     def row(self, job: ObservedJob) -> Job:
         """The job's row, not saved."""
@@ -126,7 +137,11 @@ class _Source:
             resources=_resources(job)[:200],
             preemptions=self.preemptions.get(job.id, 0),
             plan=self.plan_of.get(job.id),
+            was_requeueable=job.requeue or job.was_requeueable,
         )
+        why = self.immune(job)
+        if why is not None:
+            row.immune, row.immune_since = why.value, job.no_requeue_since
         standing, planned = self.standings.get(job.id), self.planned.get(job.id)
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)

@@ -20,13 +20,15 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import Job, JobState
-from scheduler.model.policy import PartitionPolicy
+from scheduler.model.policy import LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.priority.derive import specific_first
 
 HEADER = "giveway-submit-rules 1"
 VALID_S = 600
 """The plugin lets everything through when the file is older than this."""
 REWRITE_S = 60
+NOBODY = ":"
+"""Fits no user: the file of accounts has a colon between its columns."""
 MODE = 0o644
 """slurmctld may run as another user."""
 
@@ -130,9 +132,16 @@ def _replace(path: Path, text: str) -> None:
 
 def partition_lines(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
     """What the plugin is told of one partition."""
-    yield f"partition {_word(policy.name)} {policy.enforcement.value}"
+    yield " ".join(("partition", _word(policy.name), policy.enforcement.value, *_requeueable(policy)))
     yield from _rules(policy)
     yield from _running(policy, jobs)
+
+
+def _requeueable(policy: PartitionPolicy) -> Iterator[str]:
+    """That jobs have to be requeueable, and who is exempt; on the partition's line, where older scripts skip it."""
+    if policy.not_requeueable is not NotRequeueable.CANCEL:
+        yield "requeueable"
+        yield from map(_word, policy.no_requeue_users)
 
 
 def _rules(policy: PartitionPolicy) -> Iterator[str]:
@@ -142,13 +151,18 @@ def _rules(policy: PartitionPolicy) -> Iterator[str]:
         yield f"level {rank} {_word(rule.name)}"
     worded = [(rank, rule, rule.keyword) for rank, rule in enumerate(policy.levels) if rule.keyword]
     for rank, rule, keyword in sorted(worded, key=lambda entry: -len(entry[2])):
-        yield " ".join(("keyword", _word(keyword), str(rank), *map(_word, rule.keyword_users)))
+        yield " ".join(("keyword", _word(keyword), str(rank), *map(_word, _users(rule))))
     yield f"denied {policy.keyword_denied.value}"
     for pattern in specific_first(policy.task_overrides):
         yield f"override {_word(pattern)} {ranks[policy.task_overrides[pattern]]}"
     yield f"over_quota {policy.over_quota.value}"
     for name, most in policy.quotas.items():
         yield f"quota {ranks[name]} {most}"
+
+
+def _users(rule: LevelRule) -> Iterable[str]:
+    """Who may use a level's keyword, as the plugin reads it: no pattern at all stands for everybody."""
+    return () if rule.keyword_users is None else rule.keyword_users or (NOBODY,)
 
 
 def _running(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:

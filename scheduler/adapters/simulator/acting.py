@@ -4,7 +4,7 @@ from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import Effect
 from scheduler.adapters.simulator.jobs import Afterwards, Held, SimJob
 from scheduler.adapters.simulator.state import ClusterState, What
-from scheduler.model.actions import STOPPING, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import FIRST_ALLOW, STOPPING, Action, ActionKind, Outcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
@@ -35,7 +35,10 @@ def _carry_out(state: ClusterState, action: Action) -> Outcome:
         return _recover(state, job, action)
     if job is None:
         return _gone("Invalid job id specified")
-    outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
+    if action.kind is ActionKind.ALLOW_REQUEUE:
+        outcome = _allow_requeue(state, job, action)
+    else:
+        outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
     if outcome is DONE and action.comment:
         job.admin_comment = action.comment
     return outcome
@@ -71,6 +74,8 @@ def _stopping(state: ClusterState, job: SimJob, action: Action) -> Outcome:
         return _gone("Job is pending execution")
     if action.kind is ActionKind.SIGNAL:
         return _signal(state, job, action.value)
+    if action.value == FIRST_ALLOW and not job.spec.requeue:
+        lifecycle.set_requeue(state, job, requeue=True)
     return _requeue_hold(state, job)
 
 
@@ -94,6 +99,17 @@ def _requeue_hold(state: ClusterState, job: SimJob) -> Outcome:
     if not job.spec.requeue:
         return _refused("Requested operation is presently disabled")
     lifecycle.end(state, job, What.STOPPED, ok=False)
+    return DONE
+
+
+def _allow_requeue(state: ClusterState, job: SimJob, action: Action) -> Outcome:
+    if job.run != action.run:
+        return _gone(f"that run is over; the job is now run {job.run}")
+    if job.state is JobState.COMPLETING:
+        return _gone("Job/step already completing or completed")
+    if job.spec.requeue:
+        return ALREADY
+    lifecycle.set_requeue(state, job, requeue=True)
     return DONE
 
 

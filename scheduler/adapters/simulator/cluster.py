@@ -108,6 +108,11 @@ class SimulatedCluster:
             if job.state is JobState.PENDING and job.held is not Held.ADMIN:
                 lifecycle.release(self.state, job, clear_begin=False)
 
+    def set_requeue(self, job_id: str, *, requeue: bool) -> None:
+        """A user says whether the cluster may requeue his job (`scontrol update JobId=… Requeue=0`)."""
+        for job in self._jobs(job_id):
+            lifecycle.set_requeue(self.state, job, requeue=requeue)
+
     def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
         """Drain a node, bring it back, or let it break down (its jobs are requeued or lost at once)."""
         node = self.state.nodes[name]

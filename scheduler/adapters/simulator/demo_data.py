@@ -15,6 +15,9 @@ DEMO_MANAGERS = ("pam",)
 DEMO_PARTITION_ADMINS = ("dave",)
 """Administrators of the demo's partitions."""
 
+DEMO_USERS = ["ann", "bob", "cy", "dee", "eve", "finn"]
+"""All users there are: the demo shows what a keyword does, and lets nobody else use one."""
+
 DEMO_PROJECTS: list[dict[str, Any]] = [
     {
         "code": "alpha",
@@ -52,9 +55,9 @@ DEMO_PROJECTS: list[dict[str, Any]] = [
 ]
 
 _DEMO_LEVELS = [
-    {"name": "P0", "min_score": 60, "keyword": "p0"},
-    {"name": "P1", "min_score": 20, "keyword": "p1"},
-    {"name": "P2", "min_score": 5, "keyword": "p2"},
+    {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": DEMO_USERS},
+    {"name": "P1", "min_score": 20, "keyword": "p1", "keyword_users": DEMO_USERS},
+    {"name": "P2", "min_score": 5, "keyword": "p2", "keyword_users": DEMO_USERS},
 ]
 
 _KIND = {**KIND_LIMITS, "bands": [list(band) for band in kind_bands(len(_DEMO_LEVELS)) or ()]}
@@ -75,7 +78,7 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "grace_s": 2,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 3,
-        "cancel_if_not_requeueable": False,
+        "not_requeueable": "requeue",
     },
     {
         "name": "cpu",
@@ -92,7 +95,7 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "grace_s": 30,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 3,
-        "cancel_if_not_requeueable": False,
+        "not_requeueable": "requeue",
     },
 ]
 
@@ -103,6 +106,8 @@ DEMO_CONFIG: Config = {
     "partitions": DEMO_PARTITIONS,
 }
 """What belongs to the scenario `demo`."""
+
+_TEN_GPUS_USERS = ["a", "b", "c", *DEMO_USERS]
 
 TEN_GPUS_CONFIG: Config = {
     "schema": "giveway.config/1",
@@ -115,9 +120,9 @@ TEN_GPUS_CONFIG: Config = {
             "enforcement": "enforce",
             "admins": [],
             "levels": [
-                {"name": "P0", "min_score": None, "keyword": "p0"},
-                {"name": "P1", "min_score": None, "keyword": "p1"},
-                {"name": "P2", "min_score": None, "keyword": "p2"},
+                {"name": "P0", "min_score": None, "keyword": "p0", "keyword_users": _TEN_GPUS_USERS},
+                {"name": "P1", "min_score": None, "keyword": "p1", "keyword_users": _TEN_GPUS_USERS},
+                {"name": "P2", "min_score": None, "keyword": "p2", "keyword_users": _TEN_GPUS_USERS},
             ],
             "quotas": {"P0": 1, "P1": 3, "P2": 5},
             "grace_s": 1,
@@ -137,10 +142,10 @@ USER_THEN_TASK_CONFIG: Config = {
             "enforcement": "enforce",
             "admins": [],
             "levels": [
-                {"name": "P0", "min_score": None, "keyword": "l0"},
-                {"name": "P1", "min_score": None, "keyword": "l1"},
-                {"name": "P2", "min_score": None, "keyword": "l2"},
-                {"name": "P3", "min_score": None, "keyword": "l3"},
+                {"name": "P0", "min_score": None, "keyword": "l0", "keyword_users": DEMO_USERS},
+                {"name": "P1", "min_score": None, "keyword": "l1", "keyword_users": DEMO_USERS},
+                {"name": "P2", "min_score": None, "keyword": "l2", "keyword_users": DEMO_USERS},
+                {"name": "P3", "min_score": None, "keyword": "l3", "keyword_users": DEMO_USERS},
             ],
             "user_overrides": {"ann": "P1", "bob": "P3", "cy": "P1"},
             "grace_s": 1,

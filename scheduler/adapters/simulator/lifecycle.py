@@ -1,5 +1,7 @@
 """What can happen to a simulated job: it starts, checkpoints, ends, is requeued, comes free."""
 
+from dataclasses import replace
+
 from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
 from scheduler.adapters.simulator.state import ClusterState, What
 from scheduler.model.endings import Ending, EndKind
@@ -134,6 +136,12 @@ def fail_node(state: ClusterState, job: SimJob) -> None:
 def may_requeue(job: SimJob) -> bool:
     """Whether Slurm accepts a requeue of this job."""
     return job.spec.batch and job.spec.requeue
+
+
+def set_requeue(state: ClusterState, job: SimJob, *, requeue: bool) -> None:
+    """Whether the cluster may requeue the job, from now on."""
+    job.spec = replace(job.spec, requeue=requeue)
+    state.changed = True
 
 
 def cancel(state: ClusterState, job: SimJob) -> None:

@@ -42,7 +42,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
         "update", rf"JobId={_ID_LIST}", r"Priority=\d{1,10}", r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
-        r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
+        "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
     ),
     ("scontrol", "hold"): ("hold", _ID_LIST),

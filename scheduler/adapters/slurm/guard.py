@@ -4,6 +4,8 @@ An action names one run of a job (id, start, restarts). A requeued job has the s
 done the job is looked at again, and what is aimed at a run that is over is answered, not carried out.
 """
 
+from collections.abc import Callable, Mapping
+
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import Row
 from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
@@ -24,19 +26,7 @@ def verdict(action: Action, row: Row | None) -> Outcome | None:
         return Outcome(OutcomeKind.UNKNOWN, str(error))
     if row is None or state is None:
         return _GONE
-    match action.kind:
-        case ActionKind.SIGNAL:
-            return _signal(action, row, state)
-        case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL:
-            return _stop(action, row, state)
-        case ActionKind.RECOVER:
-            return _recover(action, row, state)
-        case ActionKind.RELEASE:
-            return _release(row, state)
-        case ActionKind.HOLD:
-            return _hold(row, state)
-        case ActionKind.PRIORITISE | ActionKind.RESTORE_PRIORITY:
-            return _priority(action, row, state)
+    return _VERDICTS[action.kind](action, row, state)
 
 
 def _same_run(action: Action, row: Row) -> bool:
@@ -78,7 +68,13 @@ def _recover(action: Action, row: Row, state: JobState) -> Outcome:
     return _over(row)
 
 
-def _release(row: Row, state: JobState) -> Outcome | None:
+def _allow_requeue(action: Action, row: Row, state: JobState) -> Outcome | None:
+    if state is JobState.COMPLETING or (state is JobState.RUNNING and not _same_run(action, row)):
+        return _over(row)
+    return Outcome(OutcomeKind.ALREADY, "it is requeueable already") if row.requeue else None
+
+
+def _release(_action: Action, row: Row, state: JobState) -> Outcome | None:
     if state is JobState.RUNNING:
         return Outcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
@@ -94,7 +90,7 @@ def waits_for_its_turn(row: Row) -> bool:
     return row.restarts > 0 and row.reason == "BeginTime"
 
 
-def _hold(row: Row, state: JobState) -> Outcome | None:
+def _hold(_action: Action, row: Row, state: JobState) -> Outcome | None:
     if state is JobState.RUNNING:
         # Slurm would accept it and hold a later requeue of the running job.
         return Outcome(OutcomeKind.GONE, "Job is no longer pending execution")
@@ -118,6 +114,19 @@ def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
     if row.priority == 0:
         return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
     return Outcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
+
+
+_VERDICTS: Mapping[ActionKind, Callable[[Action, Row, JobState], Outcome | None]] = {
+    ActionKind.SIGNAL: _signal,
+    ActionKind.REQUEUE_HOLD: _stop,
+    ActionKind.CANCEL: _stop,
+    ActionKind.ALLOW_REQUEUE: _allow_requeue,
+    ActionKind.RECOVER: _recover,
+    ActionKind.RELEASE: _release,
+    ActionKind.HOLD: _hold,
+    ActionKind.PRIORITISE: _priority,
+    ActionKind.RESTORE_PRIORITY: _priority,
+}
 
 
 def malformed(action: Action) -> Outcome | None:

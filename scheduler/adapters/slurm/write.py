@@ -25,11 +25,13 @@ from scheduler.adapters.slurm.errors import (
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.look import Seen
 from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, Action, ActionKind, Outcome, OutcomeKind
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
 MAX_COMMENT = 200
+TRIES = 8
+"""So often a job is made requeueable right before its requeue, while its user takes that back."""
 REQUEUE_DELAY_S = 121
 """How long Slurm itself lets a requeued job wait."""
 
@@ -121,11 +123,31 @@ class Writer:
             case ActionKind.RELEASE:
                 return self._release(ids, seen, action.value)
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
-                return self._many("scontrol", ids, "requeuehold")
+                allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
+                off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
+                return self._requeue_hold(ids, off, allow=allow)
+            case ActionKind.ALLOW_REQUEUE:
+                return self._allow_requeue(ids)
             case ActionKind.CANCEL:
                 return self._scancel(ids)
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
+
+    def _allow_requeue(self, ids: Sequence[str]) -> dict[str, Outcome]:
+        return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
+
+    def _requeue_hold(self, ids: Sequence[str], off: Sequence[str], *, allow: bool) -> dict[str, Outcome]:
+        """Requeue jobs, `off` being those that are not requeueable. With `allow` they are made so right before; again
+        and again, for their user may be taking it back again and again."""
+        done: dict[str, Outcome] = {}
+        for _ in range(TRIES if allow else 1):
+            done.update(self._allow_requeue(off if allow else ()))
+            ready = [job_id for job_id in ids if done.get(job_id, DONE).ok]
+            done.update(self._many("scontrol", ready, "requeuehold"))
+            ids = off = [job_id for job_id in ready if NOT_REQUEUEABLE in done[job_id].detail]
+            if not off:
+                break
+        return done
 
     def _release(self, ids: list[str], seen: Mapping[str, Row], priority: str) -> dict[str, Outcome]:
         """First shorten Slurm's own delay after a requeue, then release: the other way round it would be waited out.

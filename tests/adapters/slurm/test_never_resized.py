@@ -13,7 +13,7 @@ from tests.adapters.slurm.replay import Scripted
 from tests.adapters.slurm.test_recovering import ending, slurm
 from tests.adapters.slurm.test_writing import START, cluster, pending, running
 
-SETTABLE = {"JobId", "Priority", "StartTime", "AdminComment"}
+SETTABLE = {"JobId", "Priority", "StartTime", "AdminComment", "Requeue"}
 SIZES = ("NumNodes=2", "NodeList=n1", "NumTasks=1", "NumCPUs=8")
 hostile = st.one_of(
     st.sampled_from(SIZES),
@@ -29,6 +29,7 @@ def clusters() -> list[Scripted]:
         cluster(*running("1")),
         cluster(*pending("1")),
         cluster(*pending("1", priority=0, restarts=1)),
+        cluster(*running("1"), requeue=False),
         slurm("1", endings=lambda _time: ending("1", "0:10|x")),
     ]
 

@@ -73,7 +73,7 @@ def test_a_job_that_the_site_let_grow_stops_nothing_else(slurm_root: Path) -> No
 
         assert seen.faults == ()
         assert grown.not_understood == "its share of n2 is not told"
-        assert "its share of n2" in why_protected(grown, policy(name="wide"), 0)
+        assert "its share of n2" in why_protected(grown, policy(name="wide"), 0, grown.start or 0)
         assert [node.name for node in seen.nodes if node.held_elsewhere] == ["n2"]
         assert next(node for node in seen.nodes if node.name == "n2").held_elsewhere["mem"] == 3000
         assert job_of(seen, other).not_understood == ""

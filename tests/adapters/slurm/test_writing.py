@@ -19,7 +19,7 @@ Job = tuple[str, str, int, int]
 """Id, state, restarts, priority."""
 
 
-def table(*jobs: Job) -> Answer:
+def table(*jobs: Job, requeue: bool = True) -> Answer:
     """squeue's answer about these jobs."""
     lines = []
     for job_id, state, restarts, priority in jobs:
@@ -32,7 +32,7 @@ def table(*jobs: Job) -> Answer:
             str(priority),
             str(restarts),
             "1",
-            "1",
+            str(int(requeue)),
             STARTED,
             start,
             STARTED,
@@ -45,13 +45,15 @@ def table(*jobs: Job) -> Answer:
 
 
 def cluster(
-    *jobs: Job, says: Callable[[tuple[str, ...]], Answer] = lambda _call: Answer("", "", 0)
+    *jobs: Job,
+    says: Callable[[tuple[str, ...]], Answer] = lambda _call: Answer("", "", 0),
+    requeue: bool = True,
 ) -> Scripted:
     """squeue tells of these jobs, scontrol knows no others; `says` answers everything else."""
 
     def reply(call: tuple[str, ...]) -> Answer:
         if call[0] == "squeue":
-            return table(*jobs)
+            return table(*jobs, requeue=requeue)
         return UNHEARD_OF if "show" in call else says(call)
 
     return Scripted(reply=reply)

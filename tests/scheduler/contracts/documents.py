@@ -94,7 +94,9 @@ CONFIG: dict[str, Any] = {
             "grace_s": 30,
             "checkpoint_signal": "USR1",
             "max_preemptions_per_job": 3,
-            "cancel_if_not_requeueable": False,
+            "not_requeueable": "requeue",
+            "cancel_notice_s": 600,
+            "no_requeue_users": [],
         }
     ],
 }

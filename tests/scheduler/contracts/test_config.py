@@ -30,6 +30,7 @@ from scheduler.model.policy import (
     Enforcement,
     LevelRule,
     Mode,
+    NotRequeueable,
     OverQuota,
     PartitionPolicy,
     Project,
@@ -227,6 +228,10 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "a cap that is a fraction": (
         put(f"{P}.max_preemptions_per_job", 2.5), "$.partitions[0].max_preemptions_per_job", "a whole number",
     ),
+    "cancelling and not": (
+        put(f"{P}.cancel_if_not_requeueable", True), "$.partitions[0].not_requeueable",
+        '"requeue", but cancel_if_not_requeueable is true; leave that key out',
+    ),
     "cancelling perhaps": (
         put(f"{P}.cancel_if_not_requeueable", "no"), "$.partitions[0].cancel_if_not_requeueable", "true or false",
     ),
@@ -302,8 +307,22 @@ def policies(draw: st.DrawFn) -> PartitionPolicy:
         checkpoint_signal=draw(st.sampled_from(["", "USR1", "TERM"])),
         start_deadline_s=draw(st.integers(0, 10**6)),
         max_preemptions_per_job=draw(st.integers(0, 100)),
-        cancel_if_not_requeueable=draw(st.booleans()),
+        not_requeueable=draw(st.sampled_from(NotRequeueable)),
+        cancel_notice_s=draw(st.integers(0, 10**6)),
+        no_requeue_users=tuple(draw(st.lists(st.sampled_from(["ann", "eval-*"]), unique=True))),
     )
+
+
+@pytest.mark.parametrize(
+    ("told", "users"), [({}, None), ({"keyword_users": []}, ()), ({"keyword_users": ["ann"]}, ("ann",))]
+)
+def test_a_keyword_is_open_as_long_as_the_file_does_not_say_whose_it_is(
+    told: dict[str, list[str]], users: tuple[str, ...] | None
+) -> None:
+    level = {"name": "P0", "keyword": "p0", **told}
+    policy = decode_policy({"name": "x", "mode": "user", "levels": [level]})
+    assert policy.levels[0].keyword_users == users
+    assert encode_policy(policy)["levels"] == [level]
 
 
 @settings(max_examples=100, deadline=None)

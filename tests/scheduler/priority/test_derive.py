@@ -248,8 +248,16 @@ class TestWhoMayUseAKeyword:
     def test_the_patterns_say_who(self, user: str, level: int | None) -> None:
         assert standing(observed(user=user, name="p0_eval"), rules=self.RULES).task_level == level
 
-    def test_without_patterns_it_is_everybodys(self) -> None:
+    def test_where_nobody_is_named_it_is_everybodys(self) -> None:
         assert standing(observed(user="ann", name="p1_eval"), rules=self.RULES).task_level == 1
+
+    def test_an_empty_list_is_nobodys(self) -> None:
+        rules = PartitionPolicy("x", levels=(LevelRule("P0", 60, "p0", keyword_users=()),))
+        found = standing(observed(user="ann", name="p0_eval"), rules=rules)
+        assert (found.task_level, found.task_origin) == (
+            None,
+            "keyword p0 is not ann's to use; nothing configured",
+        )
 
     def test_the_reason_says_whose_it_is_not_and_what_counts_instead(self) -> None:
         found = standing(observed(user="ann", name="p0_eval"), rules=self.RULES)

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from scheduler.model.jobs import JobState
-from scheduler.reconcile.blocking import must_be_cancelled, why_blocked, why_protected
+from scheduler.model.policy import NotRequeueable
+from scheduler.reconcile.blocking import why_blocked, why_protected
+from scheduler.reconcile.immunity import must_be_cancelled
 from tests.builders import NOW, observed, policy
 
 
@@ -15,9 +17,9 @@ def blocked(partition_state: str = "UP", **fields: Any) -> str:
 
 def protected(preemptions: int = 0, *, cancels: bool = False, most: int = 3, **fields: Any) -> str:
     job = observed(state=JobState.RUNNING, **fields)
-    return why_protected(
-        job, policy(cancel_if_not_requeueable=cancels, max_preemptions_per_job=most), preemptions
-    )
+    kind = NotRequeueable.CANCEL if cancels else NotRequeueable.LEAVE
+    rules = policy(not_requeueable=kind, cancel_notice_s=0, max_preemptions_per_job=most)
+    return why_protected(job, rules, preemptions, NOW)
 
 
 class TestBlocked:
@@ -169,8 +171,8 @@ class TestProtected:
         self, fields: dict[str, Any]
     ) -> None:
         assert protected(cancels=True, **fields) == ""
-        assert must_be_cancelled(observed(state=JobState.RUNNING, **fields))
-        assert not must_be_cancelled(observed(state=JobState.RUNNING))
+        assert must_be_cancelled(observed(state=JobState.RUNNING, **fields), policy())
+        assert not must_be_cancelled(observed(state=JobState.RUNNING), policy())
 
     @pytest.mark.parametrize(
         "fields",

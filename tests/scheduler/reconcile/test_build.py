@@ -10,7 +10,7 @@ from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import Node
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import Decision, DecisionKind, How
-from scheduler.model.policy import Mode, OverQuota, Project, VictimOrder
+from scheduler.model.policy import Mode, NotRequeueable, OverQuota, Project, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.planner import plan
 from scheduler.reconcile.build import Built, PartitionNotObservedError, rules_of, snapshot_for
@@ -91,7 +91,9 @@ class TestJobs:
         (job,) = built(observed("7", RUNNING, batch=False)).snapshot.jobs
         assert not job.preemptable
         assert job.protected == "it is interactive and cannot be requeued"
-        (job,) = built(observed("7", RUNNING, batch=False), cancel_if_not_requeueable=True).snapshot.jobs
+        (job,) = built(
+            observed("7", RUNNING, batch=False), not_requeueable=NotRequeueable.CANCEL, cancel_notice_s=0
+        ).snapshot.jobs
         assert job.preemptable
         assert job.how is How.CANCEL
 

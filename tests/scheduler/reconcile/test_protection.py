@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from scheduler.model.jobs import JobState
+from scheduler.model.policy import NotRequeueable
 from scheduler.reconcile.blocking import why_protected
 from scheduler.reconcile.build import snapshot_for
 from scheduler.reconcile.protection import protecting_rule
-from tests.builders import observation, observed, policy
+from tests.builders import NOW, observation, observed, policy
 
 
 def protected(rules: Mapping[str, tuple[str, ...]], **fields: Any) -> str:
@@ -63,9 +64,9 @@ def test_long_names_are_cut() -> None:
 
 
 def test_a_protected_job_is_no_victim_also_where_others_are_cancelled() -> None:
-    rules = policy(protected_qos=("long",), cancel_if_not_requeueable=True)
+    rules = policy(protected_qos=("long",), not_requeueable=NotRequeueable.CANCEL, cancel_notice_s=0)
     job = observed("7", JobState.RUNNING, qos="long", batch=False)
-    assert why_protected(job, rules, 0) == "the partition protects the QOS long"
+    assert why_protected(job, rules, 0, NOW) == "the partition protects the QOS long"
     other = observed("8", JobState.RUNNING, qos="normal")
     built = snapshot_for(observation([job, other]), rules, [], preemptions={})
     assert [(j.id, j.preemptable, j.protected) for j in built.snapshot.jobs] == [
@@ -76,6 +77,8 @@ def test_a_protected_job_is_no_victim_also_where_others_are_cancelled() -> None:
 
 def test_what_the_cluster_forbids_is_told_first() -> None:
     job = observed("7", JobState.RUNNING, qos="long", slurm_state="SUSPENDED")
-    assert why_protected(job, policy(protected_qos=("long",)), 9) == "it is suspended"
+    assert why_protected(job, policy(protected_qos=("long",)), 9, NOW) == "it is suspended"
     job = observed("7", JobState.RUNNING, qos="long")
-    assert why_protected(job, policy(protected_qos=("long",)), 9) == "the partition protects the QOS long"
+    assert (
+        why_protected(job, policy(protected_qos=("long",)), 9, NOW) == "the partition protects the QOS long"
+    )

@@ -54,6 +54,7 @@ class Answer:
     status: int
     text: str
     seconds: float
+    retry_after: str = ""
 
     @property
     def data(self) -> Any:
@@ -75,10 +76,10 @@ class Console:
         """Its SQLite file."""
         return self.home / "giveway.sqlite3"
 
-    def ask(self, who: str, method: str, path: str, body: object = None, **headers: str) -> Answer:
+    def ask(self, who: str, method: str, path: str, body: object = None, **said: str) -> Answer:
         """One request to the API by somebody ("": nobody)."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}" if path[:1] != "/" else self.url(path)
-        sent = {"Content-Type": "application/json", **headers}
+        sent = {"Content-Type": "application/json", **said}
         if who:
             sent["Authorization"] = f"Token {self.tokens[who]}"
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -86,10 +87,10 @@ class Console:
         begin = time.monotonic()
         try:
             with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:
-                status, text = answer.status, answer.read().decode()
+                status, text, headers = answer.status, answer.read().decode(), answer.headers
         except urllib.error.HTTPError as error:
-            status, text = error.code, error.read().decode()
-        return Answer(status, text, time.monotonic() - begin)
+            status, text, headers = error.code, error.read().decode(), error.headers
+        return Answer(status, text, time.monotonic() - begin, headers.get("Retry-After", ""))
 
     def url(self, path: str) -> str:
         """A page's address."""

@@ -32,6 +32,7 @@ SMALL = {"drafts": 1, "searches": 1, "invitations": 1, "repetitions": 2, "projec
 @pytest.fixture(scope="module")
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     small = {f"GIVEWAY_MOST_{name.upper()}": str(most) for name, most in SMALL.items()}
+    small["GIVEWAY_CHANGES_S"] = "1000"  # pam attacks more often than she may (test_01b_time.py)
     with running_console(Path(tmp_path_factory.mktemp("attack")) / "home", **small) as running:
         yield running
 
@@ -113,6 +114,12 @@ ATTACKS = [
     in_file("members", projects=[{**A_PROJECT, "members": names("members")}]),
     in_file("patterns", projects=[{**A_PROJECT, "tasks": stars(ten("patterns"))}]),
     in_file("wildcards", projects=[{**A_PROJECT, "tasks": [{"pattern": "*a" * 80, "importance": 2}]}]),
+    in_file("size", projects=[{**A_PROJECT, "size": ten("size")}]),
+    in_file("grade", projects=[{**A_PROJECT, "grade": ten("grade")}]),
+    in_file("urgency", projects=[{**A_PROJECT, "urgency": ten("urgency")}]),
+    in_file(
+        "importance", projects=[{**A_PROJECT, "tasks": [{"pattern": "*", "importance": ten("importance")}]}]
+    ),
     in_file("admins", partitions=[{**A_PARTITION, "admins": names("admins")}]),
     in_file("levels", partitions=[{"name": "x", "mode": "user", "levels": LEVELS * ten("levels")}]),
     in_file("file_changes", projects=projects(ten("file_changes"))),

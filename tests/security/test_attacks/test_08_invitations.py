@@ -46,6 +46,21 @@ def invite(console: Console, name: str) -> int:
     return found
 
 
+def test_what_came_with_the_first_invitation_does_not_come_with_the_second(console: Console) -> None:
+    """Both links were good, and withdrawing one of them left the rights of the other."""
+    first = invite(console, "erin")
+    body = {"username": "Erin", "partitions": ["x"], "reason": "The link was lost."}
+    second = console.ask("ada", "POST", "invitations/", body)
+    assert second.status == 201, second.text
+    open_ones = console.ask("ada", "GET", "invitations/").data["results"]
+    assert [row["id"] for row in open_ones if row["username"].lower() == "erin"] == [second.data["id"]]
+    assert console.ask("ada", "DELETE", f"invitations/{first}/?reason=gone").status == 404
+    assert "erin" not in console.ask("ada", "GET", "projects/alpha/").data["managers"]
+    assert console.ask("ada", "DELETE", f"invitations/{second.data['id']}/?reason=gone").status == 204
+    another_of_this_name(console, "erin")
+    assert console.ask("erin", "GET", "partitions/x/policy/").status == 404
+
+
 def another_of_this_name(console: Console, name: str) -> None:
     console.tokens[name] = console.run(ACCOUNT % name).split()[-1]
 

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("cluster", "0003_lives_of_jobs"),
-        ("steering", "0005_incidents"),
+        ("steering", "0006_not_requeued"),
     ]
 
     operations = [

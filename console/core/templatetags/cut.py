@@ -1,0 +1,43 @@
+"""The beginning of what may be long, and how much more there is: a page shows no thousand lines of one change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.template import Context
+from django.utils.translation import gettext as _
+
+register = template.Library()
+
+LISTED = 50
+"""Unless the page says otherwise."""
+NAMES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The beginning of a list, and how many more there are."""
+
+    shown: Sequence[Any]
+    more: int
+
+
+@register.simple_tag(takes_context=True)
+def cut_list(context: Context, items: Sequence[Any]) -> Cut:
+    """As much as the page shows, `most_shown`; `left_out` of the items were left out before."""
+    most = int(context.get("most_shown") or LISTED)
+    return Cut(items[:most], int(context.get("left_out") or 0) + max(0, len(items) - most))
+
+
+@register.filter
+def first_names(names: Mapping[int, Sequence[str]], key: int) -> str:
+    """Those of one project, with spaces between."""
+    found = names.get(key, ())
+    shown = " ".join(found[:NAMES])
+    return shown if len(found) <= NAMES else and_more(shown, len(found) - NAMES)
+
+
+def and_more(shown: str, count: int) -> str:
+    """What is shown, and how much is not."""
+    return _("%(shown)s and %(n)d more") % {"shown": shown, "n": count}
