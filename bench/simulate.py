@@ -1,9 +1,9 @@
-"""Months of recorded jobs under several policies: `python -m bench.simulate --data DIR [--only published|gpu]`.
+"""Months of recorded jobs under several policies: `python -m bench.simulate --data DIR [--only published|gpu|limits]`.
 
 DIR holds the traces (kth_sp2_1996, ctc_sp2_1996 with their published waits, and philly_oct4w, `.csv.gz`); the project
-does not carry them. Prints Markdown: EASY against the published figures, and four weeks of a GPU cluster under each
-policy. Every simulation runs in a process of its own, one after the other, whose processor time and memory are told,
-reading the trace included.
+does not carry them. Prints Markdown: EASY against the published figures, four weeks of a GPU cluster under each policy,
+and the same with each of the kind limits. Every simulation runs in a process of its own, one after the other, whose
+processor time and memory are told, reading the trace included.
 """
 
 import argparse
@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scheduler.model.kind import KIND_LIMITS, kind_bands
 from scheduler.simulate.measures import BOUND_S
+from scheduler.simulate.policy_file import NOT_SIMULATED
 
 ROOT = Path(__file__).parents[1]
 PUBLISHED = {
@@ -56,6 +58,19 @@ POLICIES: tuple[dict[str, Any], ...] = (
     {"name": "stop, saved every hour", "scheduler": "preempt", "requeue": HOURLY},
     {"name": "shrink, else stop", "scheduler": "preempt", "requeue": HOURLY, "elastic": ELASTIC},
 )
+
+SIMULATED = {key: limit for key, limit in KIND_LIMITS.items() if key not in NOT_SIMULATED}
+BANDS = {"bands": kind_bands(len(SHARES))}
+LIMITS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("none", {}),
+    *((f"`{key}`: {limit}", {key: limit}) for key, limit in SIMULATED.items()),
+    ("`bands`: P0 above all others", BANDS),
+    ("all of them but `bands`", SIMULATED),
+    ("all of them", SIMULATED | BANDS),
+)
+"""What a partition that is made by hand begins with, one by one and together. Jobs are saved every hour."""
+MOST_HOURS, LONGEST_P0_S = 1000, 30
+"""What all of them together may lose, and how long P0 may wait on the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,14 +170,35 @@ def _hours(figures: dict[str, Any]) -> float:
     return float(figures["lost"].get("gpu", 0)) / 3600
 
 
+# --- The kind limits --------------------------------------------------------------------------------------
+
+
+def limits_table(data: Path) -> Iterator[str]:
+    """What each limit costs and saves; more than all of them together may lose ends the run."""
+    yield "| limits | stops | GPU-hours lost | mean wait of P0 | P1 | P2 | 90th percentile of P0 | processor time |"
+    yield "|---|--:|--:|--:|--:|--:|--:|--:|"
+    for name, limits in LIMITS:
+        partition = {**COMMON["partition"], **limits}
+        policy = {**COMMON, "name": name, "scheduler": "preempt", "requeue": HOURLY, "partition": partition}
+        done = simulate(data / f"{GPU_TRACE}.csv.gz", GPU_NODES, f"gpu={GPUS}", policy)
+        every, levels = done.figures["all"], done.figures["levels"]
+        waits = " | ".join(f"{level['wait_s']['mean']:,.0f} s" for level in levels)
+        yield (
+            f"| {name} | {every['stops']:,} | {_hours(every):,.0f} | {waits} | {levels[0]['wait_s']['p90']:,} s "
+            f"| {done.seconds:.1f} s |"
+        )
+    if _hours(every) > MOST_HOURS or levels[0]["wait_s"]["mean"] >= LONGEST_P0_S:
+        raise SystemExit(f"more than {MOST_HOURS} GPU-hours lost, or P0 waits {LONGEST_P0_S} s or more")
+
+
 def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--data", type=Path, required=True, help="the folder of the traces")
-    parser.add_argument("--only", choices=("published", "gpu"), help="one of the two parts")
+    parser.add_argument("--only", choices=("published", "gpu", "limits"), help="one of the parts")
     options = parser.parse_args()
     before = os.getloadavg()[0]
-    parts = {"published": published_table, "gpu": gpu_tables}
+    parts = {"published": published_table, "gpu": gpu_tables, "limits": limits_table}
     for name, part in parts.items():
         if options.only in {None, name}:
             for line in part(options.data):

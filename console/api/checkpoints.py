@@ -17,8 +17,9 @@ from console.api.base import ApiView
 from console.api.strict import valid
 from console.api.throttles import AddressThrottle
 from console.cluster.models import Job, JobPhase
+from console.steering.acknowledging import LONGEST_SAVED
 from console.steering.actions.checkpoint_tokens import BadTokenError, make_token, read_token
-from console.steering.actions.checkpoints import LONGEST_SAVED, acknowledge, asked_of
+from console.steering.actions.checkpoints import acknowledge, asked_of
 from console.steering.models import Checkpoint, Via
 
 

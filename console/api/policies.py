@@ -126,6 +126,20 @@ class PolicyDocumentSerializer(serializers.Serializer):
     max_stops_per_user_hour = serializers.IntegerField(
         required=False, allow_null=True, help_text="The same of each user's jobs; null: any number."
     )
+    rest_s = serializers.IntegerField(
+        required=False,
+        help_text="How long a job that has come back from a stop runs before it may be stopped again.",
+    )
+    max_stops_per_job_hour = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text="Stops of each single job within an hour; null: any number.",
+    )
+    max_crashes_per_hour = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        help_text="After so many ends within a minute of the start nobody is stopped for a job; null: however many.",
+    )
     protected_jobs = PatternsField(required=False, help_text="Ids or names of jobs that are never stopped.")
     protected_users = PatternsField(required=False, help_text="Users whose jobs are never stopped.")
     protected_accounts = PatternsField(required=False, help_text="Accounts whose jobs are never stopped.")

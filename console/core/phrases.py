@@ -18,6 +18,10 @@ PHRASES: tuple[str, ...] = (
     _("%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room, but %(why)s."),
     _("it has to wait %(left)s more: others are stopped only for a job that has waited %(time)s"),
     _("it was stopped itself %(time)s ago: others are not stopped for it for %(left)s yet"),
+    _(
+        "it ended badly within a minute of its start %(n)s times in an hour: others are stopped for it again once "
+        "it has run well, or is submitted anew"
+    ),
     _("some of them would come back ranked above %(job)s"),
     _("jobs of %(user)s were stopped %(used)s of %(most)s times in this hour"),
     _("%(partition)s has had %(used)s of %(most)s stops in this hour"),

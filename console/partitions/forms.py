@@ -82,6 +82,13 @@ class PolicyForm(forms.Form):
         unit=_("seconds"),
         help_text=_("A job that has run for less than this is never stopped."),
     )
+    rest_s = WholeField(
+        label=_("Left alone after a stop"),
+        unit=_("seconds"),
+        help_text=_(
+            "A job that has come back is not stopped again until it has run for so long, or has saved its state since."
+        ),
+    )
     min_wait_s = WholeField(
         label=_("Wait before others are stopped"),
         unit=_("seconds"),
@@ -111,6 +118,21 @@ class PolicyForm(forms.Form):
         unit=_("jobs"),
         required=False,
         help_text=_("Of each user's jobs in this partition. Empty: any number."),
+    )
+    max_stops_per_job_hour = WholeField(
+        label=_("Most stops of one job within an hour"),
+        unit=_("times"),
+        required=False,
+        help_text=_("Empty: any number."),
+    )
+    max_crashes_per_hour = WholeField(
+        label=_("Most failed starts within an hour"),
+        unit=_("times"),
+        required=False,
+        help_text=_(
+            "A job that others were stopped for, and that ended badly within a minute of its start so often, has "
+            "nobody stopped for it until it has run well or is submitted anew. Empty: however often."
+        ),
     )
     protected_users = PatternsField(label=_("Users"), help_text=_("Their jobs are never stopped."))
     protected_accounts = PatternsField(
@@ -224,7 +246,8 @@ _PLAIN = (
     "mode", "enforcement", "over_quota", "victim_order", "exempt_s", "grace_s", "checkpoint_signal",
     "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
-    "protected_qos", "keyword_denied", "order", "no_requeue_users",
+    "protected_qos", "keyword_denied", "order", "no_requeue_users", "rest_s", "max_stops_per_job_hour",
+    "max_crashes_per_hour",
 )  # fmt: skip
 
 

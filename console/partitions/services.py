@@ -17,16 +17,24 @@ from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.partitions.selectors import policy_in_force
 from scheduler.contracts.config import decode_policy, encode_policy
 from scheduler.contracts.errors import InputError
+from scheduler.model.kind import with_kind_limits
 from scheduler.model.policy import PartitionPolicy
 
 LONGEST_S = 365 * 24 * 3600
 LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
+SECONDS = (
+    "exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s", "cancel_notice_s",
+)  # fmt: skip
+NUMBERS = (
+    "max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour",
+    "max_crashes_per_hour",
+)  # fmt: skip
 RESOURCE = re.compile(r"[A-Za-z][\w:./-]{0,63}", re.ASCII)
 
 
 def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
-    """The partition called `name`; a new one starts with the default policy, in shadow, as revision 1.
+    """The partition called `name`; a new one starts in shadow, with kind limits, as revision 1.
 
     Raises `ValidationError` for a name that no partition can have.
     """
@@ -38,7 +46,7 @@ def ensure_partition(*, cluster: Cluster, name: str) -> Partition:
         make_partition(cluster, name)
         partition = _locked(cluster, name)
         if partition.revision is None:
-            policy = PartitionPolicy(name=name)
+            policy = with_kind_limits(PartitionPolicy(name=name))
             revision = _put_in_force(partition, policy, 1, SYSTEM, "")
             record(
                 actor=SYSTEM,
@@ -163,12 +171,12 @@ def _check_name(name: str) -> None:
 
 def _check_limits(policy: PartitionPolicy) -> None:
     """What the database and the clock can hold; a document that passes is stored and carried out as it is."""
-    for field in ("exempt_s", "grace_s", "start_deadline_s", "min_wait_s", "cool_down_s", "cancel_notice_s"):
+    for field in SECONDS:
         if getattr(policy, field) > LONGEST_S:
             raise ValidationError(
                 {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
             )
-    for field in ("max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour"):
+    for field in NUMBERS:
         if (getattr(policy, field) or 0) > MOST_TIMES:
             raise ValidationError({field: _("At most %(most)d.") % {"most": MOST_TIMES}})
     _check_quotas(policy)

@@ -11,6 +11,7 @@ from console.partitions.selectors import policy_in_force, policy_of
 from console.partitions.services import activate_policy
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
+from scheduler.model.kind import with_kind_limits
 from scheduler.model.policy import LevelRule
 
 
@@ -23,7 +24,9 @@ def give_levels(
     reason: str,
     request_id: str = "",
 ) -> int:
-    """Put these levels in force where there are none; nothing else of the policy changes. How many got them.
+    """Put these levels in force where there are none; how many partitions got them.
+
+    With them come the kind limits where nobody has changed the policy yet, else nothing else of it changes.
 
     Raises `ValidationError` by key of the policy.
     """
@@ -31,12 +34,13 @@ def give_levels(
     for partition in partitions:
         policy = policy_of(partition)
         if not policy.levels:
+            number, document = policy_in_force(partition).number, replace(policy, levels=tuple(levels))
             activate_policy(
                 actor=actor,
                 partition=partition,
-                document=replace(policy, levels=tuple(levels)),
+                document=document if number > 1 else with_kind_limits(document),
                 reason=reason,
-                based_on=policy_in_force(partition).number,
+                based_on=number,
                 request_id=request_id,
             )
             count += 1

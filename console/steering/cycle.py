@@ -23,6 +23,7 @@ from console.steering import closing
 from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
+from console.steering.actions.failed_starts import watch_starts
 from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
@@ -179,6 +180,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         endings = ask_after(cluster, jobs, acting.adapter)
         with transaction.atomic():
             acting.lease.renew()
+            with failures.kept(), transaction.atomic():
+                watch_starts(cluster, acting.observation)
             following = Following(cluster, jobs, endings)
             found = _policies(cluster, acting.observation)
             _verify(following, found, failures, report)

@@ -17,6 +17,7 @@ from scheduler.contracts.fields import (
     maybe,
     name,
     number,
+    positive,
     text,
     unique,
     whole,
@@ -41,7 +42,8 @@ POLICY_KEYS = (
     "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "cancel_if_not_requeueable", "no_requeue_users",
     "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
-    "keyword_denied", "order", "user_overrides_until", "task_overrides_until",
+    "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
+    "max_crashes_per_hour",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -93,6 +95,9 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         protected_qos=fields.get("protected_qos", different(name), ()),
         keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
         order=fields.get("order", choice(Order), default.order),
+        rest_s=fields.get("rest_s", whole, default.rest_s),
+        max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
+        max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
     )
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
@@ -121,6 +126,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "bands": None if policy.bands is None else [list(band) for band in policy.bands],
         "victim_order": policy.victim_order.value,
         "exempt_s": policy.exempt_s,
+        "rest_s": policy.rest_s,
         "grace_s": policy.grace_s,
         "checkpoint_signal": policy.checkpoint_signal,
         "start_deadline_s": policy.start_deadline_s,
@@ -132,6 +138,8 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "cool_down_s": policy.cool_down_s,
         "max_stops_per_hour": policy.max_stops_per_hour,
         "max_stops_per_user_hour": policy.max_stops_per_user_hour,
+        "max_stops_per_job_hour": policy.max_stops_per_job_hour,
+        "max_crashes_per_hour": policy.max_crashes_per_hour,
         "protected_jobs": list(policy.protected_jobs),
         "protected_users": list(policy.protected_users),
         "protected_accounts": list(policy.protected_accounts),

@@ -19,6 +19,7 @@ from scheduler.contracts.fields import (
     maybe,
     name,
     number,
+    positive,
     text,
     whole,
 )
@@ -45,6 +46,9 @@ _LIMITS: dict[str, int | None] = {
     "max_stops_per_hour": None,
     "max_stops_per_user_hour": None,
     "patience_s": 0,
+    "rest_s": 0,
+    "max_stops_per_job_hour": None,
+    "max_crashes_per_hour": None,
 }
 """Optional numbers, each with what it is when left out."""
 _WORDS: dict[str, StrEnum] = {
@@ -88,6 +92,9 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         dispatch=fields.get("dispatch", choice(Dispatch), Dispatch.SLURM),
         patience_s=fields.get("patience_s", whole, 0),
         balance=fields.get("balance", maybe(_balance), None),
+        rest_s=fields.get("rest_s", whole, 0),
+        max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
+        max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
     )
 
 

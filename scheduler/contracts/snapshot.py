@@ -42,8 +42,13 @@ _NODE_KEYS = (
 _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
-    "stopped_at", "beneficiary", "elastic", "balanced", "unit",
+    "stopped_at", "beneficiary", "elastic", "balanced", "unit", "ran_s", "rested", "stopped", "crashes",
 )  # fmt: skip
+
+_SAID = (
+    "protected", "blocked", "restarts", "beneficiary", "balanced", "ran_s", "rested", "stopped", "crashes",
+)  # fmt: skip
+"""Keys of a job that are written where they say something."""
 
 
 def decode_snapshot(obj: object) -> Snapshot:
@@ -128,6 +133,10 @@ def _job(value: object, path: str) -> Job:
         balanced=fields.get("balanced", flag, False),
         unit=fields.get("unit", amounts, {}),
         elastic=fields.get("elastic", maybe(decode_elastic), None),
+        ran_s=fields.get("ran_s", whole, 0),
+        rested=fields.get("rested", flag, False),
+        stopped=fields.get("stopped", whole, 0),
+        crashes=fields.get("crashes", whole, 0),
     )
     _check_state(job, fields)
     check_pieces(job, fields)
@@ -217,7 +226,7 @@ def _encode_job(job: Job) -> dict[str, Any]:
         result["unit"] = dict(job.unit)
     if job.elastic:
         result["elastic"] = encode_elastic(job.elastic)
-    said = {key: getattr(job, key) for key in ("protected", "blocked", "restarts", "beneficiary", "balanced")}
+    said = {key: getattr(job, key) for key in _SAID}
     moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at")}
     result |= {key: value for key, value in said.items() if value}
     return result | {key: moment for key, moment in moments.items() if moment is not None}

@@ -87,6 +87,9 @@ class Job:
     `beneficiary`: others were stopped for its present run; running only.
     `unit`: it holds whole units of this and may lose some (spec 2); running only. `elastic`: it may lose workers;
     running only. `balanced`: it wants nodes of equal compute power (spec 5).
+    `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
+    whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
+    badly at once, within one hour, after others had been stopped for it.
     """
 
     id: str
@@ -111,6 +114,10 @@ class Job:
     unit: Amounts = field(default_factory=dict)
     elastic: Elastic | None = None
     balanced: bool = False
+    ran_s: int = 0
+    rested: bool = False
+    stopped: int = 0
+    crashes: int = 0
 
     @property
     def run(self) -> RunKey:

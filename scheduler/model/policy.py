@@ -156,11 +156,14 @@ class Project:
 class PartitionPolicy:
     """All rules of one partition. `bands` are lists of level indexes, highest band first (spec 2.3).
 
-    Limits: `exempt_s`: how long a job runs before it may be stopped. `min_wait_s`: how long a job waits before
-    others are stopped for it. `cool_down_s`: how long after it was stopped nobody is stopped for a job.
-    `max_stops_per_hour`, `max_stops_per_user_hour`: stops within an hour, in all and of one user's jobs (None: any
-    number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
+    Limits: `exempt_s`: how long a job runs before it may be stopped. `rest_s`: how long one runs that has come back
+    from a stop. `min_wait_s`: how long a job waits before others are stopped for it. `cool_down_s`: how long after it
+    was stopped nobody is stopped for a job. `max_stops_per_hour`, `max_stops_per_user_hour`,
+    `max_stops_per_job_hour`: stops within an hour, in all, of one user's jobs and of one job. `max_crashes_per_hour`:
+    a job that others were stopped for and that ended badly at once so often within an hour has nobody stopped for it
+    (None: any number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
     `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
+    What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
     `quota_totals`: what all running jobs of the level may hold together.
@@ -200,6 +203,9 @@ class PartitionPolicy:
     protected_qos: tuple[str, ...] = ()
     keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
     order: Order = Order.LEVELS
+    rest_s: int = 0
+    max_stops_per_job_hour: int | None = None
+    max_crashes_per_hour: int | None = None
 
     def at(self, now: int) -> "PartitionPolicy":
         """The policy without the overrides that have ended by `now`."""
@@ -208,6 +214,12 @@ class PartitionPolicy:
             user_overrides=_still(self.user_overrides, self.user_overrides_until, now),
             task_overrides=_still(self.task_overrides, self.task_overrides_until, now),
         )
+
+    @property
+    def stops_per_job_hour(self) -> int:
+        """The most times that one job is stopped within an hour, by all these limits together."""
+        most = self.max_preemptions_per_job
+        return most if self.max_stops_per_job_hour is None else min(most, self.max_stops_per_job_hour)
 
     def level_index(self, name: str) -> int | None:
         """The rank of the level called `name`, or None when there is no such level."""

@@ -21,6 +21,7 @@ class Reason(StrEnum):
     PAUSED = "paused"
     TOO_SOON = "too_soon"
     COOL_DOWN = "cool_down"
+    CRASHES = "crashes"
     HOURLY_LIMIT = "hourly_limit"
     NO_LASTING_ROOM = "no_lasting_room"
     BLOCKED = "blocked"
@@ -41,11 +42,14 @@ class Reason(StrEnum):
     SAME_BAND = "same_band"
     PROTECTED = "protected"
     EXEMPT = "exempt"
+    RESTING = "resting"
+    JOB_LIMIT = "job_limit"
     ENDING = "ending"
     OTHER_PLACE = "other_place"
     HELD_BACK = "held_back"
     USER_LIMIT = "user_limit"
     COMES_BACK = "comes_back"
+    CHAIN = "chain"
     EXCHANGED = "exchanged"
     AWAITED = "awaited"
     NOT_NEEDED = "not_needed"
@@ -68,6 +72,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.PAUSED: "Nobody may be stopped just now.",
     Reason.TOO_SOON: "It has not waited long enough for others to be stopped.",
     Reason.COOL_DOWN: "It was stopped itself a moment ago; others are not stopped for it yet.",
+    Reason.CRASHES: "It ended badly at once too often; nobody is stopped for it until it has run well.",
     Reason.HOURLY_LIMIT: "More jobs would be stopped than may be within an hour.",
     Reason.NO_LASTING_ROOM: "Those it could stop would come back ranked above it.",
     Reason.BLOCKED: "It may not start yet, whatever room there is.",
@@ -87,11 +92,14 @@ SENTENCES: dict[Reason, str] = {
     Reason.SAME_BAND: "Same band.",
     Reason.PROTECTED: "Protected.",
     Reason.EXEMPT: "Has run for less than the exempt time.",
+    Reason.RESTING: "Has come back from a stop and rests for a while.",
+    Reason.JOB_LIMIT: "Was stopped as often as one job may be within an hour.",
     Reason.ENDING: "Is ending already.",
     Reason.OTHER_PLACE: "Stopping it would not help: its room is elsewhere.",
     Reason.HELD_BACK: "It would have been stopped, but a limit forbids that for now.",
     Reason.USER_LIMIT: "Its user's jobs were stopped as often as may be within an hour.",
     Reason.COMES_BACK: "Stopped, it would come back ranked above the job that it makes room for.",
+    Reason.CHAIN: "Stopped, it would be the next to have others stopped for it.",
     Reason.EXCHANGED: "It exchanges a node for another one already.",
     Reason.AWAITED: "A job of higher rank counts on the room that it leaves when it ends by itself.",
     Reason.NOT_NEEDED: "Not needed.",

@@ -19,6 +19,8 @@ class PartitionRules:
     `stopped_by_user`: how many jobs, in all and of each user, were stopped within the last hour; they count against
     `max_stops_per_hour` and `max_stops_per_user_hour` (None: any number).
 
+    `rest_s`, `max_stops_per_job_hour`, `max_crashes_per_hour`: as in `PartitionPolicy`; jobs tell what counts.
+
     `units`, `elastic`: whether jobs may lose some of their units, or workers, instead of being stopped. `patience_s`:
     nobody is stopped for a job that is predicted to start by itself within this.
     """
@@ -47,6 +49,9 @@ class PartitionRules:
     balance: Balance | None = None
     quota_amounts: Mapping[int, Amounts] = field(default_factory=dict)
     quota_totals: Mapping[int, Amounts] = field(default_factory=dict)
+    rest_s: int = 0
+    max_stops_per_job_hour: int | None = None
+    max_crashes_per_hour: int | None = None
 
     @property
     def has_quotas(self) -> bool:

@@ -38,13 +38,14 @@ class Ask:
 class Cycle:
     """The state of one plan, and what every step does to it."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> None:
+        """`alone`: ids of running jobs that this plan does not stop."""
         rules = snapshot.partition
         self.snapshot = snapshot
         self.ranking = Ranking.of(rules)
         self.quotas = Quotas(rules, snapshot.jobs)
         self.demoted = beyond_quota(rules, snapshot.jobs)
-        self.universe = Universe(snapshot, self.ranking, self.demoted)
+        self.universe = Universe(snapshot, self.ranking, self.demoted, alone)
         self.shapes = Shapes(self.universe)
         self.search = Search(self.universe)
         returning = Returning(self.ranking, self.quotas, self.demoted)

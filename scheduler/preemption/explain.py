@@ -15,6 +15,7 @@ from scheduler.preemption.pieces import units_in
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.sentences import Speaker, clean, printable
+from scheduler.preemption.sparing import rests_for
 from scheduler.priority.levels import level_word, weight
 from scheduler.priority.order import pending_order
 
@@ -28,6 +29,7 @@ _NOT_BY_RANK = frozenset(
         Reason.PAUSED,
         Reason.TOO_SOON,
         Reason.COOL_DOWN,
+        Reason.CRASHES,
     }
 )
 _SHOWN = 12
@@ -166,6 +168,7 @@ def _running(about: _About, job: Job) -> Iterator[str]:
     exempt = about.snapshot.partition.exempt_s - ran
     if exempt > 0:
         yield f"Nobody may stop it for another {words.duration(exempt)}: jobs that young are exempt here."
+    yield from _rests(about, job, ran)
     above = _could_displace(about, job)
     if above:
         yield f"Waiting jobs that outrank it: {words.names((about.say.who(other) for other in above), _SHOWN)}."
@@ -195,6 +198,16 @@ def _spared_for_now(about: _About, job: Job) -> Iterator[str]:
     used, most = rules.stopped_by_user.get(job.user, 0), rules.max_stops_per_user_hour
     if most is not None and used >= most:
         yield f"Nobody may stop it now: jobs of {clean(job.user)} were stopped {used} of {most} times in this hour."
+
+
+def _rests(about: _About, job: Job, ran: int) -> Iterator[str]:
+    """What keeps it running because it was stopped before."""
+    rules = about.snapshot.partition
+    left, most = rests_for(job, ran, rules), rules.max_stops_per_job_hour
+    if left > 0:
+        yield f"Nobody may stop it for another {words.duration(left)}: it has come back from a stop and rests."
+    if most is not None and job.stopped >= most:
+        yield f"Nobody may stop it now: it was stopped {job.stopped} of {most} times in this hour."
 
 
 def _held(job: Job) -> str:

@@ -1,8 +1,8 @@
 """What holds a stop back: pauses, waits, and how many jobs may be stopped within an hour.
 
 1. Victims are looked for as if there were no limit, but for the jobs of users whose hour is used up: they are spared.
-2. Where somebody paused the partition, or the pending job has not waited long enough, or was stopped itself a moment
-   ago, nobody is stopped; the victims that were found are named.
+2. Where somebody paused the partition, or the pending job has not waited long enough, was stopped itself a moment
+   ago, or ended badly at once too often, nobody is stopped; the victims that were found are named.
 3. Would more jobs of a user be stopped than the hour has left, or somebody who would come back above the pending job
    (`returning`), these are spared too and victims are looked for again; a few times.
 4. If then nobody is found, or more than the hour has left for the partition, nobody is stopped: never a part of them.
@@ -116,6 +116,8 @@ class Limits:
         rules = self._rules
         if rules.paused:
             return Held(Reason.PAUSED)
+        if rules.max_crashes_per_hour is not None and job.crashes >= rules.max_crashes_per_hour:
+            return Held(Reason.CRASHES)
         if job.stopped_at is not None and self._now - job.stopped_at < rules.cool_down_s:
             return Held(Reason.COOL_DOWN)
         if self._now - job.submit < rules.min_wait_s:

@@ -21,7 +21,8 @@
    Whom no step decides stays in the queue; in managed dispatch nodes are kept for it (`reservation`).
    A job whose nodes must all have the same one of several features goes through each step with one after the other;
    one that counts its nodes by their features, through steps of its own (`constrained`).
-6. The result depends on nothing but the snapshot, and not on the order of its rows.
+6. Where stopped jobs have a rest, nobody is stopped who would be the next to have others stopped for it (`chains`).
+7. The result depends on nothing but the snapshot, and not on the order of its rows.
 """
 
 from dataclasses import replace
@@ -39,6 +40,7 @@ from scheduler.preemption.balance.steps import (
     no_even_set,
     stop_for_an_even_set,
 )
+from scheduler.preemption.chains import without_chains
 from scheduler.preemption.constrained import first_of, in_groups
 from scheduler.preemption.cycle import Ask, Cycle, Step
 from scheduler.preemption.elastic.growing import grow, growers
@@ -80,15 +82,19 @@ _PENDING = JobState.PENDING
 def plan(snapshot: Snapshot) -> Plan:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made."""
     with collector.paused():
-        return _Planner(snapshot).plan()
+        return without_chains(snapshot, _made(snapshot), _made)
+
+
+def _made(snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> Plan:
+    return _Planner(snapshot, alone).plan()
 
 
 class _Planner:
     """One plan in the making."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, alone: frozenset[str]) -> None:
         self._snapshot = snapshot
-        self._cycle = Cycle(snapshot)
+        self._cycle = Cycle(snapshot, alone)
 
     def plan(self) -> Plan:
         """Points 1 to 5."""

@@ -91,6 +91,11 @@ class Speaker:
         match held.reason:
             case Reason.PAUSED:
                 return clean(rules.paused, 200)
+            case Reason.CRASHES:
+                return (
+                    f"it ended badly within a minute of its start {job.crashes} times in an hour: others are stopped "
+                    f"for it again once it has run well, or is submitted anew"
+                )
             case Reason.TOO_SOON:
                 left = words.duration(rules.min_wait_s - (self._now - job.submit))
                 enough = words.duration(rules.min_wait_s)

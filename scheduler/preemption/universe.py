@@ -19,6 +19,7 @@ from scheduler.model.resources import Amounts, add, subtract, total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.pieces import Pieces, pieces_of
 from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.sparing import why_spared
 from scheduler.preemption.tallies import Below, Tally
 from scheduler.priority.levels import weight
 from scheduler.priority.order import natural
@@ -50,9 +51,9 @@ class Place:
 class Runner:
     """A running job while planning. `first` and `second` are its weights on the mode's axes.
 
-    `spared`: why it may not be stopped (a `Reason`), else empty; `lasting`: whether that holds for the whole plan.
-    `alive`: not stopped yet. `may_go`: alive and not spared. `alloc`: what it holds now, in the order of `places`;
-    `pieces`: what of it it may lose and go on.
+    `ran`: how long it has run, earlier runs that count among it. `spared`: why it may not be stopped (a `Reason`), else
+    empty; `lasting`: whether that holds for the whole plan. `alive`: not stopped yet. `may_go`: alive and not spared.
+    `alloc`: what it holds now, in the order of `places`; `pieces`: what of it it may lose and go on.
     """
 
     job: Job
@@ -82,7 +83,13 @@ _PENDING, _RUNNING = JobState.PENDING, JobState.RUNNING
 class Universe:
     """All places and runners of one snapshot, and the changes that decisions make to them."""
 
-    def __init__(self, snapshot: Snapshot, ranking: Ranking, demoted: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        ranking: Ranking,
+        demoted: frozenset[str] = frozenset(),
+        alone: frozenset[str] = frozenset(),
+    ) -> None:
         self.snapshot = snapshot
         self.ranking = ranking
         self.log: list[int] = []
@@ -109,16 +116,16 @@ class Universe:
         self.candidates = 0
         held = [job for job in snapshot.jobs if job.state is not _PENDING]
         held.sort(key=lambda job: natural(job.id))
-        self._settle((job for job in held if job.state is _RUNNING), demoted)
+        self._settle((job for job in held if job.state is _RUNNING), demoted, alone)
         for job in held:
             if job.state is not _RUNNING:
                 self._end(job)
         by_work = snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         self._scarcity = self._used_shares() if by_work else {}
 
-    def _settle(self, jobs: Iterable[Job], demoted: frozenset[str]) -> None:
+    def _settle(self, jobs: Iterable[Job], demoted: frozenset[str], alone: frozenset[str]) -> None:
         """Put the running jobs onto their nodes, in one loop: most of what it takes to set up a plan goes here."""
-        now, exempt_s, by_name = self.snapshot.now, self.snapshot.partition.exempt_s, self.by_name
+        now, rules, by_name = self.snapshot.now, self.snapshot.partition, self.by_name
         known: dict[tuple[Level, Level], tuple[int, int]] = {}
         for order, job in enumerate(jobs):
             levels = job.user_level, job.task_level
@@ -126,8 +133,8 @@ class Universe:
             if weights is None:
                 weights = known[levels] = self.ranking.weights(job)
             ran = max(0, now - (job.start or 0))
-            spared = "protected" if not job.preemptable else "exempt" if ran < exempt_s else ""
-            may_go, alloc = not spared, job.alloc
+            spared = why_spared(job, ran, rules) or ("chain" if job.id in alone else "")
+            may_go, alloc, ran = not spared, job.alloc, ran + job.ran_s
             runner = Runner(job, order, *weights, ran, spared, (), alloc, not may_go, may_go=may_go)
             self.runners.append(runner)
             tally = self.tallies[weights]

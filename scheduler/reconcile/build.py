@@ -91,6 +91,9 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         cool_down_s=policy.cool_down_s,
         max_stops_per_hour=policy.max_stops_per_hour,
         max_stops_per_user_hour=policy.max_stops_per_user_hour,
+        rest_s=policy.rest_s,
+        max_stops_per_job_hour=policy.max_stops_per_job_hour,
+        max_crashes_per_hour=policy.max_crashes_per_hour,
     )
 
 

@@ -32,7 +32,7 @@ class Planning:
 
     def __init__(self, policy: Policy, machines: Machines, machine: Machine, queue: Queue) -> None:
         self._policy = policy
-        self._rules = policy.partition
+        self._rules = _with_rests(policy)
         self._machine = machine
         self._queue = queue
         self._showing = _Showing(machines, machine, self._rules)
@@ -146,11 +146,22 @@ class Planning:
         moments = [task.work.submit + rules.min_wait_s for task in waiting]
         moments += [task.stopped_at + rules.cool_down_s for task in waiting if task.stopped_at is not None]
         moments += [task.started + rules.exempt_s for task in below]
+        moments += [task.started + rules.rest_s for task in below if task.stops]
+        if rules.max_stops_per_job_hour is not None:
+            moments += [at + HOUR_S for task in below for at in task.stops_at]
         moments += [at + HOUR_S for at, _ in self._stops]
         moments += [now + 1] if rules.patience_s else []
         later = [moment for moment in moments if moment > now]
         if later:
             self.changed(min(later))
+
+
+def _with_rests(policy: Policy) -> PartitionRules:
+    """The partition's rules; a job that has come back rests no longer than until it has saved its progress again."""
+    rules, requeue = policy.partition, policy.requeue
+    if not requeue.checkpoint_s:
+        return rules
+    return replace(rules, rest_s=min(rules.rest_s, requeue.restart_s + requeue.checkpoint_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +181,7 @@ class _Showing:
         self._total = machines.per_node
         self._machine = machine
         self._predicts = rules.patience_s > 0
+        self._counts_stops = rules.max_stops_per_job_hour is not None
         self._nodes: dict[tuple[int, int, bool], Node] = {}
 
     def set_of(self, names: Iterable[str]) -> int:
@@ -186,7 +198,7 @@ class _Showing:
         """What the planner is shown. `up`: the nodes where something may start."""
         held = self._held_by_others(below)
         nodes = tuple(self._node(i, amount, up=bool(up >> i & 1)) for i, amount in enumerate(held))
-        jobs = [self._waiting(task) for task in waiting] + [self._running(task) for task in below]
+        jobs = [self._waiting(task) for task in waiting] + [self._running(task, now) for task in below]
         return Snapshot(now, rules, nodes, tuple(jobs))
 
     def _held_by_others(self, below: Iterable[Task]) -> list[int]:
@@ -229,7 +241,7 @@ class _Showing:
             stopped_at=task.stopped_at,
         )
 
-    def _running(self, task: Task) -> Job:
+    def _running(self, task: Task, now: int) -> Job:
         if task.planned is None:
             work, pieces = task.work, task.pieces
             names = [self._names.names[i] for i in indexes(task.nodes)]
@@ -249,8 +261,11 @@ class _Showing:
                 elastic=_elastic(pieces) if pieces.elastic else None,
                 preemptable=not task.fixed,
                 predicted_end=task.expected_end if self._predicts else None,
+                ran_s=task.ran_s,
             )
-        return task.planned
+        if not self._counts_stops or not task.stops:
+            return task.planned
+        return replace(task.planned, stopped=sum(at > now - HOUR_S for at in task.stops_at))
 
 
 def _elastic(pieces: Pieces) -> Elastic:

@@ -47,9 +47,9 @@ _KEYS = (
     "user_level", "task_level", "requeue", "max_stops_per_job", "cycle_s", "elastic",
 )  # fmt: skip
 _PREEMPT_ONLY = ("requeue", "max_stops_per_job", "cycle_s", "elastic")
-_NOT_SIMULATED = (
+NOT_SIMULATED = (
     "quotas", "quota_amounts", "quota_totals", "over_quota",
-    "paused", "stopped", "stopped_by_user", "balance", "dispatch",
+    "paused", "stopped", "stopped_by_user", "balance", "dispatch", "max_crashes_per_hour",
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def decode_policy(value: object) -> Policy:
 def _rules(value: object, path: str) -> PartitionRules:
     """Contract A's partition, but for what a simulation does not follow."""
     for key in entries(value, path):
-        if key in _NOT_SIMULATED:
+        if key in NOT_SIMULATED:
             raise InputError(join(path, key), "is not simulated; leave it out")
     return decode_rules(value, path)
 

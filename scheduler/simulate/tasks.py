@@ -59,6 +59,9 @@ class Task:
     has. `since`: up to when its work is counted. `delay`: how many seconds of its start still pass without work.
     `fixed`: it is never a victim. `planned`: how the planner sees its run, once it has been asked.
 
+    `ran_s`: how long its earlier runs took that count, because what they did was saved; of others the last. `stops_at`:
+    when it was stopped.
+
     Told at the end: `waited`: seconds in the queue, all together. `occupied`: piece-seconds held. `lost`: work done
     that a stop threw away. `restarting`: piece-seconds of delays. `idle`: piece-seconds of last seconds that there was
     no work for. So `occupied` is its work plus these three. `spans`: from when until when it held how many pieces on
@@ -86,7 +89,8 @@ class Task:
     overdue: int = 0
     fixed: bool = False
     planned: Job | None = None
-    stopped_at: int | None = None
+    stops_at: list[int] = field(default_factory=list)
+    ran_s: int = 0
     first_start: int | None = None
     finished: int | None = None
     waited: int = 0
@@ -112,6 +116,11 @@ class Task:
     def holds(self) -> int:
         """What it has on each of its nodes, packed."""
         return self.pieces.packed * self.held if self.pieces.units else self.pieces.packed
+
+    @property
+    def stopped_at(self) -> int | None:
+        """When it was last stopped."""
+        return self.stops_at[-1] if self.stops_at else None
 
     def begin(self, nodes: int, now: int, restart_s: int) -> None:
         """Start with all its pieces, on these nodes."""
@@ -160,8 +169,10 @@ class Task:
             saved = done // step * step
         self.left += done - saved
         self.lost += done - saved
+        ran = now - self.started
+        self.ran_s = ran if checkpoint_s is None else self.ran_s + ran
         self.stops += 1
-        self.stopped_at = now
+        self.stops_at.append(now)
         self.nodes = self.held = 0
 
     def finish(self, now: int) -> None:

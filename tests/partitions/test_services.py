@@ -15,6 +15,7 @@ from console.partitions import services
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import partition_document, policy_of
 from console.partitions.services import activate_policy, ensure_partition, set_admins
+from scheduler.model.kind import KIND_LIMITS, with_kind_limits
 from scheduler.model.policy import Enforcement, Mode, PartitionPolicy
 from tests import factories
 from tests.factories import policy_document
@@ -54,11 +55,15 @@ def wrong_fields(error: pytest.ExceptionInfo[ValidationError]) -> list[str]:
     return sorted(error.value.message_dict)
 
 
+NEW = with_kind_limits(PartitionPolicy(name="x"))
+
+
 # --- New partitions ---------------------------------------------------------------------------------------
 
 
-def test_a_new_partition_is_in_shadow_with_the_default_policy(partition: Partition) -> None:
-    assert policy_of(fresh(partition)) == PartitionPolicy(name="x")
+def test_a_new_partition_is_in_shadow_with_kind_limits(partition: Partition) -> None:
+    assert policy_of(fresh(partition)) == NEW
+    assert {key: getattr(NEW, key) for key in KIND_LIMITS} == KIND_LIMITS
     revision = PolicyRevision.objects.get()
     assert (revision.number, revision.enforcement, revision.author) == (1, Enforcement.SHADOW, SYSTEM)
     entry = AuditEntry.objects.get()
@@ -80,7 +85,7 @@ def test_a_partition_that_is_there_costs_one_query_and_nothing_else(
 
 def test_a_row_without_a_policy_gets_its_first(cluster: Cluster) -> None:
     Partition.objects.create(cluster=cluster, name="x")
-    assert policy_of(ensure_partition(cluster=cluster, name="x")) == PartitionPolicy(name="x")
+    assert policy_of(ensure_partition(cluster=cluster, name="x")) == NEW
 
 
 @pytest.mark.parametrize("name", ["", "x" * 65, "two\nlines", "nul\x00"])
@@ -236,7 +241,7 @@ def test_without_its_audit_row_there_is_no_change(
         set_admins(actor="ada", partition=partition, usernames=["dave"], reason="x")
     with pytest.raises(IntegrityError):
         ensure_partition(cluster=partition.cluster, name="y")
-    assert policy_of(fresh(partition)) == PartitionPolicy(name="x")
+    assert policy_of(fresh(partition)) == NEW
     assert not partition.admins.exists()
     assert list(Partition.objects.values_list("name", flat=True)) == ["x"]
 

@@ -69,8 +69,22 @@ def stoppable(snapshot: Snapshot, job: Job) -> list[Job]:
         if other.state is JobState.RUNNING
         and other.preemptable
         and snapshot.now - (other.start or 0) >= rules.exempt_s
+        and not rests(snapshot, other)
         and tier(rules, job, other)
     ]
+
+
+def rests(snapshot: Snapshot, job: Job) -> bool:
+    """Whether a running job is left alone because it was stopped before."""
+    rules = snapshot.partition
+    if rules.max_stops_per_job_hour is not None and job.stopped >= rules.max_stops_per_job_hour:
+        return True
+    return job.restarts > 0 and not job.rested and snapshot.now - (job.start or 0) < rules.rest_s
+
+
+def ran(snapshot: Snapshot, job: Job) -> int:
+    """How long a running job has run, with the earlier runs that count."""
+    return snapshot.now - (job.start or 0) + job.ran_s
 
 
 def quota_use(jobs: Iterable[Job]) -> Counter[tuple[str, Level, str]]:

@@ -30,7 +30,7 @@ def harm(snapshot: Snapshot, job: Job, stopped: Iterable[str]) -> Cost:
     for victim in _by_value(snapshot, job):
         mine = by_class.setdefault(naive.class_of(snapshot.partition, job, victim), [0, 0])
         if victim.id in gone:
-            mine[0] += snapshot.now - (victim.start or 0)
+            mine[0] += naive.ran(snapshot, victim)
             mine[1] += 1
     return tuple(n for each in sorted(by_class, reverse=True) for n in by_class[each])
 
@@ -46,7 +46,7 @@ def _by_value(snapshot: Snapshot, job: Job) -> list[Job]:
         naive.stoppable(snapshot, job),
         key=lambda victim: (
             naive.class_of(snapshot.partition, job, victim),
-            snapshot.now - (victim.start or 0),
+            naive.ran(snapshot, victim),
         ),
         reverse=True,
     )

@@ -16,6 +16,20 @@ FEATURES = ("big", "fast")
 levels = st.one_of(st.none(), st.integers(0, 3))
 runtimes = st.sampled_from([0, 60, 600, HOUR, 2 * HOUR, 2 * HOUR, 9 * HOUR])
 
+_past: st.SearchStrategy[dict[str, Any]] = st.one_of(
+    st.just({}),
+    st.just({}),
+    st.fixed_dictionaries(
+        {
+            "restarts": st.integers(1, 2),
+            "ran_s": st.sampled_from([0, 30, HOUR]),
+            "rested": st.booleans(),
+            "stopped": st.integers(0, 2),
+        }
+    ),
+)
+"""What a job has behind it that was stopped before; most were not."""
+
 
 @st.composite
 def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[Node]:
@@ -109,6 +123,7 @@ def running_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most:
                 start=NOW - draw(runtimes),
                 alloc=alloc,
                 preemptable=simple or draw(st.integers(0, 7)) > 0,
+                **draw(_past),
             )
         )
     return jobs
@@ -150,6 +165,10 @@ _limits: st.SearchStrategy[dict[int, dict[str, int]]] = st.one_of(
 def rules(draw: st.DrawFn, *, quotas: bool = False, simple: bool = False) -> PartitionRules:
     """Any mode, with everything that the rules can say."""
     mode = draw(st.sampled_from(list(Mode)))
+    # With a cool-down stopped jobs have nobody stopped for them anyway, so that no plan is made twice (`chains`).
+    rests: dict[str, Any] = draw(
+        st.sampled_from([{}, {"rest_s": 300, "cool_down_s": 300}, {"max_stops_per_job_hour": 1}])
+    )
     return PartitionRules(
         name="x",
         mode=mode,
@@ -160,6 +179,7 @@ def rules(draw: st.DrawFn, *, quotas: bool = False, simple: bool = False) -> Par
         over_quota=draw(st.sampled_from(list(OverQuota))),
         quota_amounts=draw(_limits) if quotas else {},
         quota_totals=draw(_limits) if quotas else {},
+        **rests,
     )
 
 
@@ -216,6 +236,7 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
                 submit=NOW - 10 * HOUR,
                 start=NOW - draw(runtimes),
                 alloc=alloc,
+                **draw(_past),
             )
         )
     for i in range(draw(st.integers(1, most_pending))):

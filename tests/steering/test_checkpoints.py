@@ -3,7 +3,7 @@
 import pytest
 
 from console.audit.models import AuditEntry
-from console.steering.actions.checkpoints import cleaned, saved_word
+from console.steering.acknowledging import cleaned, saved_word
 from console.steering.models import Checkpoint, PlannedAction
 from scheduler.adapters.simulator.faults import ActionFault, Effect
 from scheduler.adapters.simulator.jobs import OnSignal

@@ -23,6 +23,7 @@ WHOLE: dict[str, Any] = {
     "protected_jobs": "", "protected_users": "", "protected_accounts": "", "protected_qos": "",
     "keyword_denied": "demote", "order": "levels",
     "not_requeueable": "requeue", "cancel_notice_s": "600", "no_requeue_users": "",
+    "rest_s": "0", "max_stops_per_job_hour": "", "max_crashes_per_hour": "",
     "levels-TOTAL_FORMS": "3", "levels-INITIAL_FORMS": "2",
     "levels-0-name": "P0", "levels-0-min_score": "60", "levels-0-keyword": "p0", "levels-0-quota": "1",
     "levels-0-keyword_users": "", "levels-1-keyword_users": "", "levels-2-keyword_users": "",
@@ -144,6 +145,9 @@ LIMITS: dict[str, Any] = {
     "cool_down_s": 0,
     "max_stops_per_hour": 20,
     "max_stops_per_user_hour": 0,
+    "rest_s": 900,
+    "max_stops_per_job_hour": 2,
+    "max_crashes_per_hour": None,
     "protected_jobs": ["4711", "release_*", "two words"],
     "protected_users": ["ann", "eval-*"],
     "protected_accounts": ["physics"],
@@ -153,14 +157,26 @@ LIMITS: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("of_a_job", "within_an_hour"), [("", "3 times"), ("2", "2 times"), ("7", "3 times")]
+)
+def test_the_page_states_how_often_one_job_is_stopped_within_an_hour(
+    house: House, ada: Client, of_a_job: str, within_an_hour: str
+) -> None:
+    ada.post(AT, typed(max_stops_per_job_hour=of_a_job, grace_s="31"))
+    page = words_of(ada.get(AT).content.decode())
+    assert f"By what is in force, no job is stopped more than {within_an_hour} within an hour." in page
+
+
 def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada: Client) -> None:
     ada.post(
         AT,
         typed(
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="0",
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
-            protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse",
-            order="slurm", levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
+            protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse", order="slurm", rest_s="900",
+            max_stops_per_job_hour="2", max_crashes_per_hour="",
+            levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     document = revision_of(house).document
@@ -316,12 +332,16 @@ def test_going_to_enforcement_is_a_step_of_its_own(house: House, ada: Client) ->
 def test_the_confirmation_names_the_limits(house: House, ada: Client) -> None:
     limits = typed(
         enforcement="enforce", min_wait_s="120", max_stops_per_hour="0", max_stops_per_user_hour="2",
-        protected_qos="high", levels__0__keyword_users="bob, carol", levels__0__keyword_open="",
+        protected_qos="high", levels__0__keyword_users="bob, carol", rest_s="600", max_stops_per_job_hour="1",
+        max_crashes_per_hour="4", levels__0__keyword_open="",
     )  # fmt: skip
     page = ada.post(AT, limits).content.decode()
     assert "before it has waited 2 min" in page
     assert "At most 0 jobs are stopped within an hour." in page
     assert "At most 2 jobs of one user are stopped within an hour." in page
+    assert "No job is stopped more than 1 time within an hour." in page
+    assert "After it has come back it is left alone for 10 min, or until it has saved its state." in page
+    assert "that ended badly within a minute of its start 4 times in an hour." in page
     assert "Protected jobs are left alone." in page
     ada.post(AT, {**hidden(page), "confirmed": "enforce"})
     document = revision_of(house).document
@@ -386,7 +406,8 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
         typed(
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="3",
             protected_jobs="4711", protected_users="ann", protected_accounts="physics", protected_qos="high",
-            keyword_denied="refuse", levels__0__keyword_users="bob", levels__0__keyword_open="",
+            keyword_denied="refuse", levels__0__keyword_users="bob", rest_s="900", max_stops_per_job_hour="",
+            max_crashes_per_hour="5", levels__0__keyword_open="",
         ),
     )  # fmt: skip
     text = words_of(ada.get("/partitions/x/revisions/").content.decode())
@@ -395,6 +416,8 @@ def test_revisions_say_in_words_which_limits_changed(house: House, ada: Client) 
         "cool-down after being stopped, seconds: 300 → 0",
         "most stops within an hour: none → 20",
         "most stops of one user within an hour: none → 3",
+        "left alone after a stop, seconds: 0 → 900",
+        "most failed starts within an hour: none → 5",
         'protected jobs: added "4711"',
         "protected users: added ann",
         "protected accounts: added physics",

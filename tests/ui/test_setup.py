@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -21,6 +22,7 @@ from console.partitions.services import activate_policy
 from console.projects.models import Project
 from console.setup.first import make_code
 from console.setup.models import Examination, Invitation
+from scheduler.model.kind import KIND_LIMITS
 from tests import factories
 from tests.ui import conftest as ui
 from tests.ui.conftest import House, SignedIn
@@ -149,6 +151,24 @@ def test_levels_are_given_as_typed_and_stay_in_shadow(house: House, bare: Partit
     assert policy_of(Partition.objects.get(pk=bare.pk)).enforcement == "shadow"
     assert AuditEntry.objects.get(action="policy.activated", reason="To begin with").partition == "z"
     assert Partition.objects.get(pk=house.x.pk).revision_id == house.x.revision_id, "x has its own"
+
+
+def test_with_them_come_the_kind_limits_unless_somebody_has_set_others(
+    house: House, bare: Partition, ada: Client
+) -> None:
+    set_by_hand = factories.make_partition(
+        house.cluster, "set", levels=[], quotas={}, user_overrides={}, task_overrides={}
+    )
+    document = replace(policy_of(set_by_hand), exempt_s=7)
+    activate_policy(actor="dave", partition=set_by_hand, document=document, reason="Ours.", based_on=1)
+
+    ada.post("/setup/import/", level_rows(90, 30, 2) | {"levels": "1", "partition": ["z", "set"]})
+
+    given = policy_of(Partition.objects.get(pk=bare.pk))
+    assert {key: getattr(given, key) for key in KIND_LIMITS} == KIND_LIMITS
+    assert given.bands == ((0,), (1, 2, None)), "others are stopped for the highest level alone"
+    kept = policy_of(Partition.objects.get(pk=set_by_hand.pk))
+    assert (len(kept.levels), kept.exempt_s, kept.rest_s, kept.bands) == (3, 7, 0, None)
 
 
 @pytest.mark.parametrize("headers", [{}, PART], ids=["page", "part"])

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.steering.acknowledging import WORD, cleaned, saved_word
 from console.steering.decisions.facts import run_of
 from console.steering.journal import tell_checkpoint
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, Via
@@ -19,9 +20,6 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey
 
 Jobs = Mapping[str, ObservedJob]
 
-WORD = "ckpt:"
-"""How the word of a comment begins that acknowledges a checkpoint."""
-LONGEST_SAVED = 200
 REMEMBER = timedelta(days=30)
 """How long a checkpoint is watched: what has not come back by then comes back unseen."""
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
@@ -113,18 +111,6 @@ def end_grace(plan: Plan, jobs: Jobs) -> bool:
         not_before=now
     )
     return True
-
-
-def saved_word(before: str, after: str) -> str:
-    """What the last new word `ckpt:TEXT` of a comment says; empty when there is none."""
-    known = set(before.split())
-    told = [word for word in after.split() if word.startswith(WORD) and word not in known]
-    return cleaned(told[-1].removeprefix(WORD)) if told else ""
-
-
-def cleaned(text: str) -> str:
-    """A job's own words as they may be stored: printable, one line, cut."""
-    return "".join(c if c.isprintable() else " " for c in text).strip()[:LONGEST_SAVED]
 
 
 def _run(action: PlannedAction) -> dict[str, object]:

@@ -68,7 +68,7 @@ def _decide(
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
         built.snapshot,
-        jobs=tuple(_with_stops(job, facts.stops, built.snapshot.now) for job in jobs),
+        jobs=tuple(_with_past(jobs, observation, facts)),
         partition=_rules(built.snapshot.partition, partition, facts.stops),
     )
     snapshot = overlay(snapshot, outstanding)
@@ -101,12 +101,20 @@ def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> Partit
     return replace(rules, paused=_paused(facts), stopped=sum(by_user.values()), stopped_by_user=dict(by_user))
 
 
+def _with_past(jobs: Iterable[Job], observation: Observation, facts: Facts) -> Iterable[Job]:
+    """The jobs with what was done to them, or for them, and what is behind them."""
+    comments = {job.id: job.comment for job in observation.jobs if job.restarts}
+    for job in jobs:
+        yield facts.past.told(_with_stops(job, facts.stops, observation.taken_at), comments.get(job.id, ""))
+
+
 def _with_stops(job: Job, stops: Stops, now: int) -> Job:
     """A job with what Giveway did to it, or for it. `now` is the cluster's clock, which the age is taken off."""
     if job.state == JobState.PENDING:
         ago = stops.ago_s.get(job.id)
         return job if ago is None else replace(job, stopped_at=max(0, now - ago))
-    return replace(job, beneficiary=True) if (job.id, job.restarts) in stops.beneficiaries else job
+    stopped, served = stops.of_job.get(job.id, 0), (job.id, job.restarts) in stops.beneficiaries
+    return replace(job, beneficiary=served, stopped=stopped) if served or stopped else job
 
 
 def _paused(facts: PartitionFacts) -> str:

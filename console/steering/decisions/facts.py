@@ -11,6 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.decisions.past import Past, past_of
 from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
@@ -50,9 +51,10 @@ class PartitionFacts:
 class Facts:
     """Everything the database knows that decisions depend on.
 
-    `stops`: what was stopped lately. `quota_held`: jobs that Giveway itself holds because of a quota. `refused`: runs
-    that Slurm refused to stop. `backed_off`: jobs whose last plan was undone a moment ago, with the words that say so.
-    `put_off`: who is not tried again for longer, because nobody could start it in the room that was made.
+    `stops`: what was stopped lately. `past`: what is behind each job. `quota_held`: jobs that Giveway holds because
+    of a quota. `refused`: runs that Slurm refused to stop. `backed_off`: jobs whose last plan was undone a moment ago,
+    with the words that say so. `put_off`: who is not tried again for longer, because nobody could start it in the room
+    that was made.
     """
 
     partitions: Mapping[str, PartitionFacts]
@@ -65,6 +67,7 @@ class Facts:
     backed_off: Mapping[str, str] = field(default_factory=dict)
     put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
+    past: Past = field(default_factory=Past)
 
     @property
     def preemptions(self) -> Mapping[str, int]:
@@ -121,6 +124,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         backed_off=backed_off(cluster),
         put_off=putting_off(cluster),
         rejections=recent_rejections(cluster),
+        past=past_of(cluster),
     )
 
 

@@ -25,22 +25,25 @@ DONE = (ActionState.EXECUTING, ActionState.ISSUED, ActionState.VERIFIED)
 class Stops:
     """`within_hour`: per partition, how many runs of each user's jobs were stopped, or are about to be after their
     grace time. `ago_s`: per job, the seconds since it was stopped last. `times`: per job, how often it was.
+    `of_job`: the same by job.
     `beneficiaries`: job id and restarts of the runs that others were stopped for."""
 
     within_hour: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     ago_s: Mapping[str, int] = field(default_factory=dict)
     times: Mapping[str, int] = field(default_factory=dict)
     beneficiaries: frozenset[tuple[str, int]] = frozenset()
+    of_job: Mapping[str, int] = field(default_factory=dict)
 
 
 def recent_stops(cluster: Cluster) -> Stops:
     """Read them: three queries, whatever the number of jobs."""
     times, ago_s = _by_job(cluster)
-    return Stops(_within_hour(cluster), ago_s, times, _beneficiaries(cluster))
+    by_user, of_job = _within_hour(cluster)
+    return Stops(by_user, ago_s, times, _beneficiaries(cluster), of_job)
 
 
-def _within_hour(cluster: Cluster) -> dict[str, dict[str, int]]:
-    """A run counts once, also when it was stopped and then recovered."""
+def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """By partition and user, and by job. A run counts once, also when it was stopped and then recovered."""
     done = Q(state__in=DONE, issued_at__gte=clock.now() - HOUR)
     runs = (
         PlannedAction.objects.filter(
@@ -51,10 +54,12 @@ def _within_hour(cluster: Cluster) -> dict[str, dict[str, int]]:
         .distinct()
     )
     counts: dict[str, dict[str, int]] = {}
-    for partition, user, *_ in runs:
+    of_job: dict[str, int] = {}
+    for partition, user, job_id, *_ in runs:
         theirs = counts.setdefault(partition, {})
         theirs[user] = theirs.get(user, 0) + 1
-    return counts
+        of_job[job_id] = of_job.get(job_id, 0) + 1
+    return counts, of_job
 
 
 def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:

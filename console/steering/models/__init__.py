@@ -3,6 +3,7 @@
 from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
 from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
+from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.line import LinePlace
 from console.steering.models.pauses import Pause
@@ -19,6 +20,7 @@ __all__ = [
     "CycleLease",
     "CycleMeter",
     "CycleOutcome",
+    "FailedStart",
     "Fate",
     "Incident",
     "IncidentKind",

@@ -28,6 +28,9 @@ CHANGES: dict[str, Promise] = {
         "It never starts as it is: submit it again for less, or elsewhere."
     ),
     Reason.HOURLY_LIMIT: gettext_lazy("It changes as the stops of the last hour go out of it."),
+    Reason.CRASHES: gettext_lazy(
+        "It starts in free room; or submit it again, once you know why it ends so soon."
+    ),
     Reason.NO_LASTING_ROOM: gettext_lazy("It starts when a running job ends."),
     Reason.OVER_QUOTA_REJECTED: gettext_lazy("It starts once enough other jobs of its level have ended."),
     Reason.OVER_QUOTA_HELD: gettext_lazy("It starts once enough other jobs of its level have ended."),

@@ -6,6 +6,8 @@ of the scenarios carry: users, Slurm accounts and the beginnings of job names.
 
 from typing import Any
 
+from scheduler.model.kind import KIND_LIMITS, kind_bands
+
 Config = dict[str, Any]
 
 DEMO_MANAGERS = ("pam",)
@@ -58,6 +60,8 @@ _DEMO_LEVELS = [
     {"name": "P2", "min_score": 5, "keyword": "p2", "keyword_users": DEMO_USERS},
 ]
 
+_KIND = {**KIND_LIMITS, "bands": [list(band) for band in kind_bands(len(_DEMO_LEVELS)) or ()]}
+
 DEMO_PARTITIONS: list[dict[str, Any]] = [
     {
         "name": "demo",
@@ -69,12 +73,11 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "over_quota": "lowest",
         "user_overrides": {},
         "task_overrides": {"*_release": "P0"},
-        "bands": None,
+        **_KIND,
         "victim_order": "shortest_runtime",
-        "exempt_s": 0,
         "grace_s": 2,
         "checkpoint_signal": "USR1",
-        "max_preemptions_per_job": 10,
+        "max_preemptions_per_job": 3,
         "not_requeueable": "requeue",
     },
     {
@@ -87,9 +90,8 @@ DEMO_PARTITIONS: list[dict[str, Any]] = [
         "over_quota": "lowest",
         "user_overrides": {},
         "task_overrides": {},
-        "bands": None,
+        **_KIND,
         "victim_order": "least_lost_work",
-        "exempt_s": 60,
         "grace_s": 30,
         "checkpoint_signal": "USR1",
         "max_preemptions_per_job": 3,

@@ -90,6 +90,9 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "protected_qos": [],
         "keyword_denied": "demote",
         "order": "levels",
+        "rest_s": 0,
+        "max_stops_per_job_hour": None,
+        "max_crashes_per_hour": None,
     }
 
 

@@ -90,13 +90,22 @@ def test_our_own_optional_keys() -> None:
         [
             running("1", preemptable=False, protected="it is suspended"),
             running(
-                "2", how=How.CANCEL, restarts=3, predicted_end=1_700_009_999, beneficiary=True, balanced=True
+                "2",
+                how=How.CANCEL,
+                restarts=3,
+                predicted_end=1_700_009_999,
+                beneficiary=True,
+                balanced=True,
+                ran_s=3600,
+                rested=True,
+                stopped=2,
             ),
             ending("3"),
             pending(
                 "4", one_node(2, only_nodes=frozenset({"n1"}), not_nodes=frozenset({"n2"}), exclusive=True)
             ),
             pending("5", anywhere(3), blocked="it is held", promised={"n1": {"cpu": 3}}, stopped_at=0),
+            pending("6", anywhere(3), crashes=4),
         ],
         [
             node(
@@ -125,6 +134,9 @@ def test_our_own_optional_keys() -> None:
         max_stops_per_user_hour=4,
         stopped=5,
         stopped_by_user={"ann": 3, "bob": 2},
+        rest_s=600,
+        max_stops_per_job_hour=1,
+        max_crashes_per_hour=3,
         dispatch=Dispatch.MANAGED,
         patience_s=600,
         balance=Balance("cpu", 0.05, Otherwise.NEAREST, swap_below_s=300),

@@ -171,7 +171,7 @@ def test_in_a_simple_partition_victims_are_the_first_to_go_in_the_documents_orde
 
 def harm(snapshot: Snapshot, other: Job) -> tuple[int, int]:
     """Inside a class: seconds run, or seconds run times CPUs held, then seconds run."""
-    ran = max(0, snapshot.now - (other.start or 0))
+    ran = naive.ran(snapshot, other)
     held = sum(part["cpu"] for part in other.alloc.values())
     return (ran * held if snapshot.partition.victim_order == "least_lost_work" else ran), ran
 

@@ -38,6 +38,9 @@ def test_rules_come_from_the_policy_with_quotas_by_rank() -> None:
         quotas={"P2": 5, "P0": 1},
         over_quota=OverQuota.HOLD,
         cool_down_s=0,
+        rest_s=600,
+        max_stops_per_job_hour=1,
+        max_crashes_per_hour=3,
     )
     assert rules_of(rules) == PartitionRules(
         "x",
@@ -48,6 +51,9 @@ def test_rules_come_from_the_policy_with_quotas_by_rank() -> None:
         {2: 5, 0: 1},
         OverQuota.HOLD,
         ("P0", "P1", "P2"),
+        rest_s=600,
+        max_stops_per_job_hour=1,
+        max_crashes_per_hour=3,
     )
 
 

@@ -85,6 +85,43 @@ def test_only_so_many_stops_in_an_hour() -> None:
     assert (found["a"], found["b"]) == (10, 3610)
 
 
+LOW_AND_TWO = [
+    row("low", 0, 9000, 1, group="g2"), row("a", 100, 50, 1, group="g0"), row("b", 160, 5000, 1, group="g0"),
+]  # fmt: skip
+"""low is stopped at 100 for a, and runs again from 150 on; then b comes."""
+
+
+@pytest.mark.parametrize(
+    ("rules", "requeue", "start"),
+    [
+        ({}, Requeue(), 160),
+        ({"rest_s": 600}, Requeue(), 750),
+        ({"rest_s": 600}, Requeue(0, 0), 750),
+        (
+            {"rest_s": 600},
+            Requeue(100, 30),
+            280,
+        ),  # its state is saved again 100 s after the 30 s of its restart
+        ({"rest_s": 60}, Requeue(100, 30), 210),
+        ({"max_stops_per_job_hour": 1}, Requeue(), 3700),
+        ({"max_stops_per_job_hour": 2}, Requeue(), 160),
+    ],
+)
+def test_who_was_stopped_is_left_alone_for_a_while(
+    rules: dict[str, Any], requeue: Requeue, start: int
+) -> None:
+    assert starts(run(1, LOW_AND_TWO, preempt(rules=rules, requeue=requeue)))["b"] == start
+
+
+@pytest.mark.parametrize(("checkpoint_s", "counts"), [(100, 410), (0, 410), (None, 10)])
+def test_earlier_runs_count_where_their_work_was_saved(checkpoint_s: int | None, counts: int) -> None:
+    """young is stopped after 400 s, and again after 10 s; old goes on, having run longer all the time."""
+    jobs = [row("old", 0, 5000, 1, group="g2"), row("young", 100, 5000, 1, group="g2")]
+    jobs += [row("a", 500, 50, 1, group="g0"), row("b", 560, 50, 1, group="g0")]
+    tasks = by_id(run(2, jobs, preempt(requeue=Requeue(checkpoint_s))))
+    assert (tasks["young"].stops, tasks["old"].stops, tasks["young"].ran_s) == (2, 0, counts)
+
+
 def test_one_cycle_makes_room_for_as_many_as_there_is_room_for() -> None:
     lows = [row(str(i), 0, 9000, 1, group="g2") for i in (1, 2)]
     highs = [row(name, 10, 5000, 1, group="g0") for name in ("a", "b", "c")]

@@ -1,0 +1,98 @@
+"""Crash loops: a job for which others were stopped, and that ends badly at once, again and again.
+
+1. A run of a beneficiary that has failed comes back into the queue as a later run (it would be gone, had it ended well,
+   and nobody is stopped for who is gone). It counts when it had started less than a minute before, or was not even
+   seen to run, and Giveway has not stopped it.
+2. It is judged in the cycle that sees the later run first: the mirror still shows the run before.
+3. A later run that goes on for a minute makes up for all that failed before it. A job that is submitted anew has
+   another id, and nothing behind it.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+
+from console.cluster.models import Cluster
+from console.cluster.models import Job as Row
+from console.core import clock
+from console.steering.models import (
+    OPEN_STATES,
+    STOP_KINDS,
+    ActionState,
+    FailedStart,
+    Plan,
+    PlanKind,
+    PlannedAction,
+)
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.observation import Observation
+
+AT_ONCE_S = 60
+LOOKED_AFTER = timedelta(minutes=10)
+"""How long after its beneficiary was seen to start a plan is looked at."""
+
+Jobs = Mapping[str, ObservedJob]
+
+
+def watch_starts(cluster: Cluster, observation: Observation) -> None:
+    """Note whose start has failed, and who runs well by now. Must run inside a transaction."""
+    jobs = {job.id: job for job in observation.jobs}
+    for row in FailedStart.objects.filter(cluster=cluster, ran_well_at=None):
+        job = jobs.get(row.job_id)
+        if job is not None and job.restarts > row.run_restarts and _runs_well(job, observation.taken_at):
+            FailedStart.objects.filter(pk=row.pk).update(ran_well_at=clock.now())
+    back = [plan for plan in _recent_plans(cluster) if _is_back(plan, jobs.get(plan.job_id))]
+    if not back:
+        return
+    before = _runs_before(cluster, back)
+    stopped = _stopped_by_us(cluster, back)
+    now = clock.now()
+    failed = [
+        FailedStart(plan=plan, cluster=cluster, job_id=plan.job_id, run_restarts=plan.job_restarts, at=now)
+        for plan in back
+        if (plan.job_id, plan.job_restarts) not in stopped
+        and (start := before.get((plan.job_id, plan.job_restarts))) is not None
+        and _ended(jobs[plan.job_id], observation.taken_at) - start < AT_ONCE_S
+    ]
+    FailedStart.objects.bulk_create(failed, ignore_conflicts=True)
+
+
+def _runs_well(job: ObservedJob, now: int) -> bool:
+    return job.state == JobState.RUNNING and job.start is not None and now - job.start >= AT_ONCE_S
+
+
+def _recent_plans(cluster: Cluster) -> list[Plan]:
+    """The plans whose beneficiary may just have started: those being carried out, and those that were a moment ago."""
+    plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).only("job_id", "job_restarts", "user")
+    since = clock.now() - LOOKED_AFTER
+    return [
+        *plans.filter(state__in=OPEN_STATES),
+        *plans.filter(started_at__gte=since).exclude(state__in=OPEN_STATES),
+    ]
+
+
+def _is_back(plan: Plan, job: ObservedJob | None) -> bool:
+    """Whether the run that room was made for is over, and the job has not left."""
+    return job is not None and job.restarts > plan.job_restarts and job.user[:64] == plan.user
+
+
+def _runs_before(cluster: Cluster, plans: Iterable[Plan]) -> dict[tuple[str, int], int]:
+    """When the runs started that the last cycle saw, by job and restarts; of one that waited then: just now."""
+    rows = Row.objects.filter(cluster=cluster, job_id__in=[plan.job_id for plan in plans])
+    seen = rows.values_list("job_id", "restarts", "start", "submit")
+    return {(job, restarts): start or _JUST_NOW for job, restarts, start, _submit in seen}
+
+
+_JUST_NOW = 2**62
+"""Later than any end: a run of no length."""
+
+
+def _stopped_by_us(cluster: Cluster, plans: Iterable[Plan]) -> set[tuple[str, int]]:
+    stops = PlannedAction.objects.filter(
+        cluster=cluster, kind__in=STOP_KINDS, job_id__in=[plan.job_id for plan in plans], attempts__gt=0
+    ).exclude(state=ActionState.EXPIRED)
+    return set(stops.values_list("job_id", "run_restarts"))
+
+
+def _ended(job: ObservedJob, now: int) -> int:
+    """When the run before this one was over: Slurm counts a requeued job as submitted anew."""
+    return job.submit if job.state == JobState.PENDING else now

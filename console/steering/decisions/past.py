@@ -1,0 +1,100 @@
+"""What is behind a job: the runs that ended with a stop, what was saved of them, and starts that failed.
+
+1. Of a job whose state is kept all earlier runs count as running time: those, going back from the last, whose
+   checkpoint was acknowledged. Of others it is the last run alone.
+2. A run rests that follows a stop of ours, until it has acknowledged a checkpoint: by being asked for one, or by a new
+   word `ckpt:` in its comment. A job that was put back by anybody else does not rest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import takewhile
+
+from console.cluster.models import Cluster, Job, JobPhase, JobRun
+from console.core import clock
+from console.steering.acknowledging import WORD, saved_word
+from console.steering.models import Checkpoint, FailedStart, Fate, Victim
+from scheduler.model.jobs import Job as Planned
+from scheduler.model.jobs import JobState
+
+REMEMBER = timedelta(days=30)
+"""How far back runs and failed starts count."""
+HOUR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that ended with a stop. `is_saved`: its checkpoint was acknowledged. `comment`: the words of the job's
+    comment that were known by then; None when it was not asked."""
+
+    ran_s: int
+    is_saved: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """`runs`: by job, its runs that were stopped, by their restarts. `saved`: job and restarts of all runs with an
+    acknowledged checkpoint. `failed`: by job, how many of its starts failed within one hour."""
+
+    runs: Mapping[str, Mapping[int, Run]] = field(default_factory=dict)
+    saved: frozenset[tuple[str, int]] = frozenset()
+    failed: Mapping[str, int] = field(default_factory=dict)
+
+    def told(self, job: Planned, comment: str) -> Planned:
+        """A planned job with what is behind it. `comment`: as the cluster tells it now."""
+        if job.state == JobState.PENDING:
+            failed = self.failed.get(job.id, 0)
+            return replace(job, crashes=failed) if failed else job
+        if job.state != JobState.RUNNING or not job.restarts:
+            return job
+        runs = self.runs.get(job.id, {})
+        earlier = [runs[restarts] for restarts in sorted(runs) if restarts < job.restarts]
+        return replace(job, ran_s=_counted(earlier), rested=self._need_not_rest(job, runs, comment))
+
+    def _need_not_rest(self, job: Planned, runs: Mapping[int, Run], comment: str) -> bool:
+        before = runs.get(job.restarts - 1)
+        if before is None or (job.id, job.restarts) in self.saved:
+            return True
+        return before.comment is not None and bool(saved_word(before.comment, comment))
+
+
+def _counted(earlier: list[Run]) -> int:
+    """The seconds of earlier runs, in their order, that count."""
+    kept = list(takewhile(lambda run: run.is_saved, reversed(earlier)))
+    return sum(run.ran_s for run in kept or earlier[-1:])
+
+
+def past_of(cluster: Cluster) -> Past:
+    """Read it, for the jobs that are present: four queries, whatever their number."""
+    since = clock.now() - REMEMBER
+    present = (
+        Job.objects.filter(cluster=cluster, restarts__gt=0).exclude(phase=JobPhase.ENDED).values("job_id")
+    )
+    asked = Checkpoint.objects.filter(cluster=cluster, asked_at__gte=since, job_id__in=present)
+    known = {(row.job_id, row.run_restarts): row for row in asked}
+    saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
+    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=present)
+    took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
+    stopped = Victim.objects.filter(cluster=cluster, sent_at__gte=since, job_id__in=present)
+    runs: dict[str, dict[int, Run]] = {}
+    for key in stopped.exclude(fate=Fate.SPARED).order_by().values_list("job_id", "run_restarts").distinct():
+        row = known.get(key)
+        comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
+        runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
+    return Past(runs, saved, _failed(cluster, since))
+
+
+def _failed(cluster: Cluster, since: datetime) -> dict[str, int]:
+    """Of each job the most failed starts within any one hour: time alone does not give the right back."""
+    moments: dict[str, list[datetime]] = {}
+    rows = FailedStart.objects.filter(cluster=cluster, ran_well_at=None, at__gte=since).order_by("at")
+    for job_id, at in rows.values_list("job_id", "at"):
+        moments.setdefault(job_id, []).append(at)
+    return {job_id: max(_within_an_hour(each)) for job_id, each in moments.items()}
+
+
+def _within_an_hour(moments: list[datetime]) -> Iterable[int]:
+    """From each of some moments on, how many there are within an hour."""
+    return (sum(first <= at < first + HOUR for at in moments) for first in moments)
