@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("steering", "0007_line_places"),
+        ("steering", "0008_failed_starts"),
     ]
 
     operations = [
