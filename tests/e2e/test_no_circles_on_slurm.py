@@ -24,6 +24,8 @@ BY_TASK: dict[str, Any] = {"mode": "task", "levels": LEVELS, "max_preemptions_pe
 def test_who_has_come_back_is_not_stopped_again_at_once(driver: Driver) -> None:
     driver.policy("x", **BY_TASK, rest_s=3600)
     low = driver.running("ann", "l3_low", "-p", "x", "-n1", "-c8")
+    begun = time.monotonic()
+    driver.steer_until(lambda: time.monotonic() > begun + 2, "it has run for two seconds of Slurm's clock")
     first = driver.submit("cy", "l0_first", "-p", "x", "-n1", "-c8")
     driver.steer_until_running("l0_first")
     driver.steer_until_settled()

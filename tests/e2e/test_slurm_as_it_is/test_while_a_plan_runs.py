@@ -23,9 +23,9 @@ LONG_GRACE = 60
 
 
 @pytest.fixture
-def in_grace(scene: Scene, driver: Driver) -> Plan:
-    """A plan whose victim has had its checkpoint signal and is not stopped yet."""
-    scene.policy(grace_s=LONG_GRACE)
+def in_grace(request: pytest.FixtureRequest, scene: Scene, driver: Driver) -> Plan:
+    """A plan whose victim has had its checkpoint signal and is not stopped yet. Parameter: more keys of the policy."""
+    scene.policy(grace_s=LONG_GRACE, **getattr(request, "param", {}))
     driver.running("ann", "low", *ONE, "-c", "8")
     driver.submit("cy", "urgent", *ONE, "-c", "4")
     driver.steer_until(lambda: _action("signal").state in {"issued", "verified"}, "the signal is sent")
@@ -180,8 +180,22 @@ def test_a_stopped_victim_that_its_user_releases_or_cancels_before_the_beneficia
     assert all(driver.restarts()[name] == 1 for name in back)
 
 
+def test_a_victim_made_unstoppable_in_the_grace_time_is_stopped_all_the_same(
+    scene: Scene, driver: Driver, in_grace: Plan
+) -> None:
+    scene.scontrol("update", f"JobId={driver.ids['low']}", "Requeue=0")
+    _end_grace(in_grace)
+
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+
+    assert driver.restarts()["low"] == 1
+    assert Plan.objects.get().state == "verified"
+
+
+@pytest.mark.parametrize("in_grace", [{"not_requeueable": "leave"}], indirect=True)
 def test_a_requeue_that_slurm_refuses(scene: Scene, driver: Driver, in_grace: Plan) -> None:
-    """In the grace time the victim is made one that is not requeued."""
+    """In the grace time the victim is made one that is not requeued, where the policy leaves such jobs alone."""
     scene.scontrol("update", f"JobId={driver.ids['low']}", "Requeue=0")
     _end_grace(in_grace)
 
@@ -192,7 +206,7 @@ def test_a_requeue_that_slurm_refuses(scene: Scene, driver: Driver, in_grace: Pl
     assert driver.stopped() == set()
     plan = Plan.objects.get()
     assert plan.state == "undone"
-    assert "--no-requeue" in plan.outcome
+    assert "it was made not requeueable after it was submitted" in plan.outcome
 
 
 def test_a_beneficiary_that_starts_elsewhere_has_nobody_stopped(scene: Scene, driver: Driver) -> None:
