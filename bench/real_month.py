@@ -1,6 +1,6 @@
 """The same compressed day of a trace on a real Slurm three times, and in the simulation: waits, stops, work lost.
 
-`python -m bench.real_month --trace philly_oct4w.csv.gz [--day 10] [--nodes 8] [--faster 300] [--load 1.5] [--only NAME]`
+`python -m bench.real_month --trace FILE [--day 10] [--nodes 8] [--faster 300] [--load 1.5] [--only NAME]`
 thins a day of the trace until it asks for `load` times the cluster, and plays it (`faster` seconds in one) on private,
 real Slurms one after the other: native Slurm, native preempt/qos (both with slurmdbd; packages: slurmdbd
 slurm-wlm-mysql-plugin mariadb-server), and Giveway as its embedded worker with a cycle every second. The same jobs run
