@@ -193,15 +193,17 @@ def _epoch(start: str) -> float:
 
 
 @contextmanager
-def worker(slurm: PrivateSlurm, home: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Giveway's embedded worker, attached to this Slurm."""
+def worker(
+    slurm: PrivateSlurm, home: Path, policy: Mapping[str, object]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Giveway's embedded worker, attached to this Slurm, with a priority file in force."""
     env = {
         **os.environ, **slurm.env,
         "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
         "DJANGO_SETTINGS_MODULE": "console.settings.local",
     }  # fmt: skip
     manage(env, "migrate", "-v0")
-    manage(env, "config", "import", "-", stdin=json.dumps(_policy(slurm.users)))
+    manage(env, "config", "import", "-", stdin=json.dumps(policy))
     process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
     try:
         yield process
@@ -258,7 +260,9 @@ def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> C
     stack.enter_context(slurm)
     scale.fill(slurm, scale.low)
     slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 300)
-    process = stack.enter_context(worker(slurm, folder / "home")) if variant.giveway else None
+    process = (
+        stack.enter_context(worker(slurm, folder / "home", _policy(slurm.users))) if variant.giveway else None
+    )
     return Contender(variant, slurm, process)
 
 
