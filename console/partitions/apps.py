@@ -12,7 +12,7 @@ class PartitionsConfig(AppConfig):
     def ready(self) -> None:
         """Differences of policies say values as the policy's form and the heads of pages do."""
         from console.core.labels import label_values
-        from console.core.templatetags.ui import WORDS
+        from console.core.vocabulary import WORDS
         from console.partitions import choices
         from scheduler.model.policy import Enforcement, Mode
 

@@ -12,7 +12,7 @@ class SteeringConfig(AppConfig):
     def ready(self) -> None:
         """Differences of plans and steps say values as pages do."""
         from console.core.labels import label_values
-        from console.core.templatetags.ui import WORDS
+        from console.core.vocabulary import WORDS
         from console.steering.models import PlanState
         from console.steering.models.checkpoints import Via
         from scheduler.model.actions import ActionKind

@@ -6,10 +6,7 @@ Whatever is raised in it ends here (`failures`): the cycle has failed, and until
 (`closing`).
 """
 
-import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 
 import structlog
 from django.db import transaction
@@ -28,6 +25,7 @@ from console.steering.actions.requeueing import allow_requeues
 from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after
+from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
 from console.steering.decisions.recalling import recall, remember
@@ -36,8 +34,8 @@ from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
 from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
-from console.steering.line.placing import due, put_in_place
-from console.steering.line.seeing import first_submissions, look, places, put_first
+from console.steering.line.placing import put_line_in_order
+from console.steering.line.seeing import first_submissions, look, put_first
 from console.steering.models import Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
@@ -51,35 +49,6 @@ from scheduler.ports import Cluster as ClusterPort
 from scheduler.ports import ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(slots=True)
-class Report:
-    """What a cycle did. `lines`: one per decision, for people and scripts."""
-
-    number: int
-    fault: str = ""
-    has_failed: bool = False
-    """`fault` is an exception that was raised, and not what kept the cluster from being observed."""
-    lines: list[str] = field(default_factory=list)
-    planned: int = 0
-    issued: int = 0
-    placed: int = 0
-    """Jobs that got another nice."""
-    phases: dict[str, float] = field(default_factory=dict)
-    open_before: list[tuple[int, str]] = field(default_factory=list)
-    """Plans that were open when the cycle began, with their states."""
-    asked_before: list[tuple[object, ...]] = field(default_factory=list)
-    """What was asked of people then."""
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Measure one phase, in seconds."""
-        before = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.phases[name] = round(time.perf_counter() - before, 4)
 
 
 def run_cycle(cluster: Cluster) -> Report | None:
@@ -199,7 +168,9 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
         with failures.kept():
-            report.placed = _put_in_place(cluster, acting)
+            report.placed = put_line_in_order(
+                cluster, acting.adapter, acting.lease, acting.lines, acting.observation
+            )
     reached("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
@@ -224,16 +195,6 @@ def _verify(
         following.settle_others(plans)
     with failures.kept(), transaction.atomic():
         free_stranded(cluster, jobs)
-
-
-def _put_in_place(cluster: Cluster, acting: Acting) -> int:
-    """Put the line in order, for the jobs that this cycle has not sent anything to."""
-    jobs = {job.id: job for job in acting.observation.jobs}
-    known = places(cluster)
-    changes = due(
-        acting.lines, {i: job for i, job in jobs.items() if i not in known or not known[i].unsettled}
-    )
-    return put_in_place(cluster, acting.adapter, acting.lease, changes, jobs, known)
 
 
 def _decide(

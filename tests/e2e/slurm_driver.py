@@ -14,7 +14,8 @@ from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
 from console.core import points
 from console.partitions.services import activate_policy, ensure_partition
-from console.steering.cycle import Report, run_cycle
+from console.steering.cycle import run_cycle
+from console.steering.cycle_report import Report
 from console.steering.models import Plan
 from deploy.private_slurm import PrivateSlurm
 

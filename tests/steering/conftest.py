@@ -10,7 +10,8 @@ from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.partitions.services import activate_policy, ensure_partition
 from console.steering import cycle
-from console.steering.cycle import Report, run_cycle
+from console.steering.cycle import run_cycle
+from console.steering.cycle_report import Report
 from console.steering.models import Plan, PlannedAction
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec

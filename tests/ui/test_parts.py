@@ -13,6 +13,7 @@ from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
 from console.core.rows import rearranged
 from console.core.templatetags import ui, words
+from console.core.vocabulary import STATES
 from console.overview.nodemap import DENSE_ABOVE, LISTED_JOBS, MOST_TICKS, HeldJob, node_map, share
 from console.overview.selectors import capacities
 from console.overview.stories import tell
@@ -172,7 +173,7 @@ def test_every_state_that_is_shown_has_an_icon_and_words() -> None:
     from console.steering.models import ActionState, PlanState
 
     for value in (*Enforcement, *PlanState.values, *ActionState.values, *JobPhase.values):
-        assert str(value) in ui.STATES, value
+        assert str(value) in STATES, value
         shown = ui.state(str(value))
         assert "<use href=" in shown
         assert ui.word(str(value)) in shown
@@ -206,7 +207,7 @@ def test_every_icon_is_in_the_sprite() -> None:
     root = Path(__file__).parents[2]
     sprite = (root / "static/vendor/icons/sprite.svg").read_text()
     there = set(re.findall(r'<symbol id="([^"]+)"', sprite))
-    used = {name for name, _tone in ui.STATES.values()} | {"info-circle"}
+    used = {name for name, _tone in STATES.values()} | {"info-circle"}
     for path in (root / "templates").rglob("*.html"):
         used |= set(re.findall(r'{% icon "([^"]+)"', path.read_text()))
     from console.overview.stories import ACTION_ICONS

@@ -12,79 +12,19 @@ from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from console.core import clock, saying
 from console.core.markup import time_element
 from console.core.resaying import resay, resay_marked
+from console.core.vocabulary import STATES, WORDS
 from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
 
 STEPS = 8
 """Steps of the level scale in static/css/levels.css; lower levels share the last one."""
-
-STATES: dict[str, tuple[str, str]] = {
-    # word -> (icon, tone); the tone only repeats what icon and word say.
-    "shadow": ("eye", "calm"),
-    "approve": ("user-circle", "warn"),
-    "enforce": ("bolt", "strong"),
-    "paused": ("player-pause", "warn"),
-    "proposed": ("circle-dashed", "calm"),
-    "approved": ("check", "calm"),
-    "executing": ("player-play", "strong"),
-    "verified": ("circle-check", "good"),
-    "rejected": ("circle-x", "calm"),
-    "expired": ("hourglass", "calm"),
-    "undone": ("arrow-back-up", "warn"),
-    "failed": ("alert-circle", "bad"),
-    "superseded": ("arrow-right", "calm"),
-    "planned": ("circle-dashed", "calm"),
-    "issued": ("hourglass", "strong"),
-    "pending": ("hourglass", "calm"),
-    "running": ("player-play", "good"),
-    "completing": ("player-stop", "warn"),
-    "ended": ("check", "calm"),
-    "open": ("hourglass", "strong"),
-    "waiting": ("hourglass", "calm"),
-    "returned": ("circle-check", "good"),
-    "cancelled": ("circle-x", "calm"),
-    "spared": ("minus", "calm"),
-    "lost": ("alert-triangle", "bad"),
-    "closed": ("check", "calm"),
-    "ok": ("circle-check", "good"),
-    "degraded": ("alert-triangle", "warn"),
-    "down": ("alert-triangle", "bad"),
-}
-
-WORDS: dict[str, Any] = {
-    "user": gettext_lazy("user"),
-    "user_then_task": gettext_lazy("user, then task"),
-    "task": gettext_lazy("task"),
-    "task_then_user": gettext_lazy("task, then user"),
-    "shadow": gettext_lazy("Shadow"),
-    "approve": gettext_lazy("Approve"),
-    "enforce": gettext_lazy("Enforce"),
-    "prioritise": gettext_lazy("Put first in line"),
-    "place": gettext_lazy("Put in its place in line"),
-    "restore_priority": gettext_lazy("Give back its place in line"),
-    "signal": gettext_lazy("Send checkpoint signal"),
-    "requeue_hold": gettext_lazy("Stop and requeue, held"),
-    "allow_requeue": gettext_lazy("Made requeueable again"),
-    "recover": gettext_lazy("Put back, ended by the signal"),
-    "cancel": gettext_lazy("Cancel"),
-    "hold": gettext_lazy("Hold"),
-    "release": gettext_lazy("Release"),
-    "start": gettext_lazy("starts"),
-    "preempt": gettext_lazy("makes room"),
-    "wait": gettext_lazy("waits"),
-    "queue": gettext_lazy("queued"),
-    "requeue": gettext_lazy("requeued"),
-    "other_order": gettext_lazy("The other order of victims"),
-    "spare": gettext_lazy("Spare these jobs"),
-}
-"""Words for values that the database keeps in short form."""
 
 
 @register.simple_tag

@@ -15,10 +15,11 @@ from console.core.points import reached
 from console.steering.actions.lease import Lease
 from console.steering.journal import tell_line
 from console.steering.line.lines import Lines
-from console.steering.line.seeing import place_of, save
+from console.steering.line.seeing import place_of, places, save
 from console.steering.models import LinePlace
 from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import ObservedJob
+from scheduler.model.observation import Observation
 from scheduler.ports import Cluster as ClusterPort
 
 COMMANDS = 2
@@ -37,6 +38,18 @@ class Change:
     nice: int
     jobs: tuple[str, ...]
     is_ordered: bool
+
+
+def put_line_in_order(
+    cluster: Cluster, adapter: ClusterPort, lease: Lease, lines: Lines, observation: Observation
+) -> int:
+    """Put the line in order, but for jobs that were sent something before and not seen since; how many were placed."""
+    jobs = {job.id: job for job in observation.jobs}
+    known = places(cluster)
+    settled = {
+        job_id: job for job_id, job in jobs.items() if job_id not in known or not known[job_id].unsettled
+    }
+    return put_in_place(cluster, adapter, lease, due(lines, settled), jobs, known)
 
 
 def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[Change]:

@@ -11,7 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from console.accounts.permissions import Permission
-from console.core.templatetags.ui import STATES, state, word
+from console.core.templatetags.ui import state, word
+from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.models import Pause, Plan
