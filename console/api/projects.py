@@ -15,175 +15,26 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changed import project_changes
-from console.api.changes import ReasonField, VersionField, changing
-from console.api.fields import BoundedNamesField, refuse_long_list
+from console.api.changes import changing
 from console.api.openapi import WRITING
+from console.api.project_fields import (
+    NewProjectSerializer,
+    ProjectChangeSerializer,
+    ProjectDeletionSerializer,
+    ProjectPatchSerializer,
+    ProjectSerializer,
+    settings_from,
+)
 from console.api.strict import valid
 from console.projects.changing import change_as
-from console.projects.models import MemberRole, Project, UrgencyBy
-from console.projects.selectors import people, visible_projects, with_rules
+from console.projects.models import Project
+from console.projects.selectors import visible_projects, with_rules
 from console.projects.services import (
-    SETTABLE,
     ProjectData,
-    TaskData,
     create_project,
     delete_project,
     project_data,
 )
-
-
-class TaskListSerializer(serializers.ListSerializer):
-    """Patterns, once they are not too many."""
-
-    def to_internal_value(self, data: Any) -> Any:
-        """The length is looked at before the items."""
-        refuse_long_list(data, "patterns")
-        return super().to_internal_value(data)
-
-
-class TaskSerializer(serializers.Serializer):
-    """Job names (shell style) with an importance, or a level, of their own."""
-
-    pattern = serializers.CharField(max_length=200)
-    importance = serializers.FloatField(default=1.0)
-    level = serializers.CharField(max_length=40, allow_null=True, allow_blank=True, default=None)
-
-    def to_representation(self, instance: Any) -> dict[str, Any]:
-        """No level is null, as in the priority file."""
-        shown = super().to_representation(instance)
-        return shown | {"level": shown["level"] or None}
-
-    class Meta:
-        list_serializer_class = TaskListSerializer
-
-
-class TurnSerializer(serializers.Serializer):
-    """From this day on the urgency is this."""
-
-    day = serializers.DateField()
-    urgency = serializers.FloatField()
-
-
-class AskedSerializer(serializers.Serializer):
-    """An urgency that waits for an administrator's approval (see `project-requests/`)."""
-
-    id = serializers.IntegerField()
-    urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
-    deadline = serializers.DateField(allow_null=True)
-    asked_by = serializers.CharField()
-    asked_at = serializers.DateTimeField()
-    reason = serializers.CharField()
-
-
-class ProjectSerializer(serializers.Serializer):
-    """A project. `score` is what size / grade * urgency come to, with the urgency that counts today.
-
-    `urgency` is what is set: by hand it counts, by deadline the urgency rises from it and falls back to it.
-    """
-
-    code = serializers.CharField()
-    name = serializers.CharField()
-    size = serializers.FloatField()
-    grade = serializers.FloatField()
-    urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices)
-    deadline = serializers.DateField(allow_null=True)
-    urgency_now = serializers.FloatField(help_text="What counts today.")
-    next_turn = TurnSerializer(allow_null=True, help_text="When the deadline changes it next.")
-    waiting_request = AskedSerializer(allow_null=True)
-    score = serializers.FloatField()
-    slurm_account = serializers.CharField(allow_blank=True)
-    members = serializers.SerializerMethodField()
-    managers = serializers.SerializerMethodField()
-    tasks = TaskSerializer(many=True)
-    version = serializers.IntegerField(help_text="Grows with every change.")
-    updated_at = serializers.DateTimeField()
-
-    def get_members(self, project: Project) -> list[str]:
-        """Users of the cluster."""
-        return people(project, MemberRole.MEMBER)
-
-    def get_managers(self, project: Project) -> list[str]:
-        """Accounts of the console."""
-        return people(project, MemberRole.MANAGER)
-
-
-class MembersField(BoundedNamesField):
-    """Names of users of the cluster."""
-
-    bound = "members"
-
-
-class ManagersField(MembersField):
-    """Names of accounts of the console."""
-
-    bound = "managers"
-
-
-class ProjectFieldsSerializer(serializers.Serializer):
-    """What may be set. Only the types are checked here; values are checked by the service, for all its callers."""
-
-    code = serializers.CharField(max_length=64)
-    name = serializers.CharField(max_length=200)
-    size = serializers.FloatField()
-    grade = serializers.FloatField()
-    urgency = serializers.FloatField()
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, default=UrgencyBy.HAND.value)
-    deadline = serializers.DateField(allow_null=True, default=None)
-    slurm_account = serializers.CharField(max_length=64, allow_blank=True, default="")
-    members = MembersField(default=list)
-    managers = ManagersField(default=list)
-    tasks = TaskSerializer(many=True, default=list)
-
-
-class NewProjectSerializer(ProjectFieldsSerializer):
-    """A new project and why there is one."""
-
-    reason = ReasonField()
-
-
-class ProjectChangeSerializer(ProjectFieldsSerializer):
-    """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
-
-    version = VersionField()
-    reason = ReasonField()
-
-
-class ProjectPatchSerializer(serializers.Serializer):
-    """The keys that are to change; a list given replaces the whole list."""
-
-    code = serializers.CharField(max_length=64, required=False)
-    name = serializers.CharField(max_length=200, required=False)
-    size = serializers.FloatField(required=False)
-    grade = serializers.FloatField(required=False)
-    urgency = serializers.FloatField(required=False)
-    urgency_by = serializers.ChoiceField(choices=UrgencyBy.choices, required=False)
-    deadline = serializers.DateField(allow_null=True, required=False)
-    slurm_account = serializers.CharField(max_length=64, allow_blank=True, required=False)
-    members = MembersField(required=False)
-    managers = ManagersField(required=False)
-    tasks = TaskSerializer(many=True, required=False)
-    version = VersionField()
-    reason = ReasonField()
-
-
-class ProjectDeletionSerializer(serializers.Serializer):
-    """The query parameters of a deletion: it has no body."""
-
-    version = VersionField()
-    reason = ReasonField()
-
-
-def settings_from(values: dict[str, Any]) -> dict[str, Any]:
-    """What was sent, as the services take it; keys that were not sent stay out."""
-    settings = {key: values[key] for key in SETTABLE if key in values}
-    settings |= {key: tuple(values[key]) for key in ("members", "managers") if key in values}
-    if "tasks" in values:
-        settings["tasks"] = tuple(
-            TaskData(t["pattern"], t["importance"], t["level"] or "") for t in values["tasks"]
-        )
-    return settings
 
 
 class ProjectFilter(FilterSet):
