@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.shapes import SUBMITTED
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 Candidate = tuple[int, int, int, int, Runner, Amounts]
 """A runner as a victim: class, harm, seconds run, order, itself, what it gives on the node in question."""

@@ -1,7 +1,8 @@
 """Which nodes have changed, and when: whoever keeps something about a node sees by that whether it still holds."""
 
 from scheduler.model.resources import Amounts, total
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.places import Place
+from scheduler.preemption.universe import Universe
 
 
 class Changes:

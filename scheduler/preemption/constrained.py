@@ -15,13 +15,13 @@ from scheduler.model.plan import Decision, DecisionKind
 from scheduler.preemption.cycle import Ask, Cycle, Step
 from scheduler.preemption.free_room import start, wait_for_endings
 from scheduler.preemption.limits import Found
+from scheduler.preemption.places import Runner
 from scheduler.preemption.pricing import FREE, Price, cost_of_runners
 from scheduler.preemption.search import Placement, Wanted
 from scheduler.preemption.several import Room
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.stopping import stop_lower_jobs, stop_or_not
 from scheduler.preemption.trials import Places
-from scheduler.preemption.universe import Runner
 
 
 def first_of(step: Step, cycle: Cycle, asks: Sequence[Ask]) -> Decision | None:

@@ -13,6 +13,7 @@ from scheduler.preemption.balance.exchange import Exchange
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.limits import Found, Limits
 from scheduler.preemption.passed import passed_over
+from scheduler.preemption.places import Place
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import Ranking, Reach
 from scheduler.preemption.reservation.outlook import Outlook
@@ -20,7 +21,7 @@ from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Placement, Search
 from scheduler.preemption.sentences import Speaker
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 MOST_EXPLAINED = 50
 """So many decisions of a plan tell which running jobs they left alone."""

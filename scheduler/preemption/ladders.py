@@ -14,9 +14,9 @@ from scheduler.model.resources import total
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.offers import ONLY_A_BOUND, Entry, Quotes
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import FREE, Cost, Price
 from scheduler.preemption.shapes import Shape, Wants
-from scheduler.preemption.universe import Place
 
 Tiers = tuple[int, int] | None
 """Of the jobs with which weight on the first axis, and with which `first_floor`, both tiers; None: the first axis

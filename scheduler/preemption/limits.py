@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from scheduler.model.jobs import Job
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.places import Runner
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Search, Wanted
 from scheduler.preemption.several import Room
 from scheduler.preemption.tallies import Below
-from scheduler.preemption.universe import Runner, Universe
+from scheduler.preemption.universe import Universe
 
 MOST_LOOKS = 6
 """How often victims are looked for again for one job."""

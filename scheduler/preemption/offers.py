@@ -12,9 +12,9 @@ from heapq import heapify, heappop, heappush, heapreplace
 from typing import Protocol
 
 from scheduler.preemption.changes import Changes
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import Cost, Price
 from scheduler.preemption.stock import Stocks
-from scheduler.preemption.universe import Place
 
 Entry = tuple[Cost, int, int, int, int, int]
 """Cost, number of victims, waste, node, and as of which change of it (`Changes`): of the node, and of what its pieces

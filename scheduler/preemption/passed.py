@@ -5,9 +5,10 @@ from itertools import chain, islice
 from scheduler.model.plan import Decision, PassedOver
 from scheduler.model.reasons import Reason
 from scheduler.preemption.limits import Found
+from scheduler.preemption.places import Runner
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Runner, Universe
+from scheduler.preemption.universe import Universe
 
 _MOST = 50
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 from scheduler.preemption.candidates import Candidate, harm_of
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner
 
 Cost = tuple[tuple[int, int, int], ...]
 """Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it

@@ -11,9 +11,9 @@ for. So
 from collections import Counter
 from collections.abc import Sequence
 
+from scheduler.preemption.places import Runner
 from scheduler.preemption.quotas import Meter, Quotas, Share
 from scheduler.preemption.ranking import Ranking, Reach
-from scheduler.preemption.universe import Runner
 
 
 class Returning:

@@ -11,6 +11,7 @@ from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import How, Ladders, Stopping, Tiers
 from scheduler.preemption.offers import Offers, Quotes
 from scheduler.preemption.pieces import units_in
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
 from scheduler.preemption.ranking import SECOND_TIER, Reach
 from scheduler.preemption.rooms import Rooms
@@ -22,7 +23,7 @@ from scheduler.preemption.units.pool import UnitPool
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 Placement = Mapping[str, Amounts]
 

@@ -9,10 +9,10 @@ from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, Held
+from scheduler.preemption.places import Runner
 from scheduler.preemption.quotas import JOBS, Beyond
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.tallies import Below
-from scheduler.preemption.universe import Runner
 from scheduler.priority.levels import level_word
 
 _LONGEST = 60

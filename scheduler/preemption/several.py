@@ -21,10 +21,11 @@ from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidate, harm_of, harms_of
 from scheduler.preemption.ladders import Ladders
 from scheduler.preemption.offers import Offers
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import FREE, Cost, Price, candidates_of, price, priced
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 MOST_BEGINNINGS = 4
 """Of step 3."""

@@ -10,7 +10,8 @@ from scheduler.model.nodes import Node
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, covers
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.places import Place
+from scheduler.preemption.universe import Universe
 
 ShapeKey = tuple[object, ...]
 Wants = tuple[tuple[str, int], ...]

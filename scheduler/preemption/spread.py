@@ -12,13 +12,14 @@ from scheduler.model import resources
 from scheduler.model.policy import GiveBack
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import Price, cost_of_runners, obtainable
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.trials import Trial, covers, share
 from scheduler.preemption.units.giving_back import give_back, needed, price_of
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 Amounts = dict[str, int]
 _NONE: Amounts = {}

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.places import Place
+from scheduler.preemption.universe import Universe
 
 
 class Stock:

@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner
 
 
 class Trial(ABC):

@@ -20,10 +20,11 @@ from scheduler.model.resources import covers
 from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
 from scheduler.preemption.balance.powers import Alerts, Fitting, Powers
 from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.search import Placement, Search, Wanted, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 MOST_RANGES = 2
 """How many ranges of power are tried for a request counted over nodes that needs victims, or time."""

@@ -16,10 +16,11 @@ from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, add, covers, subtract
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import Member
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Placement, Wanted, placed
 from scheduler.preemption.shapes import Shape, suits
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 MOST_RUNNERS = 32
 """How many running jobs are looked at for one waiting job."""

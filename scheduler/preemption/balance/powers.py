@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from scheduler.preemption.balance.evenset import Member, scaled
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import present, price_without_victims
 from scheduler.preemption.shapes import Shape, ShapeKey, orders_of
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 
 class Powers:

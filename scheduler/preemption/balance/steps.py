@@ -15,9 +15,9 @@ from scheduler.preemption.balance import words
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.free_room import start, wait_for_endings
+from scheduler.preemption.places import Place
 from scheduler.preemption.search import Wanted
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
-from scheduler.preemption.universe import Place
 
 
 def even_set(cycle: Cycle, ask: Ask) -> Decision | None:

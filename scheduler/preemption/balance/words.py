@@ -7,8 +7,8 @@ from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import ONE
 from scheduler.preemption.balance.exchange import Swap
 from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.places import Place
 from scheduler.preemption.sentences import clean
-from scheduler.preemption.universe import Place
 
 
 def evenness(balancing: Balancing, places: Iterable[Place]) -> str:

@@ -19,9 +19,9 @@ from heapq import merge
 from itertools import chain, combinations, islice
 
 from scheduler.preemption.elastic.workers import Worker
+from scheduler.preemption.places import Runner
 from scheduler.preemption.pricing import Loss
 from scheduler.preemption.trials import Trial, most
-from scheduler.preemption.universe import Runner
 
 MOST_COMBINED = 6
 """Up to so many workers all combinations are tried (point 3)."""

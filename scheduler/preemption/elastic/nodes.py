@@ -14,9 +14,9 @@ from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.elastic.bounds import Bounds
 from scheduler.preemption.elastic.workers import OnNode, Workers
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
-from scheduler.preemption.universe import Place
 
 Pricer = Callable[[OnNode, Reach], Price | None]
 

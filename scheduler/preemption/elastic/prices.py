@@ -6,11 +6,11 @@ from itertools import combinations
 from scheduler.preemption.elastic.bounds import Bounds, Short, fewest, pieces
 from scheduler.preemption.elastic.covering import MOST_COMBINED, cover, on_one_node, smallest_first
 from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Places
-from scheduler.preemption.universe import Place, Runner
 
 
 class Prices:

@@ -14,11 +14,12 @@ from scheduler.preemption.elastic.nodes import Nodes
 from scheduler.preemption.elastic.prices import Prices
 from scheduler.preemption.elastic.supply import Supply
 from scheduler.preemption.elastic.workers import Workers
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import Cost, Loss, Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.search import Search
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 Losses = dict[Runner, dict[str, int]]
 

@@ -12,8 +12,9 @@ from operator import add as sum_of
 from operator import attrgetter, gt
 
 from scheduler.model.resources import Amounts, add
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.ranking import SECOND_TIER, Reach
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 SCALE = 10**9
 """The size of all that the partition has of one resource."""

@@ -5,7 +5,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.universe import Universe
 
 SHORTEST_RENEWAL = 60
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import accumulate
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.places import Place
 from scheduler.preemption.reservation.ends import Ends, Releases
 from scheduler.preemption.shapes import Wants
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 Entry = tuple[int, int, int]
 """A node that a shape fits onto: the moment, what the node lacks of full health, its order."""

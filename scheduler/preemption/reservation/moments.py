@@ -14,11 +14,12 @@ from functools import partial
 from typing import Final
 
 from scheduler.model.resources import Amounts, add
+from scheduler.preemption.places import Place
 from scheduler.preemption.reservation.ends import Ends
 from scheduler.preemption.reservation.futures import Entry, Futures, Line
 from scheduler.preemption.reservation.score import sickness
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 _NONE: Final[Amounts] = {}
 

@@ -8,13 +8,14 @@ from scheduler.model.jobs import Job
 from scheduler.model.policy import Dispatch, Otherwise
 from scheduler.model.reasons import Reason
 from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.reservation.futures import Entry
 from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 
 class Later(NamedTuple):

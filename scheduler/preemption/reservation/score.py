@@ -13,8 +13,8 @@ So a healthy node goes before a near one, and a near one before one that it fill
 from collections.abc import Iterable
 from heapq import nsmallest
 
+from scheduler.preemption.places import Place
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Place
 
 Candidate = tuple[int, int, Place]
 """A node that can run a job now: its badness, its order, the node itself."""

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
+from scheduler.preemption.places import Place
 from scheduler.preemption.reservation.moments import Moments
 from scheduler.preemption.shapes import Shape, ShapeKey, with_type
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 
 _UNITS = ""
 _NOTHING: Amounts = {}

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import harm_of
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import Loss, Price, priced
 from scheduler.preemption.trials import Trial, most
-from scheduler.preemption.universe import Place, Runner
 
 _NOTHING: Amounts = {}
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.rooms import Room, Rooms, Sums
@@ -12,7 +13,7 @@ from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 
 
 class UnitPool(Pool):

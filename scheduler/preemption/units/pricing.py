@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from scheduler.model.resources import Amounts
 from scheduler.preemption import pricing
 from scheduler.preemption.candidates import Candidate
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import FREE, Loss, Price, missing
 from scheduler.preemption.ranking import Reach
 from scheduler.preemption.several import Room
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Places
 from scheduler.preemption.units.giving_back import give_back, price_of
-from scheduler.preemption.universe import Place, Runner
 
 
 def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:

@@ -6,9 +6,9 @@ from scheduler.model import words
 from scheduler.model.plan import How, Victim
 from scheduler.model.resources import total
 from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.places import Runner
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.sentences import clean, free_now
-from scheduler.preemption.universe import Runner
 from scheduler.priority.order import natural
 
 

@@ -10,6 +10,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import fits
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.reservation.ends import expected_end
@@ -17,7 +18,7 @@ from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 from tests.builders import NOW, node, on_nodes, one_node, pending, snapshot
 from tests.scheduler.planning import decide
 from tests.scheduler.preemption.test_reservation import futures, quick, until

@@ -13,12 +13,13 @@ from scheduler.preemption.candidates import Candidate, Candidates
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import How, Ladders, Stopping
 from scheduler.preemption.offers import Quotes
+from scheduler.preemption.places import Place, Runner
 from scheduler.preemption.pricing import Price, chosen, price
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
-from scheduler.preemption.universe import Place, Runner, Universe
+from scheduler.preemption.universe import Universe
 from tests.builders import nodes, one_node, pending, running, snapshot
 from tests.scheduler.pieces import in_pieces
 from tests.scheduler.strategies import crowded, snapshots

@@ -12,11 +12,12 @@ from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.changes import Changes
 from scheduler.preemption.ladders import Stopping
 from scheduler.preemption.offers import ONLY_A_BOUND, Bounds, Entry, Offers, Pricer, Quotes
+from scheduler.preemption.places import Place
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, present
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.stock import Stock, Stocks
-from scheduler.preemption.universe import Place, Universe
+from scheduler.preemption.universe import Universe
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
 
 Bound = Callable[[Place], tuple[Cost, int] | None]

@@ -9,8 +9,9 @@ from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.balance.exchange import Exchange, Swap
 from scheduler.preemption.cycle import Cycle
+from scheduler.preemption.places import Runner
 from scheduler.preemption.ranking import Ranking
-from scheduler.preemption.universe import Runner, Universe
+from scheduler.preemption.universe import Universe
 from tests.builders import nodes, running, snapshot
 from tests.scheduler.pieces import in_pieces
 from tests.scheduler.strategies import snapshots
