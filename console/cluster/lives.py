@@ -4,7 +4,7 @@ Slurm forgets that when it requeues a job: the submit time is set anew, the star
 row of the mirror changes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
@@ -12,18 +12,23 @@ from console.core import clock
 MOST_RUNS = 100
 """Of one job, the latest: Slurm may have requeued it a thousand times."""
 _Key = tuple[str, str]
-_BEFORE = ("pk", "job_id", "partition", "phase", "submit", "start", "restarts", "first_submit", "waits_since")
+_BEFORE = ("pk", "job_id", "partition", "phase", "submit", "restarts", "first_submit")
+_Runs = dict[str, list[JobRun]]
 
 
 def go_on(cluster: Cluster, fresh: Sequence[Job], batch: int) -> None:
     """Give changed rows, before they are saved, what is known of their jobs' lives; keep runs that began or ended."""
     now = int(clock.now().timestamp())
-    before = _before(cluster, fresh, batch)
-    runs: dict[tuple[str, int, int], JobRun] = {}
+    before, runs = _before(cluster, fresh, batch), _runs(cluster, fresh, batch)
+    changed: dict[tuple[str, int, int], JobRun] = {}
     for job in fresh:
-        _follow(job, before.get((job.job_id, job.partition)), now, runs)
+        was = before.get((job.job_id, job.partition))
+        goes_on = was is not None and _same(was, job)
+        job.first_submit = was.first_submit if was is not None and goes_on else job.submit
+        for run in _follow(job, runs.setdefault(job.job_id, []), now):
+            changed[run.job_id, run.start, run.restarts] = run
     JobRun.objects.bulk_create(
-        runs.values(),
+        changed.values(),
         batch_size=batch,
         update_conflicts=True,
         unique_fields=["cluster", "job_id", "start", "restarts"],
@@ -59,23 +64,13 @@ def _before(cluster: Cluster, fresh: Sequence[Job], batch: int) -> dict[_Key, Jo
     return found
 
 
-def _follow(job: Job, before: Job | None, now: int, runs: dict[tuple[str, int, int], JobRun]) -> None:
-    if before is None or not _same(before, job):
-        job.first_submit = job.waits_since = job.submit
-        before = None
-    else:
-        job.first_submit, job.waits_since = before.first_submit, before.waits_since
-    was = (before.start, before.restarts) if before else (0, 0)
-    if (job.start, job.restarts) == was:
-        return
-    if before and before.start:
-        # Slurm's new submit time is the moment at which it was put back.
-        ended = job.submit if job.submit >= before.start else now
-        runs[job.job_id, *was] = _run(before, job.cluster, ended)
-        if before.phase != JobPhase.ENDED:
-            job.waits_since += ended - before.start
-    if job.start:
-        runs[job.job_id, job.start, job.restarts] = _run(job, job.cluster, None)
+def _runs(cluster: Cluster, fresh: Sequence[Job], batch: int) -> _Runs:
+    found: _Runs = {}
+    for first in range(0, len(fresh), batch):
+        ids = [job.job_id for job in fresh[first : first + batch]]
+        for run in JobRun.objects.filter(cluster=cluster, job_id__in=ids):
+            found.setdefault(run.job_id, []).append(run)
+    return found
 
 
 def _same(before: Job, job: Job) -> bool:
@@ -85,12 +80,35 @@ def _same(before: Job, job: Job) -> bool:
     return job.submit >= before.first_submit and job.restarts >= before.restarts
 
 
-def _run(job: Job, cluster: Cluster, ended: int | None) -> JobRun:
+def _follow(job: Job, known: list[JobRun], now: int) -> Iterator[JobRun]:
+    """The runs that have begun or ended, and what the job has waited in all.
+
+    One that is put back counts its restart, and may have a new start time, while it is still ending: only a job that is
+    seen running has begun a run.
+    """
+    own = [run for run in known if run.start >= job.first_submit]
+    key = job.start, job.restarts
+    for run in own:
+        if run.ended is None and (run.start, run.restarts) != key:
+            # Slurm's new submit time is the moment at which it was put back.
+            run.ended = job.submit if job.submit >= run.start else now
+            yield run
+    if job.phase == JobPhase.RUNNING:
+        seen = next((each for each in own if (each.start, each.restarts) == key), None)
+        if seen is None:
+            known.append(_new(job))
+            yield known[-1]
+        elif seen.ended is not None:
+            seen.ended = None
+            yield seen
+    job.waits_since = job.first_submit + sum(run.ended - run.start for run in own if run.ended is not None)
+
+
+def _new(job: Job) -> JobRun:
     return JobRun(
-        cluster=cluster,
+        cluster=job.cluster,
         job_id=job.job_id,
         start=job.start,
         restarts=job.restarts,
-        ended=ended,
-        nodes=sorted(job.alloc) if ended is None else [],
+        nodes=sorted(job.alloc),
     )

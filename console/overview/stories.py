@@ -92,7 +92,7 @@ def _seen(row: Job) -> list[Event]:
 
 def _unkept(row: Job) -> Iterator[JobRun]:
     """Its last run: the only one, or one that began before runs were kept."""
-    if row.start:
+    if row.start and not (row.restarts and row.phase == JobPhase.COMPLETING):
         yield JobRun(start=row.start, restarts=row.restarts, nodes=sorted(row.alloc))
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from console.cluster.models import JobRun
 from console.cluster.services import forget_ended_jobs
 from console.core import clock
-from console.steering.why import read
+from console.steering.why import Stage, read
 from console.steering.why.stopping import comes_back
 from tests import factories
 from tests.steering.conftest import START, Sim
@@ -45,6 +45,21 @@ def test_the_first_submission_and_every_run_are_kept(sim: Sim) -> None:
     ran = sum(run.ended - run.start for run in runs if run.ended)
     assert row.waits_since == row.first_submit + ran
     assert 0 <= row.start - row.waits_since < 600, "what it waited in all, without what it ran"
+
+
+def test_a_job_that_is_put_back_has_not_begun_again(sim: Sim) -> None:
+    """Seen on the demonstration: `Started again on g4, ran for 1 s` of a job that was only ending."""
+    sim.policy()
+    low = sim.running("ann", 8, run_time_s=10**6, completing_s=5)
+    sim.cycle()
+    sim.port.advance(600)
+    sim.submit("cy", 8, run_time_s=10**6)
+    sim.cycles(SETTLED)
+    row = sim.row(low)
+    assert (row.phase, row.restarts) == ("pending", 1)
+    assert [run.restarts for run in JobRun.objects.filter(job_id=low)] == [0]
+    known = read(sim.cluster, low)
+    assert [comes_back(known, stop).stage for stop in known.stops] == [Stage.RELEASED]
 
 
 def test_the_page_tells_of_all_of_it(sim: Sim) -> None:

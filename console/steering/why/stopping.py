@@ -197,7 +197,11 @@ def _next_start(known: Known, stop: PlannedAction) -> tuple[int, datetime] | Non
     """The run after the stopped one, by its number of restarts, and when it began: as it was seen, or as a later stop
     or checkpoint tells of it."""
     starts = [(run.restarts, clock.from_epoch(run.start)) for run in known.runs]
-    starts += [(row.restarts, clock.from_epoch(row.start)) for row in known.rows if row.start]
+    starts += [
+        (row.restarts, clock.from_epoch(row.start))
+        for row in known.rows
+        if row.start and row.phase != JobPhase.COMPLETING
+    ]
     starts += [
         (each.run_restarts, clock.from_epoch(each.run_start)) for each in known.stops if each.run_start
     ]
