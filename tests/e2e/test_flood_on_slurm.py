@@ -41,6 +41,7 @@ def under_flood(driver: Driver) -> Iterator[tuple[Driver, Flood]]:
         mode="user",
         levels=[{"name": f"P{n}"} for n in range(3)],
         user_overrides=levels,
+        order="slurm",  # in the order of levels the flood stands before the victims, and they never come back
         # The flood's jobs are the last to be victims, and have nobody stopped for themselves.
         bands=[[0], [1, 2, None]],
         max_preemptions_per_job=100_000,
