@@ -9,8 +9,6 @@ seen running. As low jobs all have one unit, as many must be stopped as the urge
 """
 
 import argparse
-import json
-import os
 import random
 import shutil
 import signal
@@ -19,13 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.accounting import Accounting
-from bench.making_room import ROOT, manage
+from bench.attached import worker
 from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
 
 LOW, HIGH, URGENT = "low", "high", "cy"
@@ -190,27 +188,6 @@ def _state(slurm: PrivateSlurm, job: int) -> str:
 
 def _epoch(start: str) -> float:
     return time.mktime(time.strptime(start, "%Y-%m-%dT%H:%M:%S"))
-
-
-@contextmanager
-def worker(
-    slurm: PrivateSlurm, home: Path, policy: Mapping[str, object]
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Giveway's embedded worker, attached to this Slurm, with a priority file in force."""
-    env = {
-        **os.environ, **slurm.env,
-        "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
-        "DJANGO_SETTINGS_MODULE": "console.settings.local",
-    }  # fmt: skip
-    manage(env, "migrate", "-v0")
-    manage(env, "config", "import", "-", stdin=json.dumps(policy))
-    process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
-    try:
-        yield process
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.terminate()
-        process.wait(60)
 
 
 def _policy(users: Sequence[str]) -> Mapping[str, object]:

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.accounting import Accounting
+from bench.attached import worker
 from bench.making_room import ROOT
-from bench.native import SCHEDULERS, worker
+from bench.native import SCHEDULERS
 from bench.real_day import (
     DAY_S,
     PARTITION,

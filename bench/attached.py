@@ -1,0 +1,34 @@
+"""Giveway's worker attached to a private Slurm, for as long as a measurement lasts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.making_room import ROOT, manage
+from deploy.private_slurm import PrivateSlurm
+
+
+@contextmanager
+def worker(
+    slurm: PrivateSlurm, home: Path, policy: Mapping[str, object]
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Giveway's embedded worker, attached to this Slurm, with a priority file in force."""
+    env = {
+        **os.environ, **slurm.env,
+        "GIVEWAY_HOME": str(home), "GIVEWAY_CLUSTER": "slurm", "GIVEWAY_CYCLE_S": "1.0", "LOG_LEVEL": "WARNING",
+        "DJANGO_SETTINGS_MODULE": "console.settings.local",
+    }  # fmt: skip
+    manage(env, "migrate", "-v0")
+    manage(env, "config", "import", "-", stdin=json.dumps(policy))
+    process = subprocess.Popen([sys.executable, "manage.py", "worker"], cwd=ROOT, env=env)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.terminate()
+        process.wait(60)
