@@ -57,9 +57,6 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
     held = jobs.filter(phase__in=HELD_PHASES)
     waiting = jobs.filter(phase=JobPhase.PENDING)
     going, more = under_way(state.plans)
-    immune = NOBODY
-    if state.immune:
-        immune = immune_parts(partition.cluster, [partition.name], state.nodes).get(partition.name, NOBODY)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
         "partition": partition,
@@ -92,9 +89,19 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
             total=None if wanted.active else state.running,
         ),
         "open_plans": {plan.pk: plan for plan in state.plans},
+        "latest": plans[:LATEST_PLANS],
+        "kept": kept(request.GET, *KEPT_PARAMETERS),
+        **_immune(partition, state),
+    }
+
+
+def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:
+    """What nobody can stop; asked for only where there is some."""
+    immune = NOBODY
+    if state.immune:
+        immune = immune_parts(partition.cluster, [partition.name], state.nodes).get(partition.name, NOBODY)
+    return {
         "immune": immune,
         "immune_users": immune.users[:IMMUNE_USERS],
         "immune_more": max(0, len(immune.users) - IMMUNE_USERS),
-        "latest": plans[:LATEST_PLANS],
-        "kept": kept(request.GET, *KEPT_PARAMETERS),
     }
