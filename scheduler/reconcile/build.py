@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from scheduler.model.jobs import Job, JobState, ObservedJob, RunKey
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.model.policy import PartitionPolicy, ProjectRules
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.priority.derive import Deriver, Standing
+from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
 
@@ -27,13 +27,13 @@ class Built:
     """A partition's snapshot, and of each of its jobs where it stands and why."""
 
     snapshot: Snapshot
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, JobStanding]
 
 
 def snapshot_for(
     observation: Observation,
     policy: PartitionPolicy,
-    projects: Sequence[Project],
+    projects: Sequence[ProjectRules],
     *,
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),
@@ -51,8 +51,8 @@ def snapshot_for(
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
     deriver = Deriver(policy, projects, observation.taken_at)
-    jobs: list[Job] = []
-    standings: dict[str, Standing] = {}
+    jobs: list[SnapshotJob] = []
+    standings: dict[str, JobStanding] = {}
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
@@ -108,9 +108,9 @@ def _partition(observation: Observation, name: str) -> ObservedPartition:
     raise PartitionNotObservedError(f"the cluster has no partition {name}")
 
 
-def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Job:
+def _job(observed: ObservedJob, standing: JobStanding, nodes: frozenset[str]) -> SnapshotJob:
     pending = observed.state is JobState.PENDING
-    return Job(
+    return SnapshotJob(
         id=observed.id,
         name=observed.name,
         state=observed.state,
@@ -126,7 +126,9 @@ def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Jo
     )
 
 
-def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, protected: str) -> Job:
+def _as_victim(
+    job: SnapshotJob, observed: ObservedJob, policy: PartitionPolicy, protected: str
+) -> SnapshotJob:
     """A running job with what may be done to it."""
     if protected:
         return replace(job, preemptable=False, protected=protected)
@@ -138,7 +140,7 @@ def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) ->
         add(elsewhere.setdefault(name, {}), part)
 
 
-def _node(node: Node, held: Amounts, coming: Amounts) -> Node:
+def _node(node: SnapshotNode, held: Amounts, coming: Amounts) -> SnapshotNode:
     if held:
         node = replace(node, held_elsewhere=total((node.held_elsewhere, held)))
     if coming:

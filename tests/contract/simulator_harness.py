@@ -11,7 +11,7 @@ from scheduler.adapters.simulator.state import NodeState
 from scheduler.adapters.simulator.stored import StoredSimulator
 from scheduler.model.jobs import Request
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster
+from scheduler.ports import ClusterPort
 from tests.contract.harness import PATIENCE_S, Work
 
 NOW = 1_700_000_000
@@ -22,7 +22,7 @@ class SimulatorHarness:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterPort,
         opened: Callable[[], AbstractContextManager[SimulatedCluster]],
         pass_time: Callable[[int], None],
     ) -> None:

@@ -10,13 +10,13 @@ from console.steering.decisions.facts import gather, open_plans, partition_polic
 from console.steering.models import FailedStart, Plan
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.state import NodeState, What
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from tests.steering.conftest import Sim
 
 SAVES = {"on_signal": OnSignal.CHECKPOINT}
 
 
-def planned(sim: Sim, job: str) -> Job:
+def planned(sim: Sim, job: str) -> SnapshotJob:
     """The job as the next plan sees it."""
     facts = gather(sim.cluster, open_plans(sim.cluster), partition_policies(sim.cluster))
     (verdict,) = (each for each in decide_all(sim.port.observe(), facts) if each.facts.row.name == "x")

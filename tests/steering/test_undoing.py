@@ -11,7 +11,7 @@ from console.steering.plans.new_plans import BACK_IN_LINE, FIRST_IN_LINE, LEVELS
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import NodeState
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, Request
 from tests.steering.conftest import Sim
 
@@ -175,7 +175,7 @@ def test_a_pause_that_is_set_within_the_cycle_is_heeded(sim: Sim) -> None:
     sim.submit("cy", 8)
     honest = type(sim.port).apply
 
-    def pauses(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def pauses(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         if actions[0].kind is ActionKind.PRIORITISE:
             Pause.objects.get_or_create(
                 cluster=sim.cluster, partition="", defaults={"since": clock.now(), "by": "dave"}

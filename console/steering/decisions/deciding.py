@@ -8,13 +8,13 @@ from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
-from scheduler.model.jobs import Job, JobState, ObservedJob
+from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.priority.derive import Standing
+from scheduler.priority.derive import JobStanding
 from scheduler.reconcile.build import rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
@@ -28,9 +28,9 @@ class Verdicts:
 
     facts: PartitionFacts
     snapshot: Snapshot
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, JobStanding]
     decisions: tuple[Decision, ...]
-    jobs: Mapping[str, Job]
+    jobs: Mapping[str, SnapshotJob]
     """The snapshot's jobs, by id."""
     is_undecided: bool = False
 
@@ -57,7 +57,7 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
 
 def _decide(
     observation: Observation, partition: PartitionFacts, facts: Facts, outstanding: Outstanding
-) -> tuple[Verdicts, Plan]:
+) -> tuple[Verdicts, PlanningResult]:
     built = snapshot_for(
         observation,
         partition.policy,
@@ -101,14 +101,14 @@ def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> Partit
     return replace(rules, paused=_paused(facts), stopped=sum(by_user.values()), stopped_by_user=dict(by_user))
 
 
-def _with_past(jobs: Iterable[Job], observation: Observation, facts: Facts) -> Iterable[Job]:
+def _with_past(jobs: Iterable[SnapshotJob], observation: Observation, facts: Facts) -> Iterable[SnapshotJob]:
     """The jobs with what was done to them, or for them, and what is behind them."""
     comments = {job.id: job.comment for job in observation.jobs if job.restarts}
     for job in jobs:
         yield facts.past.told(_with_stops(job, facts.stops, observation.taken_at), comments.get(job.id, ""))
 
 
-def _with_stops(job: Job, stops: Stops, now: int) -> Job:
+def _with_stops(job: SnapshotJob, stops: Stops, now: int) -> SnapshotJob:
     """A job with what Giveway did to it, or for it. `now` is the cluster's clock, which the age is taken off."""
     if job.state == JobState.PENDING:
         ago = stops.ago_s.get(job.id)
@@ -122,7 +122,7 @@ def _paused(facts: PartitionFacts) -> str:
     return "" if facts.policy.enforcement == Enforcement.SHADOW else facts.paused
 
 
-def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
+def _that_will_happen(plan: PlanningResult, policy: PartitionPolicy) -> PlanningResult:
     """What other partitions have to reckon with: nobody is stopped where the policy does not enforce."""
     if policy.enforcement == Enforcement.ENFORCE:
         return plan
@@ -130,8 +130,8 @@ def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
 
 
 def _amend(
-    partition: str, jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts
-) -> Iterable[Job]:
+    partition: str, jobs: Iterable[SnapshotJob], observed: Iterable[ObservedJob], facts: Facts
+) -> Iterable[SnapshotJob]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
     for job in jobs:

@@ -13,18 +13,18 @@ from typing import Any
 from console.cluster.models import Cluster, Job
 from console.cluster.services import JobRow
 from console.steering.decisions.deciding import Verdicts
-from console.steering.line.lines import Line, Lines
+from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanState
 from console.steering.plans.starting import STARTABLE, startable
 from scheduler.contracts.requests import encode_request
-from scheduler.model.jobs import Job as PlannedJob
 from scheduler.model.jobs import JobState, ObservedJob, Request
+from scheduler.model.jobs import SnapshotJob as PlannedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.resources import total
 from scheduler.model.words import amounts
-from scheduler.priority.derive import Standing
-from scheduler.priority.line import Place
+from scheduler.priority.derive import JobStanding
+from scheduler.priority.line import PlaceInLine
 from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
@@ -90,7 +90,7 @@ class _Source:
         verdicts: Verdicts,
         plans: Iterable[Plan],
         preemptions: Mapping[str, int],
-        line: Line | None,
+        line: PartitionLine | None,
         startable: Mapping[tuple[str, str], int],
     ) -> None:
         self.line = line
@@ -130,7 +130,7 @@ class _Source:
             self._startable(job),
         )
 
-    def _stands(self, job: ObservedJob) -> Place | None:
+    def _stands(self, job: ObservedJob) -> PlaceInLine | None:
         return self.line.shown.get(job.id) if self.line is not None and not job.held else None
 
     def _startable(self, job: ObservedJob) -> int:
@@ -190,7 +190,7 @@ class _Source:
             row.own_priority, row.keeps_place = stands.own, stands.keeps
         return row
 
-    def _add_levels(self, row: Job, standing: Standing, planned: PlannedJob) -> None:
+    def _add_levels(self, row: Job, standing: JobStanding, planned: PlannedJob) -> None:
         row.project = standing.project
         row.user_level, row.task_level = planned.user_level, planned.task_level
         row.user_level_name = self.policy.level_name(planned.user_level)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from scheduler.adapters.simulator.faults import ActionFault, Effect, Faults
-from scheduler.adapters.simulator.jobs import Afterwards, Held, JobSpec, OnSignal, SimJob
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect, Faults
+from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, JobSpec, OnSignal, SimJob
 from scheduler.adapters.simulator.state import (
     Behaviour,
     ClusterState,
@@ -105,7 +105,7 @@ def _job(data: Json, specs: list[JobSpec]) -> SimJob:
             "spec": specs[data["spec"]],
             "partitions": tuple(data["partitions"]),
             "state": JobState(data["state"]),
-            "held": Held(data["held"]),
+            "held": HeldBy(data["held"]),
             "afterwards": Afterwards(data["afterwards"]),
         }
     )
@@ -113,7 +113,7 @@ def _job(data: Json, specs: list[JobSpec]) -> SimJob:
 
 def _faults(data: Json) -> Faults:
     actions = [
-        ActionFault(**{**fault, "effect": Effect(fault["effect"]), "kind": _kind(fault["kind"])})
+        ActionFault(**{**fault, "effect": FaultEffect(fault["effect"]), "kind": _kind(fault["kind"])})
         for fault in data["actions"]
     ]
     return Faults(

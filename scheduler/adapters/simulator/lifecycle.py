@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
+from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, OnSignal, SimJob
 from scheduler.adapters.simulator.state import ClusterState, What
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
@@ -159,7 +159,7 @@ def cancel(state: ClusterState, job: SimJob) -> None:
         job.afterwards = Afterwards.GONE
 
 
-def hold(state: ClusterState, job: SimJob, by: Held) -> None:
+def hold(state: ClusterState, job: SimJob, by: HeldBy) -> None:
     """A pending job may not start; its priority is 0 as in Slurm."""
     state.note(What.HELD, job)
     job.held, job.priority = by, 0
@@ -169,7 +169,7 @@ def hold(state: ClusterState, job: SimJob, by: Held) -> None:
 def release(state: ClusterState, job: SimJob, *, clear_begin: bool) -> None:
     """A held job may start; `clear_begin`: without the delay that Slurm puts on a requeued job."""
     state.note(What.RELEASED, job)
-    job.held = Held.NO
+    job.held = HeldBy.NO
     compute(state, job)
     if clear_begin:
         job.begin = 0
@@ -207,6 +207,6 @@ def _back_to_queue(state: ClusterState, job: SimJob, *, held: bool) -> None:
     job.submit = state.now
     job.begin = state.now + state.behaviour.requeue_delay_s
     if held:
-        hold(state, job, Held.REQUEUED)
+        hold(state, job, HeldBy.REQUEUED)
     else:
         compute(state, job)

@@ -1,10 +1,10 @@
 """What a simulated cluster looks like through the port."""
 
-from scheduler.adapters.simulator.jobs import Held, SimJob
+from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.placement import with_untyped
 from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
 from scheduler.model.jobs import JobState, ObservedJob, Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 
 
@@ -31,8 +31,8 @@ def _id_order(job: SimJob) -> tuple[int, int]:
     return int(number), int(task or -1)
 
 
-def _node(state: ClusterState, node: SimNode) -> Node:
-    return Node(
+def _node(state: ClusterState, node: SimNode) -> SnapshotNode:
+    return SnapshotNode(
         name=node.name,
         up=node.state is NodeState.UP,
         total=node.total,
@@ -76,7 +76,7 @@ def _job(job: SimJob) -> ObservedJob:
         slurm_reason=job.reason if pending else "None",
         priority=job.priority,
         nice=job.nice,
-        held=pending and job.held is not Held.NO,
+        held=pending and job.held is not HeldBy.NO,
         restarts=job.restarts,
         batch=spec.batch,
         requeue=spec.requeue,

@@ -17,7 +17,7 @@ from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
 from scheduler.adapters.simulator.state import NodeState
-from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
@@ -84,13 +84,13 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.ended(job_ids)
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""
         try:
             with self.opened() as cluster:
                 return cluster.apply(actions)
         except ClusterUnavailableError as error:
-            return [Outcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
+            return [ActionOutcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
 
     # --- for trying things by hand ---
 

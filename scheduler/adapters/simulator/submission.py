@@ -1,8 +1,8 @@
 """What Slurm checks and does when a job is submitted."""
 
-from scheduler.adapters.simulator.jobs import Held, JobSpec, SimJob
+from scheduler.adapters.simulator.jobs import HeldBy, JobSpec, SimJob
 from scheduler.adapters.simulator.lifecycle import computed_priority
-from scheduler.adapters.simulator.placement import Room, place
+from scheduler.adapters.simulator.placement import SimRoom, place
 from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
 from scheduler.model.jobs import JobState
 
@@ -31,7 +31,7 @@ def submit(state: ClusterState, spec: JobSpec) -> str:
             nice=spec.nice,
             partitions=partitions,
             comment=spec.comment,
-            held=Held.USER if spec.held else Held.NO,
+            held=HeldBy.USER if spec.held else HeldBy.NO,
             array_job_id=number if spec.array_tasks else "",
             begin=spec.begin or 0,
             waits_for=dict(waits_for),
@@ -73,7 +73,7 @@ def _amounts(spec: JobSpec) -> list[tuple[str, int]]:
 def _fits_empty(state: ClusterState, spec: JobSpec, partition: str) -> bool:
     """Whether the partition could ever hold the job. One for too many nodes is queued, as in Slurm."""
     nodes = [_as_new(node) for node in state.nodes_of(partition)]
-    room = Room(nodes)
+    room = SimRoom(nodes)
     if spec.request.nodes > len(nodes):
         return True
     return place(spec.request, room, nodes) is not None

@@ -3,7 +3,7 @@
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import Behaviour, ClusterState, SimNode, SimPartition
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, Request
 from scheduler.model.resources import Amounts
 
@@ -44,6 +44,6 @@ def state(of: SimulatedCluster, job_id: str) -> JobState | None:
     return found.state if found else None
 
 
-def act(on: SimulatedCluster, kind: ActionKind, job_id: str, value: str = "") -> Outcome:
+def act(on: SimulatedCluster, kind: ActionKind, job_id: str, value: str = "") -> ActionOutcome:
     """One action on the present run of a job."""
     return on.apply([Action(kind, on.job(job_id).run, value=value)])[0]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scheduler.adapters.simulator import stored
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.scenarios import UnknownScenarioError, scenario
 from scheduler.adapters.simulator.state import NodeState
 from scheduler.adapters.simulator.stored import SimulatorFileError, StoredSimulator
@@ -132,7 +132,7 @@ def test_nodes_can_be_drained_by_hand_and_faults_are_kept_too(path: Path, clock:
     sim = _open(path, clock, "empty")
     sim.set_node_state("n2", NodeState.DRAIN, "noise")
     with sim.opened() as cluster:
-        cluster.faults.add(ActionFault(Effect.REFUSE, "no", ActionKind.HOLD, times=1))
+        cluster.faults.add(ActionFault(FaultEffect.REFUSE, "no", ActionKind.HOLD, times=1))
         cluster.faults.answer_partially("half", nodes=("n3",))
 
     seen = _open(path, clock, "empty").observe()
