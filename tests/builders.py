@@ -10,7 +10,7 @@ from typing import Any
 from scheduler.model.jobs import JobState, Level, ObservedJob, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
-from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectRules
+from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
@@ -153,7 +153,7 @@ def policy(**fields: Any) -> PartitionPolicy:
     return PartitionPolicy(**{"name": "x", "levels": levels, **fields})
 
 
-def project(code: str = "alpha", members: Iterable[str] = ("ann",), **fields: Any) -> ProjectRules:
+def project(code: str = "alpha", members: Iterable[str] = ("ann",), **fields: Any) -> ProjectFacts:
     """A project that scores 120 (size 40, grade 1, urgency 3) with its code as Slurm account."""
     defaults = {"size": 40.0, "grade": 1.0, "urgency": 3.0, "slurm_account": code}
-    return ProjectRules(code=code, members=frozenset(members), **{**defaults, **fields})
+    return ProjectFacts(code=code, members=frozenset(members), **{**defaults, **fields})

@@ -22,7 +22,7 @@ from scheduler.contracts.config import (
     encode_project,
 )
 from scheduler.model.policy import PartitionPolicy, TaskRule
-from scheduler.model.policy import ProjectRules as CoreProject
+from scheduler.model.policy import ProjectFacts as CoreProject
 
 
 @dataclass(frozen=True, slots=True)

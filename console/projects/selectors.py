@@ -18,7 +18,7 @@ from console.projects.models import (
     rules_in_force,
 )
 from scheduler.contracts.config import ConfigProject, encode_project
-from scheduler.model.policy import ProjectRules as CoreProject
+from scheduler.model.policy import ProjectFacts as CoreProject
 from scheduler.model.policy import TaskRule as CoreTaskPattern
 
 ADMINISTERS_SOME_PARTITION = "partitions.administers_some"

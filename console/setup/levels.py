@@ -10,7 +10,7 @@ from console.partitions.documents import level_document, path_steps
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.jobs import Level
-from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectRules
+from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectFacts
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import user_score
 from scheduler.priority.thresholds import proposed
@@ -78,12 +78,12 @@ class ThresholdPreview:
         return not any(each.people for each in self.counts if each.index is not None)
 
 
-def score_of(project: ProjectRules) -> float:
+def score_of(project: ProjectFacts) -> float:
     """What its members score today."""
     return user_score(project.size, project.grade, project.urgency)
 
 
-def starting_levels(projects: Sequence[ProjectRules]) -> list[LevelRule]:
+def starting_levels(projects: Sequence[ProjectFacts]) -> list[LevelRule]:
     """Three levels that spread the projects which are there. Nobody may use their keywords until somebody is named."""
     thresholds = proposed([score_of(project) for project in projects], len(NAMES))
     return [
@@ -109,7 +109,7 @@ def typed_levels(rows: Rows) -> list[LevelRule] | None:
         return None
 
 
-def previewed(projects: Sequence[ProjectRules], levels: Sequence[LevelRule]) -> ThresholdPreview:
+def previewed(projects: Sequence[ProjectFacts], levels: Sequence[LevelRule]) -> ThresholdPreview:
     """Where every project's members would stand; overrides, keywords and patterns come on top of it."""
     policy = PartitionPolicy("", levels=tuple(levels))
     found = sorted(
@@ -128,7 +128,7 @@ def previewed(projects: Sequence[ProjectRules], levels: Sequence[LevelRule]) -> 
     return ThresholdPreview(found[:MOST_SHOWN], counts, max(0, len(found) - MOST_SHOWN))
 
 
-def _standing(project: ProjectRules, policy: PartitionPolicy) -> ProjectLevel:
+def _standing(project: ProjectFacts, policy: PartitionPolicy) -> ProjectLevel:
     score = score_of(project)
     rank = level_of(score, policy.levels)
     return ProjectLevel(project.code, score, sorted(project.members), rank, _name(policy, rank))

@@ -19,7 +19,7 @@ from scheduler.contracts.fields import (
 )
 from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, plain, read_policy
 from scheduler.contracts.snapshot import schema
-from scheduler.model.policy import PartitionPolicy, ProjectRules, TaskRule
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 
 SCHEMA = "giveway.config/1"
 _NOBODY: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class ConfigProject:
     `urgency_by` is `hand` or `deadline`; by deadline, the project's urgency is what the schedule begins from.
     """
 
-    project: ProjectRules
+    project: ProjectFacts
     name: str = ""
     managers: tuple[str, ...] = ()
     urgency_by: str = BY_HAND
@@ -115,7 +115,7 @@ def decode_project(obj: object, path: str = "$") -> ConfigProject:
         (f"{path}.tasks[{i}].pattern" for i in range(len(tasks))),
         "the pattern",
     )
-    project = ProjectRules(
+    project = ProjectFacts(
         code=fields.need("code", name),
         size=fields.need("size", above_zero),
         grade=fields.need("grade", above_zero),

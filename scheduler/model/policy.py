@@ -140,7 +140,7 @@ class TaskRule:
 
 
 @dataclass(frozen=True, slots=True)
-class ProjectRules:
+class ProjectFacts:
     """A project as it counts for priorities: score = size / grade * urgency (¶182)."""
 
     code: str

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Level, ObservedJob
-from scheduler.model.policy import PartitionPolicy, ProjectRules, TaskRule
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.model.words import moment
 from scheduler.priority.globs import Globs, globs
 from scheduler.priority.levels import level_of
@@ -64,7 +64,7 @@ class _Overrides:
 class _Known:
     """A project with what is computed once from it."""
 
-    project: ProjectRules
+    project: ProjectFacts
     score: float
     globs: Globs
     tasks: tuple[TaskRule, ...]
@@ -96,7 +96,7 @@ class Deriver:
     """
 
     policy: PartitionPolicy
-    projects: Sequence[ProjectRules]
+    projects: Sequence[ProjectFacts]
     now: int = 0
     _by_user: dict[str, list[_Known]] = field(init=False)
     _user_overrides: _Overrides = field(init=False)
@@ -201,7 +201,7 @@ class Deriver:
 
 
 def derive(
-    job: ObservedJob, policy: PartitionPolicy, projects: Sequence[ProjectRules], now: int = 0
+    job: ObservedJob, policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int = 0
 ) -> JobStanding:
     """The standing of one job in one partition; for many jobs keep a `Deriver`."""
     return Deriver(policy, projects, now).derive(job)
@@ -212,7 +212,7 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
     return name.startswith(keyword) and not name[len(keyword) : len(keyword) + 1].isalnum()
 
 
-def _known(project: ProjectRules) -> _Known:
+def _known(project: ProjectFacts) -> _Known:
     by_pattern = {task.pattern: task for task in project.tasks}
     patterns = tuple(specific_first(by_pattern))
     tasks = tuple(by_pattern[pattern] for pattern in patterns)

@@ -8,7 +8,7 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import PartitionPolicy, ProjectRules
+from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
@@ -33,7 +33,7 @@ class Built:
 def snapshot_for(
     observation: Observation,
     policy: PartitionPolicy,
-    projects: Sequence[ProjectRules],
+    projects: Sequence[ProjectFacts],
     *,
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),

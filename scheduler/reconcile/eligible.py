@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.observation import Observation
-from scheduler.model.policy import OverQuota, PartitionPolicy, ProjectRules
+from scheduler.model.policy import OverQuota, PartitionPolicy, ProjectFacts
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.priority.derive import Deriver
@@ -18,7 +18,7 @@ _NOTHING = weight(None)
 def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     observation: Observation,
     policy: PartitionPolicy,
-    projects: Sequence[ProjectRules],
+    projects: Sequence[ProjectFacts],
     *,
     beneficiary: str,
     victims: frozenset[RunKey],
@@ -56,7 +56,7 @@ class _Ranks:
         self,
         observation: Observation,
         policy: PartitionPolicy,
-        projects: Sequence[ProjectRules],
+        projects: Sequence[ProjectFacts],
         served: frozenset[tuple[str, int]],
     ) -> None:
         self._served = served

@@ -5,7 +5,7 @@ from django.contrib.auth.models import AnonymousUser
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from console.projects.selectors import core_projects, visible_projects
-from scheduler.model.policy import ProjectRules as CoreProject
+from scheduler.model.policy import ProjectFacts as CoreProject
 from scheduler.model.policy import TaskRule as CoreTaskPattern
 from tests import factories
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scheduler.model.jobs import JobState, Level, ObservedJob
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import DecisionKind, PlanningResult
-from scheduler.model.policy import LevelRule, Mode, OverQuota, PartitionPolicy, ProjectRules, TaskRule
+from scheduler.model.policy import LevelRule, Mode, OverQuota, PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.model.reasons import Reason
 from scheduler.priority.derive import derive
 from scheduler.priority.score import task_score, user_score
@@ -29,7 +29,7 @@ def keyworded(count: int, **fields: object) -> PartitionPolicy:
 
 
 def planned(
-    rules: PartitionPolicy, jobs: list[ObservedJob], projects: list[ProjectRules], cpus: int = 8
+    rules: PartitionPolicy, jobs: list[ObservedJob], projects: list[ProjectFacts], cpus: int = 8
 ) -> PlanningResult:
     """What the whole core makes of observed jobs: levels derived, then decided."""
     seen = observation(jobs, [node(cpu=cpus)])

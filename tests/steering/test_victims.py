@@ -8,7 +8,7 @@ from console.audit.models import AuditEntry
 from console.steering.models import Fate, Incident, Plan, Victim
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -219,7 +219,7 @@ def test_a_node_that_breaks_down_under_a_returned_job_is_no_incident_when_slurm_
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=5)
     sim.cycles(10)
-    sim.port.set_node_state("n1", NodeState.DOWN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DOWN, "fan")
     sim.cycles(5)
 
     assert fate(low).fate == Fate.WAITING

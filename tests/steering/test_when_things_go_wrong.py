@@ -13,7 +13,7 @@ from console.steering.models import CycleLease, Plan, PlannedAction
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -177,7 +177,7 @@ def test_a_node_that_drains_in_the_grace_time_saves_the_victim(sim: Sim) -> None
     low = sim.running("ann", 8)
     sim.submit("cy", 6)
     sim.cycles(2)
-    sim.port.set_node_state("n1", NodeState.DRAIN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DRAIN, "fan")
 
     sim.cycles(8)
 

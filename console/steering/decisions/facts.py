@@ -27,7 +27,7 @@ from console.steering.models import (
 )
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
-from scheduler.model.policy import PartitionPolicy, ProjectRules
+from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
@@ -58,7 +58,7 @@ class Facts:
     """
 
     partitions: Mapping[str, PartitionFacts]
-    projects: Sequence[ProjectRules]
+    projects: Sequence[ProjectFacts]
     stops: Stops
     plans: Sequence[Plan]
     outstanding: Outstanding

@@ -19,7 +19,7 @@ from console.steering.explanations.stopping import comes_back
 from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction
 from console.steering.reports.levels import Named, named_level, score_level
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.policy import PartitionPolicy, ProjectRules, TaskRule
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.priority.derive import Deriver
 from scheduler.priority.score import task_score
 
@@ -152,7 +152,7 @@ def _known(cluster: Cluster, ids: Iterable[str], rows: Sequence[Job]) -> dict[st
 
 
 def _partition(
-    partition: Partition, user: str, projects: Sequence[ProjectRules], uses: list[Use]
+    partition: Partition, user: str, projects: Sequence[ProjectFacts], uses: list[Use]
 ) -> MyPartition:
     policy = policy_of(partition)
     return MyPartition(
@@ -187,7 +187,7 @@ def _uses(
 
 
 def _standings(
-    policy: PartitionPolicy, user: str, projects: Sequence[ProjectRules], now: int
+    policy: PartitionPolicy, user: str, projects: Sequence[ProjectFacts], now: int
 ) -> list[MyLevel]:
     """A standing per project of the user; the one without any project when there is none."""
     return [_standing(policy, user, [project], now) for project in projects] or [
@@ -195,7 +195,7 @@ def _standings(
     ]
 
 
-def _standing(policy: PartitionPolicy, user: str, projects: Sequence[ProjectRules], now: int) -> MyLevel:
+def _standing(policy: PartitionPolicy, user: str, projects: Sequence[ProjectFacts], now: int) -> MyLevel:
     job = ObservedJob(id="", name="", user=user, state=JobState.PENDING, partitions=(), submit=0)
     derived = Deriver(policy, projects, now).derive(job)
     tasks = [_task(policy, project, task) for project in projects for task in project.tasks]
@@ -203,7 +203,7 @@ def _standing(policy: PartitionPolicy, user: str, projects: Sequence[ProjectRule
     return MyLevel(code, named_level(policy, derived.user_level), derived.user_origin, tasks)
 
 
-def _task(policy: PartitionPolicy, project: ProjectRules, task: TaskRule) -> tuple[str, Named]:
+def _task(policy: PartitionPolicy, project: ProjectFacts, task: TaskRule) -> tuple[str, Named]:
     """A pattern's own level where the partition has it; elsewhere what its importance comes to."""
     own = policy.level_index(task.level) if task.level else None
     if own is not None:

@@ -3,7 +3,7 @@
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import FaultEffect
 from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, SimJob
-from scheduler.adapters.simulator.state import ClusterState, What
+from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
@@ -22,7 +22,7 @@ DONE = ActionOutcome(OutcomeKind.DONE)
 ALREADY = ActionOutcome(OutcomeKind.ALREADY)
 
 
-def act(state: ClusterState, action: Action) -> ActionOutcome:
+def act(state: SimState, action: Action) -> ActionOutcome:
     """Carry out one action, or let it be struck by a scripted fault."""
     if state.faults.unavailable:
         return ActionOutcome(OutcomeKind.UNKNOWN, state.faults.unavailable)
@@ -36,7 +36,7 @@ def act(state: ClusterState, action: Action) -> ActionOutcome:
     return ActionOutcome(OutcomeKind.UNKNOWN, fault.words or "Socket timed out on send/recv operation")
 
 
-def _carry_out(state: ClusterState, action: Action) -> ActionOutcome:
+def _carry_out(state: SimState, action: Action) -> ActionOutcome:
     # Slurm's adapter looks before it acts: what half a table lacks it cannot see then either.
     hidden = action.run.job_id in state.faults.hidden_jobs
     job = None if hidden else state.jobs.get(action.run.job_id)
@@ -53,7 +53,7 @@ def _carry_out(state: ClusterState, action: Action) -> ActionOutcome:
     return outcome
 
 
-def _recover(state: ClusterState, job: SimJob | None, action: Action) -> ActionOutcome:
+def _recover(state: SimState, job: SimJob | None, action: Action) -> ActionOutcome:
     killed = state.killed.get(action.run.job_id)
     if job is None and killed is not None and killed.run == action.run:
         lifecycle.recover(state, killed)
@@ -67,7 +67,7 @@ def _recover(state: ClusterState, job: SimJob | None, action: Action) -> ActionO
     return _gone(f"that run is over; the job is now run {job.run}")
 
 
-def _stopping(state: ClusterState, job: SimJob, action: Action) -> ActionOutcome:
+def _stopping(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if job.run != action.run:
         if action.kind is ActionKind.REQUEUE_HOLD and _was_requeued_from(job, action):
             return ALREADY
@@ -94,7 +94,7 @@ def _was_requeued_from(job: SimJob, action: Action) -> bool:
     return held and job.restarts == action.run.restarts + 1
 
 
-def _signal(state: ClusterState, job: SimJob, name: str) -> ActionOutcome:
+def _signal(state: SimState, job: SimJob, name: str) -> ActionOutcome:
     if not name:
         return _refused("Invalid signal specified")
     if not job.spec.batch:
@@ -102,7 +102,7 @@ def _signal(state: ClusterState, job: SimJob, name: str) -> ActionOutcome:
     return DONE if lifecycle.signal(state, job) else ALREADY
 
 
-def _requeue_hold(state: ClusterState, job: SimJob) -> ActionOutcome:
+def _requeue_hold(state: SimState, job: SimJob) -> ActionOutcome:
     if not job.spec.batch:
         return _refused("Only batch jobs are accepted or processed")
     if not job.spec.requeue:
@@ -111,7 +111,7 @@ def _requeue_hold(state: ClusterState, job: SimJob) -> ActionOutcome:
     return DONE
 
 
-def _allow_requeue(state: ClusterState, job: SimJob, action: Action) -> ActionOutcome:
+def _allow_requeue(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if job.run != action.run:
         return _gone(f"that run is over; the job is now run {job.run}")
     if job.state is JobState.COMPLETING:
@@ -122,7 +122,7 @@ def _allow_requeue(state: ClusterState, job: SimJob, action: Action) -> ActionOu
     return DONE
 
 
-def _waiting(state: ClusterState, job: SimJob, action: Action) -> ActionOutcome:
+def _waiting(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     """Actions on pending jobs. One that runs has been released and got its turn; a hold comes too late."""
     if job.state is JobState.COMPLETING:
         return _completing(job, action.kind)
@@ -150,14 +150,14 @@ def _completing(job: SimJob, kind: ActionKind) -> ActionOutcome:
     return ActionOutcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
 
 
-def _hold(state: ClusterState, job: SimJob) -> ActionOutcome:
+def _hold(state: SimState, job: SimJob) -> ActionOutcome:
     if job.held is not HeldBy.NO:
         return ALREADY
     lifecycle.hold(state, job, HeldBy.ADMIN)
     return DONE
 
 
-def _release(state: ClusterState, job: SimJob, priority: str) -> ActionOutcome:
+def _release(state: SimState, job: SimJob, priority: str) -> ActionOutcome:
     by_nice = priority.startswith(BY_NICE)
     priority = priority.removeprefix(BY_NICE)
     if priority and not _is_priority(priority):
@@ -175,7 +175,7 @@ def _release(state: ClusterState, job: SimJob, priority: str) -> ActionOutcome:
     return DONE
 
 
-def _prioritise(state: ClusterState, job: SimJob, value: str) -> ActionOutcome:
+def _prioritise(state: SimState, job: SimJob, value: str) -> ActionOutcome:
     if not _is_priority(value):
         return _refused(f"Invalid priority {value!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     if job.held is not HeldBy.NO:
@@ -192,7 +192,7 @@ def _fix(job: SimJob, priority: int) -> None:
     job.priority, job.nice, job.fixed = priority, 0, True
 
 
-def _place(state: ClusterState, job: SimJob, value: str) -> ActionOutcome:
+def _place(state: SimState, job: SimJob, value: str) -> ActionOutcome:
     number = value.removeprefix("-")
     if not (number.isascii() and number.isdecimal() and int(number) <= MOST_NICE):
         return _refused(f"Nice value out of range (+/- {MOST_NICE}). Value ignored")
@@ -211,7 +211,7 @@ def _is_priority(value: str) -> bool:
     return value.isascii() and value.isdecimal() and 0 < int(value) <= HIGHEST_PRIORITY
 
 
-def _restore_priority(state: ClusterState, job: SimJob) -> ActionOutcome:
+def _restore_priority(state: SimState, job: SimJob) -> ActionOutcome:
     if job.held is not HeldBy.NO:
         return ALREADY  # A held job gets its natural priority when it is released.
     if not job.fixed and not job.nice:

@@ -13,7 +13,7 @@ from scheduler.adapters.simulator.faults import Faults
 from scheduler.adapters.simulator.jobs import HeldBy, JobSpec, SimJob
 from scheduler.adapters.simulator.looking import look
 from scheduler.adapters.simulator.schedule import run_pass
-from scheduler.adapters.simulator.state import ClusterState, NodeState
+from scheduler.adapters.simulator.state import SimNodeState, SimState
 from scheduler.adapters.simulator.submission import submit
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending, EndKind
@@ -27,7 +27,7 @@ VERSION = "1"
 class SimulatedCluster:
     """The `Cluster` port over a `ClusterState`; `streams` bring new jobs as its clock goes on."""
 
-    def __init__(self, state: ClusterState, streams: Mapping[str, Stream] | None = None) -> None:
+    def __init__(self, state: SimState, streams: Mapping[str, Stream] | None = None) -> None:
         self.state = state
         self._streams = dict(streams or {})
         open_streams(state, self._streams)
@@ -113,12 +113,12 @@ class SimulatedCluster:
         for job in self._jobs(job_id):
             lifecycle.set_requeue(self.state, job, requeue=requeue)
 
-    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+    def set_node_state(self, name: str, node_state: SimNodeState, reason: str = "") -> None:
         """Drain a node, bring it back, or let it break down (its jobs are requeued or lost at once)."""
         node = self.state.nodes[name]
         node.state, node.reason = node_state, reason
         self.state.changed = True
-        if node_state is NodeState.DOWN:
+        if node_state is SimNodeState.DOWN:
             for job in [job for job in self.state.jobs.values() if name in job.alloc]:
                 lifecycle.fail_node(self.state, job)
 

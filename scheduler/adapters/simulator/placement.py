@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler.adapters.simulator.jobs import SimJob
-from scheduler.adapters.simulator.state import NodeState, SimNode
+from scheduler.adapters.simulator.state import SimNode, SimNodeState
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts, add, covers, subtract
 
@@ -70,7 +70,7 @@ def place(request: Request, room: SimRoom, nodes: Sequence[SimNode]) -> Alloc | 
 
 def _allowed(request: Request, room: SimRoom, node: SimNode) -> bool:
     return (
-        node.state is NodeState.UP
+        node.state is SimNodeState.UP
         and request.features <= node.features
         and (not request.only_nodes or node.name in request.only_nodes)
         and node.name not in request.not_nodes

@@ -16,7 +16,7 @@ from scheduler.adapters.simulator import codec
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
@@ -104,7 +104,7 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.cancel(job_id)
 
-    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+    def set_node_state(self, name: str, node_state: SimNodeState, reason: str = "") -> None:
         """Drain a node, bring it back, or break it. Raises KeyError when there is none of that name."""
         with self.opened() as cluster:
             cluster.set_node_state(name, node_state, reason)

@@ -33,7 +33,7 @@ from scheduler.model.policy import (
     NotRequeueable,
     OverQuota,
     PartitionPolicy,
-    ProjectRules,
+    ProjectFacts,
     TaskRule,
     VictimOrder,
 )
@@ -48,7 +48,7 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
         cluster="dev",
         projects=(
             ConfigProject(
-                ProjectRules(
+                ProjectFacts(
                     "alpha", 40, 1, 3, slurm_account="alpha", members=frozenset({"ann", "bob"}),
                     tasks=(TaskRule("alpha_eval*", 2),),
                 ),
@@ -99,7 +99,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
 def test_only_names_are_needed() -> None:
     assert decode_policy({"name": "x"}) == PartitionPolicy("x")
     least = decode_project({"code": "a", "size": 1, "grade": 1, "urgency": 1})
-    assert least == ConfigProject(ProjectRules("a", 1, 1, 1), name="a")
+    assert least == ConfigProject(ProjectFacts("a", 1, 1, 1), name="a")
     empty = decode_config({"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": []})
     assert empty == Config("dev")
 
@@ -116,7 +116,7 @@ def test_a_policy_alone_has_no_admins() -> None:
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
-    project = encode_project(ConfigProject(ProjectRules("a", 40.0, 1.5, 3.0), "A"))
+    project = encode_project(ConfigProject(ProjectFacts("a", 40.0, 1.5, 3.0), "A"))
     assert (project["size"], project["grade"], project["urgency"]) == (40, 1.5, 3)
     assert json.dumps(project["size"]) == "40"
 
@@ -337,7 +337,7 @@ def test_a_policy_that_was_written_is_read_back_the_same(policy: PartitionPolicy
 @st.composite
 def projects(draw: st.DrawFn) -> ConfigProject:
     patterns = draw(st.lists(words, max_size=3, unique=True))
-    project = ProjectRules(
+    project = ProjectFacts(
         code=draw(words),
         size=draw(positive),
         grade=draw(positive),

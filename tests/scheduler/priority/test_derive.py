@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.policy import LevelRule, PartitionPolicy, ProjectRules, TaskRule
+from scheduler.model.policy import LevelRule, PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.priority.derive import Deriver, JobStanding, begins_with_keyword, derive
 from scheduler.priority.levels import weight
 from tests.builders import observed, policy, project
 
 
-def standing(job: ObservedJob, *projects: ProjectRules, rules: PartitionPolicy | None = None) -> JobStanding:
+def standing(job: ObservedJob, *projects: ProjectFacts, rules: PartitionPolicy | None = None) -> JobStanding:
     return derive(job, rules or policy(), projects)
 
 

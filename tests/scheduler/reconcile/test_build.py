@@ -10,7 +10,7 @@ from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import Decision, DecisionKind, How
-from scheduler.model.policy import Mode, NotRequeueable, OverQuota, ProjectRules, VictimOrder
+from scheduler.model.policy import Mode, NotRequeueable, OverQuota, ProjectFacts, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.planner import plan
 from scheduler.reconcile.build import Built, PartitionNotObservedError, rules_of, snapshot_for
@@ -23,7 +23,7 @@ def built(
     *jobs: ObservedJob,
     places: Sequence[SnapshotNode] | None = None,
     preemptions: Mapping[str, int] | None = None,
-    projects: Sequence[ProjectRules] = (),
+    projects: Sequence[ProjectFacts] = (),
     **rules: Any,
 ) -> Built:
     return snapshot_for(observation(jobs, places), policy(**rules), projects, preemptions=preemptions or {})
