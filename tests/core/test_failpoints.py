@@ -21,11 +21,11 @@ def disarmed() -> Iterator[None]:
 
 
 def named_in_the_code() -> set[str]:
-    """The names given to `reached` anywhere; `{kind}` in one of them stands for every kind of action."""
+    """The names given to `failpoint` anywhere; `{kind}` in one of them stands for every kind of action."""
     found: set[str] = set()
     for path in (ROOT / "console").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "reached":
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "failpoint":
                 (name,) = node.args
                 text = ast.unparse(name)
                 found |= {
@@ -60,9 +60,9 @@ def test_a_point_that_is_not_in_the_list_is_an_error_once_armed() -> None:
 
 def test_a_process_dies_at_the_nth_passing_and_not_before(tmp_path: Path) -> None:
     code = (
-        "from console.core import points\n"
-        f"points.arm('cycle.observed:3', {str(tmp_path / 'log')!r})\n"
-        "for n in range(5):\n    print(n, flush=True); points.reached('cycle.observed')\n"
+        "from console.core import failpoints\n"
+        f"failpoints.arm('cycle.observed:3', {str(tmp_path / 'log')!r})\n"
+        "for n in range(5):\n    print(n, flush=True); failpoints.failpoint('cycle.observed')\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=30)
     assert (done.returncode, done.stdout.split()) == (-9, ["0", "1", "2"])
