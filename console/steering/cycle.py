@@ -36,7 +36,7 @@ from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
-from console.steering.models import Plan, PlanState
+from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
@@ -162,7 +162,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
-        plans = open_plans(cluster)
+        plans = open_plans(cluster, BEGUN_STATES)
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)

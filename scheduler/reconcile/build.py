@@ -37,12 +37,14 @@ def snapshot_for(
     *,
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),
+    deriver: Deriver | None = None,
 ) -> Built:
     """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
 
     A pending job that may go to several partitions counts in each of them. What jobs of other partitions
     hold on shared nodes is `held_elsewhere`, or `coming_elsewhere` of those that are ending. `preemptions`: how often
     each job was stopped by us so far. `ending`: runs that are being stopped; of other partitions they count as ending.
+    `deriver`: one of this policy, these projects and this moment, whose answers are used.
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
@@ -50,7 +52,7 @@ def snapshot_for(
     nodes = [node for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
-    deriver = Deriver(policy, projects, observation.taken_at)
+    deriver = deriver or Deriver(policy, projects, observation.taken_at)
     jobs: list[SnapshotJob] = []
     standings: dict[str, JobStanding] = {}
     held: dict[str, dict[str, int]] = {}
