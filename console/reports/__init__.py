@@ -1,4 +1,4 @@
-"""Reports: what is read and summed up for pages and the API, and never written.
+"""Sums for pages and the API that are only read: levels, own jobs, histories, work, the tally of shadow.
 
-May import: `console.steering` and what is below it. A cycle does not know this folder.
+May import: `console.steering` and what is below it. The cycle does not know this folder.
 """
