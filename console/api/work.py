@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.steering.reports.work import hours, work_words
+from console.steering.work import hours, work_words
 
 
 class WorkSerializer(serializers.Serializer):

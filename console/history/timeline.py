@@ -16,7 +16,7 @@ from console.core import clock
 from console.history.models import PartitionMinute
 from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
-from console.steering.reports.work import Work, add_work
+from console.steering.work import Work, add_work
 
 UNCONFIGURED = "none"
 DEAREST = ("gpu", "npu", "cpu")
