@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.test_project.repository import ROOT
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOURS = ROOT / "docs" / "tours"
 LARGEST = 150_000
 LARGEST_TOGETHER = 3_000_000
