@@ -1,6 +1,6 @@
 """Every folder says what lives in it and what it may import, and says it truly; and some words stay in their places.
 
-Recipe: docs/development.md, "The tour along one job". The rules themselves are in .importlinter.
+For newcomers: docs/development.md, "Support another scheduler" and "Words". The rules themselves are in .importlinter.
 """
 
 import ast
