@@ -229,7 +229,7 @@ def test_incidents(house: Cluster) -> None:
     assert bad(work.check_incidents()) == []
     factories.make_incident(Plan.objects.all()[0])
     level, text = only(work.check_incidents())
-    assert level is Level.FAIL and "1 stopped jobs did not come back: 88." in text
+    assert level is Level.FAIL and "The stopped job 88 did not come back." in text
     Incident.objects.update(closed_at=NOW)
     assert bad(work.check_incidents()) == []
 
@@ -321,7 +321,7 @@ def test_missing_migrations(db: None) -> None:
     latest = MigrationRecorder.Migration.objects.filter(app="steering").order_by("-name")[0]
     latest.delete()
     level, text = only(database.check_database())
-    missing = f"1 migrations are missing, first steering.{latest.name[:4]}"
+    missing = f"The migration steering.{latest.name[:4]}"
     assert level is Level.FAIL and missing in text and "migrate" in text
 
 

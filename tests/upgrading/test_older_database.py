@@ -1,7 +1,8 @@
 """A database of before sentences were data: it is upgraded, its audit log verifies, and its pages read the same.
 
-`database.sql` and `audit-anchors.log` were written by Giveway as it was on 2026-11-23: a simulated cluster with plans that
-were carried out, turned down and approved, incidents, pauses, an examination by the doctor, a level of a hostile name.
+`database.sql` and `audit-anchors.log` were written by Giveway as it was on 2026-11-23: a simulated cluster with plans
+that were carried out, turned down and approved, incidents, pauses, an examination by the doctor, a level with a hostile
+name.
 `said.json` has what was kept in English with what pages in Chinese made of it then, and on which page it stood. These
 files are never made anew: they stand for the installations that are out there.
 """
@@ -9,7 +10,6 @@ files are never made anew: they stand for the installations that are out there.
 import json
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ print(json.dumps(read))
 
 
 @pytest.fixture(scope="module")
-def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedDatabase]:
+def older(tmp_path_factory: pytest.TempPathFactory) -> SharedDatabase:
     """The older database, upgraded as an installation is: with `migrate`."""
     home = tmp_path_factory.mktemp("older")
     home.chmod(0o700)
@@ -57,7 +57,7 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedDatabase]:
     shared = SharedDatabase(f"sqlite:///{file}", home)
     done = shared.manage("migrate", "--verbosity=0")
     assert done.returncode == 0, done.stderr
-    yield shared
+    return shared
 
 
 @pytest.fixture(scope="module")
