@@ -41,10 +41,11 @@ from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
 from console.steering.reports.metering import count
-from console.steering.reports.mirroring import rows, timeless
+from console.steering.reports.mirroring import rows
 from console.steering.reports.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
+from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
@@ -267,4 +268,4 @@ def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
 
 
 def _asked(plans: Iterable[Plan]) -> list[tuple[object, ...]]:
-    return [(plan.pk, plan.version, timeless(plan.not_now), len(plan.alternatives)) for plan in plans]
+    return [(plan.pk, plan.version, facts_of(plan.not_now), len(plan.alternatives)) for plan in plans]

@@ -8,7 +8,7 @@ language says in its own way: `Seconds`, `Moment`, `Held`, `Listed`. The lines a
 what other apps add with `add_lines`; a line is English with `%(name)s` for each parameter.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Union
 
@@ -137,6 +137,25 @@ def _facts(value: object) -> object:
             return (*map(_facts, value), value.more)
         case Held():
             return tuple(sorted(value.items()))
+        case _:
+            return value
+
+
+def with_names(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
+    """The sentence with every name and word in it changed; its own words stay."""
+    return Sentence(sentence.code, {name: _changed(value, change) for name, value in sentence.params.items()})
+
+
+def _changed(value: Param, change: Callable[[str], str]) -> Param:
+    match value:
+        case Sentence():
+            return with_names(value, change)
+        case Listed():
+            return Listed.of((_changed(each, change) for each in value), value.more)
+        case Held():
+            return Held({change(name): amount for name, amount in value.items()})
+        case str():
+            return change(value)
         case _:
             return value
 

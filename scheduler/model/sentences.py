@@ -14,7 +14,6 @@ SENTENCES: dict[str, str] = {
     "victim": "%(job)s (%(user)s, %(level)s, ran %(time)s)",
     "victim.task": "%(job)s (%(user)s, task %(task)s, ran %(time)s)",
     "victim.both": "%(job)s (%(user)s, %(level)s, task %(task)s, ran %(time)s)",
-    "needs": "%(who)s needs %(need)s",
     "need.unknown": "what is not known",
     "need.unit": "one unit of %(need)s",
     "need.units": "%(n)s units of %(need)s",

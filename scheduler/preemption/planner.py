@@ -189,5 +189,6 @@ class _Planner:
 
 def _fit_to_be_shown(decision: Decision) -> Decision:
     """Names of levels and resources are in the sentence as they are: nothing in it may act on a terminal."""
-    words = printable(decision.explain)
-    return decision if words is decision.explain else replace(decision, explain=words)
+    if decision.explain.isprintable() or not isinstance(decision.explain, sentence.Sentence):
+        return decision
+    return replace(decision, explain=sentence.with_names(decision.explain, printable))

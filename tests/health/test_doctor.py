@@ -249,7 +249,7 @@ def test_the_audit_logs_anchors(
     later = clock.now() + timedelta(hours=3)
     monkeypatch.setattr(clock, "now", lambda: later)
     level, text = only(work.check_audit())
-    assert level is Level.WARN and "1 rows" in text
+    assert level is Level.WARN and "One row of the audit log" in text
     AuditHead.objects.update(anchored=1)
     assert bad(work.check_audit()) == []
     settings.HOME = tmp_path / "nowhere"
@@ -321,7 +321,7 @@ def test_missing_migrations(db: None) -> None:
     latest = MigrationRecorder.Migration.objects.filter(app="steering").order_by("-name")[0]
     latest.delete()
     level, text = only(database.check_database())
-    missing = f"The migration steering.{latest.name[:4]}"
+    missing = f"The migration steering.{latest.name} is missing."
     assert level is Level.FAIL and missing in text and "migrate" in text
 
 

@@ -5,7 +5,6 @@ made for the jobs whose mark has changed. Durations in an explanation grow by th
 """
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from scheduler.model.jobs import SnapshotJob as PlannedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.resources import total
+from scheduler.model.sentence import facts_of
 from scheduler.model.words import amounts
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.line import PlaceInLine
@@ -30,12 +30,6 @@ from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
-_DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
-
-
-def timeless(words: str) -> str:
-    """The words without their durations, which change with every second."""
-    return _DURATION.sub("", words)
 
 
 def rows(
@@ -157,7 +151,7 @@ class _Source:
             self.names,
             self.preemptions.get(job.id, 0),
             self.plan_of.get(job.id),
-            decision and (decision.action, decision.reason, timeless(decision.explain)),
+            decision and (decision.action, decision.reason, facts_of(decision.explain)),
             stands and (self.line is not None and self.line.is_ordered, stands.keeps),
             self._startable(job),
         )
