@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from console.audit import triggers
 from console.audit.anchors import Anchor, BrokenAnchorError, anchor_file, read_anchors
-from console.audit.canonical import FIELDS, GENESIS, row_hash
+from console.audit.canonical import FIELDS, GENESIS, SAID, row_hash
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.witnesses import witnesses
 from console.core import clock
@@ -20,7 +20,7 @@ CHUNK = 1000
 UNANCHORED_AT_MOST = timedelta(minutes=10)
 """Anchors are written every minute: older rows without any anchor mean that nobody writes them."""
 
-_COLUMNS = ("id", "hash", *FIELDS)
+_COLUMNS = ("id", "hash", *FIELDS, SAID)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,11 @@ _WIDE = re.compile(" ?([，。：；、（）]) ?")
 """Full-width marks bring their own space."""
 
 
+def is_english() -> bool:
+    """Whether what is being written is for a reader of English."""
+    return (get_language() or "en").startswith("en")
+
+
 def say_again(sentence: str) -> str:
     """`gettext` for what a page says hundreds of times: imported as `_`, it looks each sentence up once a language."""
     return _kept(sentence, get_language())
