@@ -33,6 +33,7 @@ SENTENCES: dict[str, str] = {
     "free.on": "%(node)s (%(amounts)s)",
     # What is decided
     "start": "%(who)s needs %(need)s; %(free)s.",
+    "start.late": "%(why)s Slurm has not started it within two cycles, so it is put first in its line.",
     "room.coming": "%(who)s needs %(need)s. Jobs that are ending already make room for it on %(nodes)s.",
     "room.promised": "Room for %(who)s is being made on %(nodes)s.",
     "stop": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s makes room on %(nodes)s.",

@@ -27,7 +27,6 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
-from console.steering.plans.starting import NOT_STARTED
 from console.steering.plans.versions import keep_version
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
@@ -35,6 +34,7 @@ from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
+from scheduler.model.sentence import say
 from scheduler.model.words import amounts
 
 FIRST_IN_LINE = 4_294_967_293
@@ -144,7 +144,9 @@ class NewPlans:
             user=job.user[:LONGEST_USER],
             likeness=likeness(job),
             reason=decision.reason.value,
-            explain=f"{decision.explain} {NOT_STARTED}" if decision.job in self.starts else decision.explain,
+            explain=say("start.late", why=decision.explain)
+            if decision.job in self.starts
+            else decision.explain,
             created_at=clock.now(),
         )
 
