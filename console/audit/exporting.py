@@ -21,6 +21,7 @@ from console.audit.models import AuditEntry
 from console.audit.search import file_stem
 from console.audit.services import Context, Subject, record
 from console.core import clock
+from scheduler.model.sentence import say
 
 CHUNK = 500
 COLUMNS = (*FIELDS, "hash")
@@ -118,7 +119,7 @@ def export(
         record(
             actor=actor,
             action="log.exported",
-            subject=Subject("log", "export", f"{count} {'row' if count == 1 else 'rows'} of the log"),
+            subject=Subject("log", "export", say("audit.rows.one" if count == 1 else "audit.rows", n=count)),
             after={"filter": wanted, "rows": count, "up to row": last, "file": name},
             context=Context(request_id=request_id),
         )

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from console.audit.registry import ACTIONS
 from console.core.resaying import resay
 from console.core.saying import is_english
+from console.core.sentence_field import SentencesField
 from scheduler.model.sentence import Sentence, from_json
 
 SYSTEM_ACTOR = "giveway"
@@ -134,8 +135,8 @@ class ChainCheck(models.Model):
     """Rows are good up to this one, whose hash is `last_hash`."""
     last_hash = models.CharField(max_length=64)
     anchored = models.PositiveBigIntegerField(default=0)
-    faults = models.JSONField(default=list)
-    notes = models.JSONField(default=list)
+    faults = SentencesField(default=list)
+    notes = SentencesField(default=list)
 
     class Meta:
         ordering = ["-id"]

@@ -1,11 +1,17 @@
-"""Labels and reasons as sentences with codes and parameters, beside their English."""
+"""What is ours in the log, and what checks of it find, as sentences with codes and parameters."""
 
 from django.db import migrations, models
 
+from console.core.sentence_field import SentencesField
+
 
 class Migration(migrations.Migration):
-    """An empty column: rows of before are what they were, and so are their hashes."""
+    """One empty column: rows of before are what they were, and so are their hashes."""
 
     dependencies = [("audit", "0003_find_rows_and_keep_checks")]
 
-    operations = [migrations.AddField("auditentry", "said", models.JSONField(null=True))]
+    operations = [
+        migrations.AddField("auditentry", "said", models.JSONField(null=True)),
+        migrations.AlterField("chaincheck", "faults", SentencesField(default=list)),
+        migrations.AlterField("chaincheck", "notes", SentencesField(default=list)),
+    ]
