@@ -111,8 +111,9 @@ class _Anchors:
     def finish(self, last: int) -> None:
         """Anchors beyond the last row, and a file that lost lines of its own."""
         if self.next and self.next.sequence > last:
-            params = {"n": last + 1, "m": self.next.sequence, "moment": f"{self.next.at:%F %T}"}
-            self.found.faults.append(say("audit.end.cut_off.anchored", **params, path=str(self.path)))
+            next_, moment, path = self.next.sequence, f"{self.next.at:%F %T}", str(self.path)
+            cut_off = say("audit.end.cut_off.anchored", n=last + 1, m=next_, moment=moment, path=path)
+            self.found.faults.append(cut_off)
         elif self.found.anchored < self.expected:
             self.found.faults.append(say("audit.anchors.lost", path=str(self.path), n=self.expected))
 

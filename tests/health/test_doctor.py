@@ -376,7 +376,7 @@ def doctor(env: Mapping[str, str]) -> tuple[int, list[dict[str, Any]], str]:
         timeout=100,
     )
     findings = json.loads(done.stdout)["findings"]
-    assert english_left(findings) == []
+    assert [each for each in findings if not each["code"] and each["check"] != "settings"] == []
     return done.returncode, findings, done.stdout + done.stderr
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 from django.utils import translation
 
+from console.core.resaying import resay
 from console.health import sentences, slurm_sentences
-from console.health.doctor.findings import Finding, Level, counted, cure, fail, ok, told_again, warn
+from console.health.doctor.findings import Finding, Level, counted, cure, fail, ok, told_again, warn, why
 from console.health.names import CHECKS
 from scheduler.model.sentence import Listed, Sentence, say
 from tests.test_project.repository import ROOT
@@ -108,3 +109,14 @@ def test_all_is_well_without_a_cure() -> None:
     assert ok("database", "doctor.database.answers", name="SQLite").fix == ""
     with pytest.raises(KeyError):
         warn("database", "doctor.database.answers", name="SQLite")
+
+
+def test_what_hinders_is_said_in_chinese_too_and_a_name_never_is() -> None:
+    found = fail(
+        "slurmctld", "doctor.slurm.away", why=why("scontrol failed: it gave no reason")
+    ).without_secrets()
+    named = ok("slurmctld", "doctor.slurm.simulated", name="it gave no reason")
+    with translation.override("zh-hans"):
+        assert resay(told_again(found.as_json())["what"]) == "无法查询：scontrol 失败：没有给出原因。"
+        assert "it gave no reason" in resay(told_again(named.as_json())["what"])
+    assert found.what == "It cannot be asked: scontrol failed: it gave no reason."

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from console.core.redaction import hide_in_sentence
-from scheduler.model.sentence import Moment, Param, Sentence, from_json, lines, say, to_json
+from scheduler.model.sentence import Kept, Moment, Param, Sentence, from_json, lines, say, to_json
 
 
 class Level(StrEnum):
@@ -32,6 +32,11 @@ class Finding:
     def __post_init__(self) -> None:
         if (self.level is Level.OK) == bool(self.fix):
             raise ValueError(f"{self.check}: a cure belongs to what is wrong, and to nothing else")
+
+    @property
+    def code(self) -> str:
+        """The code of what is; empty for what Django's own check finds."""
+        return self.what.code if isinstance(self.what, Sentence) else ""
 
     def without_secrets(self) -> "Finding":
         """The same for showing: messages of the database and the broker may have a password in them."""
@@ -89,6 +94,11 @@ def cure(code: str, /, **params: Param) -> Sentence:
 def moment(at: datetime) -> Moment:
     """A point in time, as sentences have it."""
     return Moment(at.timestamp())
+
+
+def why(words: str) -> Param:
+    """What hinders, told by another part of Giveway: its sentence, or words that are none yet."""
+    return words if isinstance(words, Sentence) else Kept(words)
 
 
 def counted(code: str, count: int) -> str:

@@ -38,7 +38,10 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _json(self, findings: list[Finding], status: Level) -> None:
-        document = {"status": status.value, "findings": [asdict(finding) for finding in findings]}
+        document = {
+            "status": status.value,
+            "findings": [{**asdict(each), "code": each.code} for each in findings],
+        }
         self.stdout.write(json.dumps(document, indent=1, ensure_ascii=False))
 
     def _words(self, findings: list[Finding], status: Level) -> None:
