@@ -92,7 +92,7 @@ class SetupView(ApiView):
                     "lacks": [lack.what for step in steps if step.key == "import" for lack in step.lacks],
                     "waits": found is None or found.waits,
                     "examined_at": found.examined_at if found else None,
-                    "findings": found.findings if found else [],
+                    "findings": found.told if found else [],
                     "accounting": told.kept,
                     "accounting_fault": told.fault,
                     "unknown_accounts": selectors.unknown_accounts(self.cluster, told),

@@ -32,7 +32,11 @@ _LINE = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (\d{1,18}) ([0-9a-f]{64}
 
 
 class BrokenAnchorError(Exception):
-    """A line of the anchor file that is none."""
+    """A line of the anchor file that is none; `line` is its number."""
+
+    def __init__(self, path: Path, line: int) -> None:
+        super().__init__(f"Line {line} of {path} is not an anchor.")
+        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,7 @@ def read_anchors(path: Path, size: int) -> Iterator[Anchor]:
             line = file.readline(200)
             match = _LINE.fullmatch(line)
             if match is None:
-                raise BrokenAnchorError(f"Line {number} of {path} is not an anchor.")
+                raise BrokenAnchorError(path, number)
             at, sequence, row_hash = (part.decode() for part in match.groups())
             yield Anchor(datetime.fromisoformat(at), int(sequence), row_hash)
 

@@ -10,9 +10,14 @@ class AuditConfig(AppConfig):
     label = "audit"
 
     def ready(self) -> None:
-        """Start to listen to the accounts, and have differences say kinds of checks as pages do."""
-        from console.audit import receivers  # noqa: F401 - its receivers connect themselves
+        """Start to listen to the accounts, make the log's sentences known, and have differences say kinds of checks."""
+        from console.audit import (
+            receivers,  # noqa: F401 - its receivers connect themselves
+            sentences,
+        )
         from console.audit.models import CheckKind
         from console.core.labels import label_values
+        from scheduler.model.sentence import add_lines
 
+        add_lines(sentences.SENTENCES)
         label_values("checked", CheckKind.choices)

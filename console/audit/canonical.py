@@ -20,7 +20,9 @@ FIELDS = (
     "project", "job_id", "before", "after", "reason", "cycle", "plan", "policy_revision", "request_id",
     "previous_hash",
 )  # fmt: skip
-"""Everything in a row but its own hash (and its key, which equals its sequence)."""
+"""Everything in a row but its own hash (and its key, which equals its sequence), and `SAID`."""
+SAID = "said"
+"""Label and reason as sentences, where they are ours. Hashed where a row has it: rows of before it have not."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _EXPONENT_FROM = 1e15
@@ -50,8 +52,10 @@ def _walk(value: Any) -> Any:
 
 
 def row_hash(row: Mapping[str, Any]) -> str:
-    """SHA-256 (hex) over the canonical JSON of a row's `FIELDS`, its predecessor's hash among them."""
+    """SHA-256 (hex) over the canonical JSON of a row's `FIELDS` and `SAID`, its predecessor's hash among them."""
     facts = {"format": FORMAT, **{field: row[field] for field in FIELDS}}
+    if row.get(SAID) is not None:
+        facts[SAID] = row[SAID]
     at: datetime = facts["at"]
     facts["at"] = at.astimezone(UTC).isoformat(timespec="microseconds")
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -17,6 +17,7 @@ from console.audit.models import ChainCheck, CheckKind
 from console.audit.services import SYSTEM, AuditError, Subject, record
 from console.audit.verification import VerifiedRow, verify_chain
 from console.core import clock
+from scheduler.model.sentence import say
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ def _tell(check: ChainCheck, known: list[str]) -> None:
             record(
                 actor=check.by,
                 action="chain.broken" if check.faults else "chain.whole",
-                subject=Subject("log", "chain", "audit log"),
+                subject=Subject("log", "chain", say("audit.log")),
                 after=facts,
                 reason=check.faults[0] if check.faults else "",
             )

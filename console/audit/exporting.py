@@ -16,11 +16,12 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.http import StreamingHttpResponse
 
-from console.audit.canonical import FIELDS
+from console.audit.canonical import FIELDS, SAID
 from console.audit.models import AuditEntry
 from console.audit.search import file_stem
 from console.audit.services import Context, Subject, record
 from console.core import clock
+from scheduler.model.sentence import say
 
 CHUNK = 500
 COLUMNS = (*FIELDS, "hash")
@@ -67,7 +68,8 @@ def csv_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
 def json_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
     """A JSON object per line, in ASCII: nothing in it can end a line or steer a terminal."""
     for row in rows:
-        yield json.dumps({**row, "at": moment(row["at"])}) + "\n"
+        hashed = {name: fact for name, fact in row.items() if name != SAID or fact is not None}
+        yield json.dumps({**hashed, "at": moment(row["at"])}) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,9 @@ def read_all(rows: QuerySet[AuditEntry], last: int) -> Iterator[dict[str, Any]]:
     """
     place = 0
     while True:
-        wanted = rows.filter(sequence__gt=place, sequence__lte=last).order_by("sequence").values(*COLUMNS)
+        wanted = (
+            rows.filter(sequence__gt=place, sequence__lte=last).order_by("sequence").values(*COLUMNS, SAID)
+        )
         found = list(wanted[:CHUNK])
         yield from found
         if len(found) < CHUNK:
@@ -115,7 +119,7 @@ def export(
         record(
             actor=actor,
             action="log.exported",
-            subject=Subject("log", "export", f"{count} {'row' if count == 1 else 'rows'} of the log"),
+            subject=Subject("log", "export", say("audit.rows.one" if count == 1 else "audit.rows", n=count)),
             after={"filter": wanted, "rows": count, "up to row": last, "file": name},
             context=Context(request_id=request_id),
         )

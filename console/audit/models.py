@@ -10,6 +10,9 @@ from django.utils.translation import gettext_lazy as _
 
 from console.audit.registry import ACTIONS
 from console.core.resaying import resay
+from console.core.saying import is_english
+from console.core.sentence_field import SentencesField
+from scheduler.model.sentence import Sentence, from_json
 
 SYSTEM_ACTOR = "giveway"
 """Who did what the system does by itself; no account may have this name."""
@@ -36,6 +39,9 @@ class AuditEntry(models.Model):
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
     reason = models.TextField(blank=True)
+    said = models.JSONField(null=True)
+    """`object_label` and `reason` with their codes and parameters, where they are sentences of ours; their English
+    stands in these fields. None: neither is, or the row is of before sentences were data."""
     cycle = models.PositiveBigIntegerField(null=True)
     plan = models.PositiveBigIntegerField(null=True)
     policy_revision = models.PositiveIntegerField(null=True)
@@ -78,13 +84,19 @@ class AuditEntry(models.Model):
     @property
     def told_label(self) -> str:
         """What the row is about, as its reader understands it; names stand as they are."""
-        return resay(self.object_label)
+        return self._told("object_label") or resay(self.object_label)
 
     @property
     def told_reason(self) -> str:
         """The reason as its reader understands it: what a person wrote stands as it was written."""
         ours = self.actor == SYSTEM_ACTOR or self.object_type == "log"
-        return resay(self.reason) if ours else self.reason
+        return self._told("reason") or (resay(self.reason) if ours else self.reason)
+
+    def _told(self, field: str) -> str:
+        """A field that is kept as a sentence, in the reader's language; empty for others, and for those who read
+        English: the words that were hashed with the row are theirs."""
+        sentence = from_json((self.said or {}).get(field))
+        return resay(sentence) if isinstance(sentence, Sentence) and not is_english() else ""
 
 
 class AuditHead(models.Model):
@@ -123,8 +135,8 @@ class ChainCheck(models.Model):
     """Rows are good up to this one, whose hash is `last_hash`."""
     last_hash = models.CharField(max_length=64)
     anchored = models.PositiveBigIntegerField(default=0)
-    faults = models.JSONField(default=list)
-    notes = models.JSONField(default=list)
+    faults = SentencesField(default=list)
+    notes = SentencesField(default=list)
 
     class Meta:
         ordering = ["-id"]

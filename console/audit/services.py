@@ -8,12 +8,13 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from console.audit.anchors import anchor_soon
-from console.audit.canonical import GENESIS, clean, row_hash, storable
+from console.audit.canonical import GENESIS, SAID, clean, row_hash, storable
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
 from console.audit.verification import verify_chain
 from console.core import clock
 from console.core.limits import beyond
+from scheduler.model.sentence import Sentence, to_json
 
 __all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
 
@@ -114,16 +115,23 @@ def _facts(
         "actor": actor,
         "object_type": subject.type,
         "object_id": subject.id,
-        "object_label": _shortened(subject.label),
+        "object_label": _shortened(str(subject.label)),
         "cluster": subject.cluster,
         "partition": subject.partition,
         "project": subject.project,
         "job_id": subject.job_id,
         "reason": reason.strip(),
+        SAID: _said(object_label=subject.label, reason=reason),
         **asdict(context),
     }
     facts = {name: clean(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
     return {**facts, "before": storable(before), "after": storable(after)}
+
+
+def _said(**texts: str) -> dict[str, Any] | None:
+    """Those that are sentences, for reading them in another language."""
+    said = {name: storable(to_json(text)) for name, text in texts.items() if isinstance(text, Sentence)}
+    return said or None
 
 
 def _shortened(label: str) -> str:

@@ -7,6 +7,8 @@ of hashes and the anchors outside the database are for.
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import NotSupportedError
 
+from scheduler.model.sentence import say
+
 TABLE = "audit_auditentry"
 
 # SQLite's "INSERT OR REPLACE" removes the old row without firing its DELETE trigger: hence the one on INSERT.
@@ -76,17 +78,13 @@ def faults(connection: BaseDatabaseWrapper) -> list[str]:
     """
     there = _postgres_says(connection) if connection.vendor == "postgresql" else _sqlite_says(connection)
     wanted = _wanted(connection.vendor)
-    gone = [
-        f"The trigger {name} that guards the log is not there or switched off."
-        for name in wanted
-        if name not in there
-    ]
+    gone = [say("audit.trigger.gone", name=name) for name in wanted if name not in there]
     changed = [
-        f"The trigger {name} that guards the log is not the one that Giveway made: it does something else."
+        say("audit.trigger.changed", name=name)
         for name in wanted
         if name in there and there[name] != wanted[name]
     ]
-    strange = [f"The trigger {name} on the log is none of Giveway's." for name in there if name not in wanted]
+    strange = [say("audit.trigger.strange", name=name) for name in there if name not in wanted]
     return [*gone, *changed, *sorted(strange)]
 
 

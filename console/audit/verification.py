@@ -10,17 +10,17 @@ from django.db.models import Max
 
 from console.audit import triggers
 from console.audit.anchors import Anchor, BrokenAnchorError, anchor_file, read_anchors
-from console.audit.canonical import FIELDS, GENESIS, row_hash
+from console.audit.canonical import FIELDS, GENESIS, SAID, row_hash
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.witnesses import witnesses
 from console.core import clock
-from scheduler.model.words import names
+from scheduler.model.sentence import Listed, Sentence, say
 
 CHUNK = 1000
 UNANCHORED_AT_MOST = timedelta(minutes=10)
 """Anchors are written every minute: older rows without any anchor mean that nobody writes them."""
 
-_COLUMNS = ("id", "hash", *FIELDS)
+_COLUMNS = ("id", "hash", *FIELDS, SAID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,16 @@ class Verification:
         count = self.last - self.anchored
         if count <= 0 or self.anchored_at is None:
             return ""
-        return (
-            f"Nothing outside the database proves the rows after row {self.anchored}, the last one that was anchored, "
-            f"on {self.anchored_at:%F %T} UTC: {count} up to row {self.last}."
-        )
+        moment = f"{self.anchored_at:%F %T}"
+        return say("audit.unproven", n=self.anchored, moment=moment, m=count, row=self.last)
 
 
 class _BrokenRowError(Exception):
     """The first row that is not what it was."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 class _Anchors:
@@ -87,7 +89,7 @@ class _Anchors:
         try:
             anchor = next(self.source, None)
         except BrokenAnchorError as error:
-            self.found.faults.append(f"{error} What follows it was not compared.")
+            self.found.faults.append(say("audit.anchors.broken", n=error.line, path=str(self.path)))
             self.expected = 0
             return None
         if anchor:
@@ -99,27 +101,21 @@ class _Anchors:
         """Raises when an anchor of this row has another hash."""
         while self.next and self.next.sequence <= sequence:
             if self.next.sequence == sequence and self.next.hash != hash_:
-                raise _BrokenRowError(
-                    f"Row {sequence} is not the one that was anchored on {self.next.at:%F %T} UTC: "
-                    "the log was rewritten there or before."
-                )
+                moment = f"{self.next.at:%F %T}"
+                raise _BrokenRowError(say("audit.row.not_anchored", n=sequence, moment=moment))
             if self.next.sequence < sequence:
-                self.found.faults.append(
-                    f"The anchors in {self.path} are out of order at row {self.next.sequence}."
-                )
+                out_of_order = say("audit.anchors.order", path=str(self.path), n=self.next.sequence)
+                self.found.faults.append(out_of_order)
             self.next = self._read()
 
     def finish(self, last: int) -> None:
         """Anchors beyond the last row, and a file that lost lines of its own."""
         if self.next and self.next.sequence > last:
-            self.found.faults.append(
-                f"Row {last + 1} is missing, the log's end was cut off: row {self.next.sequence} was "
-                f"the last one on {self.next.at:%F %T} UTC (anchored in {self.path})."
-            )
+            next_, moment, path = self.next.sequence, f"{self.next.at:%F %T}", str(self.path)
+            cut_off = say("audit.end.cut_off.anchored", n=last + 1, m=next_, moment=moment, path=path)
+            self.found.faults.append(cut_off)
         elif self.found.anchored < self.expected:
-            self.found.faults.append(
-                f"{self.path} has lost anchors: row {self.expected} was anchored and is not in it any more."
-            )
+            self.found.faults.append(say("audit.anchors.lost", path=str(self.path), n=self.expected))
 
 
 def verify_chain(after: VerifiedRow = BEGINNING, most: int | None = None) -> Verification:
@@ -141,7 +137,7 @@ def verify_chain(after: VerifiedRow = BEGINNING, most: int | None = None) -> Ver
         _verify_place(after)
         _verify_rows(found, anchors, until)
     except _BrokenRowError as broken:
-        found.faults.insert(0, str(broken))
+        found.faults.insert(0, broken.sentence)
         found.complete = True
     else:
         if found.complete:
@@ -162,7 +158,7 @@ def _verify_place(place: VerifiedRow) -> None:
         return
     there = AuditEntry.objects.filter(sequence=place.sequence).values_list("hash", flat=True).first()
     if there != place.hash:
-        raise _BrokenRowError(f"Row {place.sequence} is not the one that was verified before, or is gone.")
+        raise _BrokenRowError(say("audit.row.not_verified", n=place.sequence))
 
 
 def _verify_rows(found: Verification, anchors: _Anchors, until: int) -> None:
@@ -172,13 +168,13 @@ def _verify_rows(found: Verification, anchors: _Anchors, until: int) -> None:
         try:
             row = next(rows, None)
             if row is None and not found.complete and found.last < until:
-                raise _BrokenRowError(f"Row {expected} is missing: there are later ones.")
+                raise _BrokenRowError(say("audit.row.missing", n=expected))
             if row is None:
                 return
             _verify_row(row, expected, found.hash)
         except (ValueError, TypeError, AttributeError, OverflowError) as error:
             # What stands in the database is not even a time, a number or JSON.
-            raise _BrokenRowError(f"Row {expected} was changed: it cannot be read ({error}).") from None
+            raise _BrokenRowError(say("audit.row.unreadable", n=expected, said=str(error))) from None
         anchors.compare(expected, row["hash"])
         found.hash = row["hash"]
         found.rows, found.last = found.rows + 1, expected
@@ -191,54 +187,41 @@ def _stream(after: int, until: int) -> Iterator[dict[str, Any]]:
 
 def _verify_row(row: dict[str, Any], expected: int, previous: str) -> None:
     if row["sequence"] != expected:
-        raise _BrokenRowError(f"Row {expected} is missing: the next one there is row {row['sequence']}.")
+        raise _BrokenRowError(say("audit.row.skipped", n=expected, m=row["sequence"]))
     follows = row["previous_hash"] == previous
     if row["id"] != expected or row_hash(row) != row["hash"]:
-        where = "" if follows else ", or another row was put in its place"
-        raise _BrokenRowError(f"Row {expected} was changed{where}: its hash does not fit what it says.")
+        raise _BrokenRowError(say("audit.row.changed" if follows else "audit.row.exchanged", n=expected))
     if not follows:
-        raise _BrokenRowError(
-            f"Row {expected} does not follow row {expected - 1}: "
-            "one of them was replaced or the order was changed."
-        )
+        raise _BrokenRowError(say("audit.row.order", n=expected, m=expected - 1))
 
 
 def _compare_head(found: Verification, head: AuditHead | None) -> None:
     if head is None:
         if found.last:
-            found.faults.append("The head of the log is gone from the database.")
+            found.faults.append(say("audit.head.gone"))
     elif head.sequence > found.last:
-        found.faults.insert(
-            0,
-            f"Row {found.last + 1} is missing, the log's end was cut off: its head is row {head.sequence}.",
-        )
+        found.faults.insert(0, say("audit.end.cut_off", n=found.last + 1, m=head.sequence))
     elif head.sequence < found.last:
-        found.faults.append(
-            f"Row {head.sequence + 1} was not added by Giveway: the head is row {head.sequence}."
-        )
+        found.faults.append(say("audit.end.strange", n=head.sequence + 1, m=head.sequence))
     elif head.hash != found.hash:
-        found.faults.append(f"The head's hash is not that of row {found.last}.")
+        found.faults.append(say("audit.head.other", n=found.last))
 
 
 def _judge_emptiness(found: Verification) -> None:
     there = [] if found.last or found.faults else witnesses()
     if there:
-        found.faults.append(
-            f"The log is empty, but there are {names(there)}: it was emptied, or another one was put in its place."
-        )
+        found.faults.append(say("audit.emptied", what=Listed(there)))
 
 
 def _judge_missing_file(found: Verification, head: AuditHead | None) -> None:
-    path = anchor_file()
+    path = str(anchor_file())
     if head and head.anchored:
-        found.faults.append(f"{path} is gone: row {head.anchored} was anchored in it.")
+        found.faults.append(say("audit.anchors.gone", path=path, n=head.anchored))
         return
     oldest = AuditEntry.objects.order_by("sequence").values_list("at", flat=True).first()
     if oldest is None:
         return
     if clock.now() - oldest > UNANCHORED_AT_MOST:
-        found.faults.append(
-            f"No anchor was ever written to {path}; the periodic task `audit anchor` does not run."
-        )
+        found.faults.append(say("audit.anchors.never", path=path))
     else:
-        found.notes.append(f"There is no anchor in {path} yet; one is written every minute.")
+        found.notes.append(say("audit.anchors.not_yet", path=path))

@@ -1,13 +1,9 @@
-"""The same as `phrases.py` of the doctor: what it finds, what it advises, and what hinders it.
+"""What the doctor found until 2026-11-23, when findings became sentences with codes: for reading what was kept then.
 
-Its own modules (`console/health/doctor`) are read by `tests/health/test_doctor_phrases.py`: a finding without a line
-here, and a line that no finding is made from, fail there.
+Nothing is added here. What it says now: `console/health/sentences.py`.
 """
 
-from typing import Any
-
 from django.utils.translation import gettext_noop as _
-from django.utils.translation import pgettext_lazy
 
 FINDINGS: tuple[str, ...] = (
     # The database
@@ -248,22 +244,3 @@ HINDRANCES: tuple[str, ...] = (
     _("%(path)s cannot be read by every account; slurmctld may run under another one"),
     _("%(path)s was written %(n)s s ago; no cycle has brought it up to date since"),
 )
-
-CHECKS: dict[str, Any] = {
-    "accounts": pgettext_lazy("what the doctor looks at", "accounts"),
-    "audit": pgettext_lazy("what the doctor looks at", "audit"),
-    "broker": pgettext_lazy("what the doctor looks at", "broker"),
-    "clocks": pgettext_lazy("what the doctor looks at", "clocks"),
-    "commands": pgettext_lazy("what the doctor looks at", "commands"),
-    "database": pgettext_lazy("what the doctor looks at", "database"),
-    "directory": pgettext_lazy("what the doctor looks at", "directory"),
-    "files": pgettext_lazy("what the doctor looks at", "files"),
-    "immune jobs": pgettext_lazy("what the doctor looks at", "immune jobs"),
-    "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
-    "messages": pgettext_lazy("what the doctor looks at", "messages"),
-    "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
-    "rights": pgettext_lazy("what the doctor looks at", "rights"),
-    "settings": pgettext_lazy("what the doctor looks at", "settings"),
-    "worker": pgettext_lazy("what the doctor looks at", "worker"),
-}
-"""The names of the checks; those that are Slurm's own words (`slurmctld`) stand as they are."""

@@ -13,6 +13,8 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from scheduler.model.sentence import Kept, Listed, Param, Sentence
+
 HIDDEN = "[hidden]"
 SHORTEST = 6
 """A shorter value is no secret that could be told from ordinary words."""
@@ -79,6 +81,22 @@ def hide(text: str) -> str:
     for pattern, instead in _FORMS:
         text = pattern.sub(instead, text)
     return text
+
+
+def hide_in_sentence(text: str) -> str:
+    """The same of a sentence, which stays one: what its parameters hold is looked at, and then the whole."""
+    if not isinstance(text, Sentence):
+        return hide(text)
+    hidden = Sentence(text.code, {name: _hide_in(value) for name, value in text.params.items()})
+    return hidden if hide(hidden) == hidden else hide(text)
+
+
+def _hide_in(value: Param) -> Param:
+    if isinstance(value, Listed):
+        return Listed.of(map(_hide_in, value), value.more)
+    if isinstance(value, Kept):
+        return Kept(hide(value))
+    return hide_in_sentence(value) if isinstance(value, str) else value
 
 
 def _values() -> tuple[str, ...]:

@@ -9,10 +9,15 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from scheduler.model import words
-from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, line_of
+from scheduler.model.sentence import Held, Kept, Listed, Param, Seconds, Sentence, line_of
 
 _WIDE = re.compile(" ?([，。：；、（）]) ?")
 """Full-width marks bring their own space."""
+
+
+def is_english() -> bool:
+    """Whether what is being written is for a reader of English."""
+    return (get_language() or "en").startswith("en")
 
 
 def say_again(sentence: str) -> str:
@@ -48,6 +53,10 @@ def _param(value: Param, clause: Callable[[str], str]) -> str:
         case Listed():
             every = [_param(each, clause) for each in value]
             return names_and_more(every, value.more) if value.more else names(every, limit=len(every))
+        case Kept():
+            from console.core.resaying import resay  # it says lists and durations with this module
+
+            return resay(str(value))
         case _:
             return str(value)
 

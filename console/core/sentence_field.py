@@ -39,6 +39,23 @@ class SentenceField(_Text):
         return value
 
 
+class SentencesField(models.JSONField):
+    """A list of sentences, each as in `to_json`. Words that are nobody's sentence are kept as they are."""
+
+    def from_db_value(self, value: Any, *rest: Any) -> Any:
+        """The sentences. One that this release does not know is its English."""
+        read = super().from_db_value(value, *rest)
+        if not isinstance(read, list):
+            return read
+        return [from_json(each) if isinstance(each, dict) else each for each in read]
+
+    def get_prep_value(self, value: Any) -> Any:
+        """As they are kept."""
+        if isinstance(value, list):
+            value = [to_json(each) if isinstance(each, Sentence) else each for each in value]
+        return super().get_prep_value(value)
+
+
 def _read(value: str) -> str:
     """Never raises: a row that somebody has cut or changed by hand is shown as it is."""
     try:

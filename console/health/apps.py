@@ -8,3 +8,11 @@ class HealthConfig(AppConfig):
 
     name = "console.health"
     label = "health"
+
+    def ready(self) -> None:
+        """Make the doctor's sentences known."""
+        from console.health import sentences, slurm_sentences
+        from scheduler.model.sentence import add_lines
+
+        add_lines(sentences.SENTENCES)
+        add_lines(slurm_sentences.SENTENCES)

@@ -10,7 +10,6 @@ from django.db.models import F, Q
 from console.cluster.connect import read_accounts
 from console.cluster.models import Cluster
 from console.core import clock
-from console.core.redaction import hide
 from console.health.doctor.run import examine, worst
 from console.setup.models import Examination
 
@@ -23,7 +22,7 @@ def examine_if_asked(cluster: Cluster) -> bool:
     begun = clock.now()
     findings = list(examine())
     Examination.objects.filter(pk=row.pk).update(
-        findings=[{**asdict(each), "what": hide(each.what)} for each in findings],
+        findings=[each.without_secrets().as_json() for each in findings],
         worst=worst(findings).value,
         accounts=asdict(read_accounts(cluster)),
         # Somebody who asks while it is examined is answered by the next one.

@@ -3,11 +3,14 @@
 Secrets are kept as hashes only: who reads the database can use neither a code nor an invitation.
 """
 
+from typing import Any
+
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Role
+from console.health.doctor.findings import told_again
 
 
 class SetupCode(models.Model):
@@ -38,11 +41,17 @@ class Examination(models.Model):
     examined_at = models.DateTimeField(null=True)
     worst = models.CharField(max_length=4, blank=True)
     findings = models.JSONField(default=list)
+    """What was found, each with its sentences as codes and parameters: read it by `told`."""
     accounts = models.JSONField(default=dict)
     """Slurm's accounting at that time: `kept`, `fault`, and `accounts` with `name`, `parent` and `users` each."""
 
     def __str__(self) -> str:
         return f"{self.cluster}: {self.worst or 'not yet'}"
+
+    @property
+    def told(self) -> list[dict[str, Any]]:
+        """The findings with their sentences."""
+        return [told_again(each) for each in self.findings]
 
     @property
     def waits(self) -> bool:

@@ -27,7 +27,14 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 WITH_CONTEXT = {"pgettext", "pgettext_lazy", "npgettext"}
 PLURALS = {"ngettext", "ngettext_lazy", "npgettext"}
 KEYWORDS = ["_", "gettext", "gettext_lazy", "gettext_noop", *sorted(WITH_CONTEXT | PLURALS)]
-TABLES = ("scheduler.model.reasons", "scheduler.model.sentences", "console.accounts.permissions")
+SENTENCES = (
+    "scheduler.model.sentences",
+    "console.audit.sentences",
+    "console.health.sentences",
+    "console.health.slurm_sentences",
+)
+"""Modules with sentences by their codes; a further one of an app is added here, and by the app to the registry."""
+TABLES = ("scheduler.model.reasons", "console.accounts.permissions", *SENTENCES)
 Found = tuple[str | tuple[str, str], str | None]
 """A message, singular and plural if it counts, and its context."""
 

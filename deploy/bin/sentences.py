@@ -4,6 +4,7 @@
 """
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
@@ -26,12 +27,17 @@ a sentence is added and translated.
 def page() -> str:
     """The page as it should be."""
     sys.path.insert(0, str(ROOT))
-    from scheduler.model.sentence import lines
+    from deploy.bin import messages
 
+    lines = {
+        code: line
+        for name in messages.SENTENCES
+        for code, line in importlib.import_module(name).SENTENCES.items()
+    }
     with CATALOGUE.open("rb") as file:
         catalogue = read_po(file, locale="zh_Hans")
     rows = []
-    for code, line in sorted(lines().items()):
+    for code, line in sorted(lines.items()):
         message = catalogue.get(line)
         chinese = message.string if message is not None and isinstance(message.string, str) else ""
         rows.append(f"| `{code}` | {_cell(line)} | {_cell(chinese)} |")

@@ -1,17 +1,20 @@
 """Appending to the log: complete rows only, inside the change's own transaction, numbered without gaps."""
 
+import json
 from enum import StrEnum
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils import translation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console.audit.canonical import GENESIS, row_hash, storable
 from console.audit.models import AuditEntry, AuditHead
 from console.audit.services import SYSTEM, AuditError, Context, Subject, reason_of, record
+from scheduler.model.sentence import Listed, say, to_json
 from tests.audit.rows import PROJECT, append
 
 pytestmark = pytest.mark.django_db
@@ -161,3 +164,39 @@ def test_whatever_is_recorded_reads_back_with_the_same_hash(before: Any, label: 
     row = stored(entry.sequence)
     assert row["before"] == storable(before)
     assert row_hash(row) == row["hash"]
+
+
+def told(entry: AuditEntry, language: str) -> tuple[str, str]:
+    """Label and reason as a reader of this language has them."""
+    with translation.override(language):
+        read = AuditEntry.objects.get(pk=entry.pk)
+        return read.told_label, read.told_reason
+
+
+def test_a_sentence_is_kept_as_data_beside_its_english_and_both_are_hashed() -> None:
+    reason = say("doctor.incidents.open", n=2, names=Listed(["7", "8"]))
+    entry = append(actor="giveway", reason=reason)
+    assert entry.reason == "2 stopped jobs did not come back: 7 and 8."
+    assert entry.said is not None and set(entry.said) == {"reason"}
+    assert told(entry, "en") == ("alpha (Alpha)", str(reason))
+    assert told(entry, "zh-hans") == ("alpha (Alpha)", "2 个被停止的作业未能恢复：7 和 8。")
+    row = AuditEntry.objects.values().get(pk=entry.pk)
+    assert row_hash(row) == row["hash"]
+    for changed in (None, {}, {"reason": {**entry.said["reason"], "params": {}}}):
+        assert row_hash({**row, "said": changed}) != row["hash"]
+
+
+def test_a_persons_own_words_are_nobodys_sentence() -> None:
+    words = json.dumps(to_json(say("doctor.worker.never")))
+    for reason in (words, "No cycle has ever run."):
+        entry = append(reason=reason)
+        assert entry.said is None
+        assert told(entry, "zh-hans")[1] == reason
+
+
+def test_a_sentence_of_another_release_is_read_in_english() -> None:
+    entry = AuditEntry(
+        reason="It was odd.", said={"reason": {"code": "no.such", "params": {}, "en": "It was odd."}}
+    )
+    with translation.override("zh-hans"):
+        assert entry.told_reason == "It was odd."

@@ -41,6 +41,7 @@ CHANGES: dict[str, str] = {
     "plan": "1",
     "policy_revision": "1",
     "request_id": "''",
+    "said": "'{}'",
     "previous_hash": "hash",
     "hash": "previous_hash || ''",
 }
@@ -100,7 +101,7 @@ OTHER_VALUES: dict[str, st.SearchStrategy[Any]] = {
     "at": st.datetimes(timezones=st.just(UTC)),
     "hash": st.text("0123456789abcdef", min_size=64, max_size=64),
     "previous_hash": st.text("0123456789abcdef", min_size=64, max_size=64),
-    **dict.fromkeys(("before", "after"), st.none() | DOCUMENT),
+    **dict.fromkeys(("before", "after", "said"), st.none() | DOCUMENT),
     **dict.fromkeys(("cycle", "plan", "policy_revision"), NUMBER),
 }
 

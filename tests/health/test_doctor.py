@@ -229,7 +229,7 @@ def test_incidents(house: Cluster) -> None:
     assert bad(work.check_incidents()) == []
     factories.make_incident(Plan.objects.all()[0])
     level, text = only(work.check_incidents())
-    assert level is Level.FAIL and "1 stopped jobs did not come back: 88." in text
+    assert level is Level.FAIL and "The stopped job 88 did not come back." in text
     Incident.objects.update(closed_at=NOW)
     assert bad(work.check_incidents()) == []
 
@@ -249,7 +249,7 @@ def test_the_audit_logs_anchors(
     later = clock.now() + timedelta(hours=3)
     monkeypatch.setattr(clock, "now", lambda: later)
     level, text = only(work.check_audit())
-    assert level is Level.WARN and "1 rows" in text
+    assert level is Level.WARN and "One row of the audit log" in text
     AuditHead.objects.update(anchored=1)
     assert bad(work.check_audit()) == []
     settings.HOME = tmp_path / "nowhere"
@@ -321,7 +321,7 @@ def test_missing_migrations(db: None) -> None:
     latest = MigrationRecorder.Migration.objects.filter(app="steering").order_by("-name")[0]
     latest.delete()
     level, text = only(database.check_database())
-    missing = f"1 migrations are missing, first steering.{latest.name[:4]}"
+    missing = f"The migration steering.{latest.name} is missing."
     assert level is Level.FAIL and missing in text and "migrate" in text
 
 
@@ -376,7 +376,7 @@ def doctor(env: Mapping[str, str]) -> tuple[int, list[dict[str, Any]], str]:
         timeout=100,
     )
     findings = json.loads(done.stdout)["findings"]
-    assert english_left(findings) == []
+    assert [each for each in findings if not each["code"] and each["check"] != "settings"] == []
     return done.returncode, findings, done.stdout + done.stderr
 
 

@@ -20,7 +20,6 @@ from deploy.private_slurm import PrivateSlurm
 from deploy.private_slurm.config import Partition
 from scheduler.adapters.slurm import checkup
 from scheduler.adapters.slurm.checkup import look
-from tests.health.chinese import english_left
 from tests.plugins.private_slurm import new_root
 
 pytestmark = [pytest.mark.slurm, pytest.mark.every_release, pytest.mark.timeout(300)]
@@ -78,7 +77,7 @@ def doctor(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_pa
         except SystemExit as ended:
             status = int(ended.code or 0)
         findings = json.loads(said.getvalue())["findings"]
-        assert english_left(findings) == []
+        assert [each for each in findings if not each["code"] and each["check"] != "settings"] == []
         return status, findings
 
     return ask

@@ -10,6 +10,7 @@ from console.setup import examining
 from console.setup.asking import ask
 from console.setup.examining import asked, examine_if_asked
 from console.setup.models import Examination
+from scheduler.model.sentence import Sentence
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +30,8 @@ def rounds(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> list[int]:
         count.append(1)
         if len(count) == 1:
             ask(cluster)
-        yield ok("worker", "It runs.")
-        yield fail("database", "postgres://u:secret@h/d does not answer.", "Start it.")
+        yield ok("worker", "doctor.worker.runs", n="1.0")
+        yield fail("database", "doctor.database.away", said="postgres://u:secret@h/d is away")
 
     monkeypatch.setattr(examining, "examine", examine)
     return count
@@ -43,7 +44,8 @@ def test_it_is_examined_once_at_first_and_then_when_somebody_asks(
     assert examine_if_asked(cluster)
     row = Examination.objects.get()
     assert (row.worst, [each["level"] for each in row.findings]) == ("FAIL", ["OK", "FAIL"])
-    assert row.findings[1]["fix"] == "Start it."
+    assert row.findings[1]["what"]["code"] == "doctor.database.away"
+    assert row.told[1]["fix"].startswith("Start it, and see")
     assert "secret" not in str(row.findings)
     assert row.waits, "somebody asked while it was examined"
     assert examine_if_asked(cluster)
@@ -56,4 +58,5 @@ def test_the_real_doctor_is_stored(cluster: Cluster) -> None:
     examine_if_asked(cluster)
     row = Examination.objects.get()
     assert {"check", "level", "what", "fix"} == set(row.findings[0])
+    assert all(isinstance(each["what"], Sentence) or each["check"] == "settings" for each in row.told)
     assert {"database", "worker"} <= {each["check"] for each in row.findings}

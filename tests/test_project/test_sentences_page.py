@@ -1,6 +1,7 @@
 """docs/sentences.md is in step, and no sentence is without its Chinese."""
 
 from deploy.bin import sentences
+from scheduler.model.sentence import lines
 
 
 def test_the_page_is_what_the_command_makes() -> None:
@@ -11,3 +12,8 @@ def test_every_code_has_both_languages() -> None:
     rows = [line.split(" | ") for line in sentences.page().splitlines() if line.startswith("| `")]
     assert len(rows) > 80
     assert [row[0] for row in rows if len(row) != 3 or not row[2].removesuffix(" |").strip()] == []
+
+
+def test_no_sentence_of_an_app_is_left_out() -> None:
+    on_page = {line.split("`")[1] for line in sentences.page().splitlines() if line.startswith("| `")}
+    assert on_page == set(lines())

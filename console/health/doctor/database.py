@@ -8,7 +8,7 @@ from django.db import connection
 from console.core import clock
 from console.core.installation import is_production, is_simulated
 from console.health import selectors
-from console.health.doctor.findings import Finding, fail, ok, warn
+from console.health.doctor.findings import Finding, counted, fail, ok, warn
 
 NAME = "database"
 CLOCK_S = 2.0
@@ -23,13 +23,9 @@ def check_database() -> Iterator[Finding]:
     took = time.perf_counter() - before
     kind = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}.get(connection.vendor, connection.vendor)
     if took > SLOW_S:
-        yield warn(
-            NAME,
-            f"{kind} took {took:.1f} s to answer.",
-            "Look at its load, and at the network between it and us.",
-        )
+        yield warn(NAME, "doctor.database.slow", name=kind, n=f"{took:.1f}")
     else:
-        yield ok(NAME, f"{kind} answers.")
+        yield ok(NAME, "doctor.database.answers", name=kind)
     yield _migrations()
     if connection.vendor == "sqlite":
         yield from _sqlite()
@@ -41,10 +37,9 @@ def _migrations() -> Finding:
     selectors.forget_migrations()
     missing = selectors.missing_migrations()
     if missing:
-        return fail(
-            NAME, f"{len(missing)} migrations are missing, first {missing[0]}.", "Run: manage.py migrate"
-        )
-    return ok(NAME, "All migrations are applied.")
+        code = counted("doctor.database.migrations", len(missing))
+        return fail(NAME, code, n=len(missing), name=missing[0])
+    return ok(NAME, "doctor.database.migrated")
 
 
 def _sqlite() -> Iterator[Finding]:
@@ -52,17 +47,9 @@ def _sqlite() -> Iterator[Finding]:
         cursor.execute("PRAGMA journal_mode")
         mode = cursor.fetchone()[0]
     if mode not in {"wal", "memory"}:
-        yield warn(
-            NAME,
-            f"SQLite's journal is '{mode}': pages and worker wait for one another.",
-            "Put the file on a local disk; over the network SQLite cannot switch to WAL.",
-        )
+        yield warn(NAME, "doctor.database.journal", mode=mode)
     if not is_simulated() or is_production():
-        yield warn(
-            NAME,
-            "SQLite serves one machine and one writer at a time.",
-            "Use PostgreSQL for a cluster that people share: DATABASE_URL=postgres://…",
-        )
+        yield warn(NAME, "doctor.database.sqlite")
 
 
 def _clock() -> Finding:
@@ -71,9 +58,5 @@ def _clock() -> Finding:
         theirs = cursor.fetchone()[0]
     apart = abs((theirs - clock.now()).total_seconds())
     if apart > CLOCK_S:
-        return warn(
-            "clocks",
-            f"The database's clock and this machine's are {apart:.0f} s apart.",
-            "Let both keep their time by NTP (chrony).",
-        )
-    return ok("clocks", "The database's clock is this machine's.")
+        return warn("clocks", "doctor.clocks.database_apart", n=round(apart))
+    return ok("clocks", "doctor.clocks.database")

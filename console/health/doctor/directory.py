@@ -20,10 +20,6 @@ def check_directory() -> Iterator[Finding]:
         try:
             directory.look(address)
         except DirectoryError as error:
-            yield fail(
-                NAME,
-                f"{address} is no help: {error.why}",
-                "Look at the address, GIVEWAY_LDAP_CA_FILE, GIVEWAY_LDAP_BIND_DN with its password, and the two bases.",
-            )
+            yield fail(NAME, "doctor.directory.no_help", address=address, why=error.why)
         else:
-            yield ok(NAME, f"{address} answers, and has the places where people and groups are searched.")
+            yield ok(NAME, "doctor.directory.answers", address=address)

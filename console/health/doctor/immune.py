@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 
-from console.health.doctor.findings import Finding, ok, warn
+from console.health.doctor.findings import Finding, counted, ok, warn
 from console.partitions.models import Partition
 from console.reports.immune import immune_parts
 from scheduler.model.policy import Enforcement
@@ -25,12 +25,7 @@ def check_immune() -> Iterator[Finding]:
     parts = immune_parts(next(iter(partitions.values())), list(partitions))
     much = {name: part for name, part in sorted(parts.items()) if part.share > MUCH}
     for name, part in much.items():
-        yield warn(
-            NAME,
-            f"{part.percent} of partition {name} is held by {len(part.jobs)} jobs that cannot be requeued, so nobody "
-            f"stops them; most of it by {part.users[0].user}.",
-            "See who on the partition's page. The policy says what becomes of such jobs (not_requeueable), and who may "
-            "submit them (no_requeue_users, where the job_submit plugin is installed).",
-        )
+        code = counted("doctor.immune.much", len(part.jobs))
+        yield warn(NAME, code, n=part.percent, partition=name, m=len(part.jobs), user=part.users[0].user)
     if not much:
-        yield ok(NAME, "Little of what is enforced is held by jobs that cannot be requeued.")
+        yield ok(NAME, "doctor.immune.little")

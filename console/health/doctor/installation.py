@@ -9,35 +9,32 @@ from django.core import checks
 from console.accounts.demonstration import is_the_place, left_over
 from console.cluster.models import ClusterPartition
 from console.core.installation import is_production, is_simulated
-from console.health.doctor.findings import Finding, fail, ok, warn
+from console.health.doctor.findings import Finding, Level, cure, fail, moment, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.steering.models import Pause
 from scheduler.model.policy import Enforcement
+from scheduler.model.sentence import Listed, Param
 from scheduler.priority.keywords import open_keywords
 
 NAME = "settings"
 SHORTEST_TOKEN = 16
+MANY = 40
+"""So many names are listed; how many more there are is said."""
 
 
 def check_settings() -> Iterator[Finding]:
     """Django's own check for deployment where it is one, and what it does not know of."""
     yield from _deployment()
     if settings.DEBUG:
-        yield fail(NAME, "DEBUG is on: error pages show settings and code.", "Unset DEBUG.")
+        yield fail(NAME, "doctor.settings.debug")
     if not is_simulated() and not is_production():
-        yield warn(
-            NAME,
-            f"A real cluster is attached under {settings.SETTINGS_MODULE}, which is for trying Giveway out.",
-            "Set DJANGO_SETTINGS_MODULE=console.settings.production.",
-        )
+        yield warn(NAME, "doctor.settings.trial", name=settings.SETTINGS_MODULE)
     if "*" in settings.ALLOWED_HOSTS:
-        yield warn(NAME, "ALLOWED_HOSTS allows every name.", "Name the console's own.")
+        yield warn(NAME, "doctor.settings.every_host")
     token = settings.GIVEWAY_METRICS_TOKEN
     if token and len(token) < SHORTEST_TOKEN:
-        yield warn(
-            NAME, f"GIVEWAY_METRICS_TOKEN has {len(token)} characters.", f"Use {SHORTEST_TOKEN} or more."
-        )
+        yield warn(NAME, "doctor.settings.token", n=len(token), least=SHORTEST_TOKEN)
 
 
 def _deployment() -> Iterator[Finding]:
@@ -47,29 +44,20 @@ def _deployment() -> Iterator[Finding]:
         if message.level >= checks.WARNING and not message.is_silenced()
     ]
     for message in found:
-        tell = fail if message.is_serious() else warn
+        level = Level.FAIL if message.is_serious() else Level.WARN
         text = re.sub(r"\s+", " ", str(message.msg)).strip()
-        yield tell(NAME, f"{message.id}: {text}", message.hint or "See `manage.py check --deploy`.")
+        yield Finding(NAME, level, f"{message.id}: {text}", message.hint or cure("doctor.settings.django"))
     if not found:
-        nothing = (
-            "Django's check for deployment finds nothing."
-            if is_production()
-            else "Django's check finds nothing."
-        )
-        yield ok(NAME, nothing)
+        yield ok(NAME, "doctor.settings.deployment" if is_production() else "doctor.settings.checked")
 
 
 def check_accounts() -> Iterator[Finding]:
     """Whether anybody may come in with a password that everybody knows; where it is a demonstration, they shall."""
     names = [] if is_the_place() else left_over()
     if names:
-        yield fail(
-            "accounts",
-            f"These accounts have the demonstration's password, which everybody knows: {', '.join(names)}.",
-            "Begin with a database of your own (DATABASE_URL, GIVEWAY_HOME), or change their passwords.",
-        )
+        yield fail("accounts", "doctor.accounts.demonstration", names=Listed(names, limit=MANY))
     else:
-        yield ok("accounts", "No account has a password that everybody knows.")
+        yield ok("accounts", "doctor.accounts.own")
 
 
 def _open_keywords() -> Iterator[Finding]:
@@ -79,11 +67,8 @@ def _open_keywords() -> Iterator[Finding]:
     )
     for row in enforcing.select_related("revision").order_by("name"):
         if found := [rule.keyword or "" for rule in open_keywords(policy_of(row))]:
-            yield warn(
-                "partitions",
-                f"Anybody may have others stopped on {row.name} by the name of a job: {', '.join(found)}.",
-                "Say on its policy's page who may use each of these keywords, or nobody.",
-            )
+            words = Listed(found, limit=MANY)
+            yield warn("partitions", "doctor.partitions.keywords", partition=row.name, names=words)
 
 
 def check_partitions() -> Iterator[Finding]:
@@ -98,27 +83,18 @@ def check_partitions() -> Iterator[Finding]:
     seen = ClusterPartition.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME)
     names = set(seen.values_list("name", flat=True))
     for gone in sorted(policies.keys() - names) if names else []:
-        yield warn(
-            "partitions",
-            f"{gone} has a policy, but the cluster has no such partition.",
-            "Look at its name in Slurm.",
-        )
+        yield warn("partitions", "doctor.partitions.gone", name=gone)
     for enforcement in ("enforce", "approve", "shadow"):
         which = sorted(name for name in policies.keys() & names if policies[name] == enforcement)
         if which:
-            yield ok("partitions", f"In {enforcement}: {', '.join(which)}.")
+            yield ok("partitions", f"doctor.partitions.{enforcement}", names=Listed(which, limit=MANY))
     without = sorted(names - policies.keys())
     if without:
-        yield ok("partitions", f"Without a policy, so nothing is planned there: {', '.join(without)}.")
+        yield ok("partitions", "doctor.partitions.without", names=Listed(without, limit=MANY))
     yield from _open_keywords()
     for pause in Pause.objects.filter(cluster__name=settings.GIVEWAY_CLUSTER_NAME):
-        paused = (
-            f"{pause.by_whom} has paused {pause.partition} since {pause.since:%F %R}: nobody is stopped there."
-            if pause.partition
-            else f"{pause.by_whom} has paused the whole cluster since {pause.since:%F %R}: nobody is stopped there."
-        )
-        yield warn(
-            "partitions",
-            paused,
-            "Lift the pause on its page when its reason is gone.",
-        )
+        params: dict[str, Param] = {"user": pause.by_whom, "moment": moment(pause.since)}
+        if pause.partition:
+            yield warn("partitions", "doctor.partitions.paused", partition=pause.partition, **params)
+        else:
+            yield warn("partitions", "doctor.partitions.all_paused", **params)

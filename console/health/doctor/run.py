@@ -48,11 +48,7 @@ def examine() -> Iterator[Finding]:
         yield from database.check_database()
     except DatabaseError as error:
         alive = False
-        yield fail(
-            database.NAME,
-            f"It does not answer: {_first_line(error)}",
-            "Start it, and see that DATABASE_URL names its host, port, user and password.",
-        )
+        yield fail(database.NAME, "doctor.database.away", said=_first_line(error))
     for name, check in NEED_DATABASE:
         yield from _with_database(name, check) if alive else _left_out(name)
     for check in NEED_NOTHING:
@@ -70,21 +66,17 @@ def _with_database(name: str, check: Callable[[], Iterator[Finding]]) -> Iterato
     try:
         yield from check()
     except DatabaseError as error:
-        yield warn(
-            name,
-            f"It could not be looked at: {_first_line(error)}",
-            "See what is said of the database above; missing migrations are the usual reason.",
-        )
+        yield warn(name, "doctor.database.refused", said=_first_line(error))
 
 
 def _left_out(name: str) -> Iterator[Finding]:
-    yield warn(name, "Not looked at: the database does not answer.", "Mend the database first.")
+    yield warn(name, "doctor.database.left_out")
 
 
 def _slurm(database_alive: bool) -> Iterator[Finding]:
     found = check_up()
     if found is None:
-        yield ok("slurmctld", f"The cluster {settings.GIVEWAY_CLUSTER_NAME} is simulated.")
+        yield ok("slurmctld", "doctor.slurm.simulated", name=settings.GIVEWAY_CLUSTER_NAME)
         return
     for check in (
         slurm.check_commands,

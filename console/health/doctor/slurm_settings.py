@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from console.health.doctor.findings import Finding, fail, ok, warn
+from scheduler.model.sentence import Listed
 
 NAME = "slurm.conf"
 Words = Mapping[str, str]
@@ -18,33 +19,20 @@ SLOW_START = ("defer", "defer_batch", "max_rpc_cnt")
 def requeue(words: Words) -> Iterator[Finding]:
     """Jobs that cannot be requeued are never stopped."""
     if words.get("JobRequeue", "1") == "0":
-        yield fail(
-            NAME,
-            "JobRequeue=0: only jobs that were submitted with --requeue can be stopped and put back.",
-            "Set JobRequeue=1 in slurm.conf, and run scontrol reconfigure.",
-        )
+        yield fail(NAME, "doctor.conf.no_requeue")
     else:
-        yield ok(NAME, "JobRequeue=1: batch jobs can be requeued.")
+        yield ok(NAME, "doctor.conf.requeue")
 
 
 def native_preemption(words: Words) -> Iterator[Finding]:
     """Two that stop jobs do not know of each other."""
     kind, mode = words.get("PreemptType", "preempt/none"), words.get("PreemptMode", "OFF")
     if kind != "preempt/none" and mode.upper() != "OFF":
-        yield fail(
-            NAME,
-            f"Slurm stops jobs by itself, too (PreemptType={kind}, PreemptMode={mode}): it takes the room that Giveway "
-            "makes, and stops whom no plan names.",
-            "Set PreemptType=preempt/none, and restart slurmctld; or leave Giveway's partitions in shadow.",
-        )
+        yield fail(NAME, "doctor.conf.preempts", kind=kind, mode=mode)
     elif kind != "preempt/none":
-        yield warn(
-            NAME,
-            f"PreemptType={kind} with PreemptMode={mode}: a partition's or a QOS's own mode switches it on.",
-            "Set PreemptType=preempt/none, and restart slurmctld.",
-        )
+        yield warn(NAME, "doctor.conf.may_preempt", kind=kind, mode=mode)
     else:
-        yield ok(NAME, "PreemptType=preempt/none: only Giveway stops jobs.")
+        yield ok(NAME, "doctor.conf.only_giveway")
 
 
 def partitions_preempt(partitions: Mapping[str, Words]) -> Iterator[Finding]:
@@ -55,108 +43,65 @@ def partitions_preempt(partitions: Mapping[str, Words]) -> Iterator[Finding]:
         if fields.get("PreemptMode", "OFF").upper() not in {"OFF", "N/A"}
     }
     if own:
-        told = ", ".join(f"{name} ({mode})" for name, mode in own.items())
-        yield warn(
-            NAME,
-            f"Partitions with a PreemptMode of their own: {told}.",
-            "Set PreemptMode=OFF for the partitions that Giveway steers.",
-        )
+        told = Listed(f"{name} ({mode})" for name, mode in own.items())
+        yield warn(NAME, "doctor.conf.partitions_preempt", names=told)
 
 
 def kill_wait(words: Words, start_deadline_s: int) -> Iterator[Finding]:
     """How long a stopped job may keep its room."""
     seconds = _seconds(words.get("KillWait", "30"))
     if seconds >= start_deadline_s:
-        yield fail(
-            NAME,
-            f"KillWait={seconds} s: a job that heeds no SIGTERM keeps its room longer than a plan waits, "
-            f"which is {start_deadline_s} s.",
-            f"Set KillWait well below {start_deadline_s}, or the partitions' start deadline above it.",
-        )
+        yield fail(NAME, "doctor.conf.kill_too_slow", n=seconds, m=start_deadline_s)
     elif seconds > LONG_KILL_S:
-        yield warn(
-            NAME,
-            f"KillWait={seconds} s: so long a stopped job may keep its room.",
-            f"Set KillWait={LONG_KILL_S} or less; for saving their state jobs have Giveway's grace time.",
-        )
+        yield warn(NAME, "doctor.conf.kill_slow", n=seconds, most=LONG_KILL_S)
     else:
-        yield ok(NAME, f"KillWait={seconds} s.")
+        yield ok(NAME, "doctor.conf.kill", n=seconds)
 
 
 def selection(words: Words) -> Iterator[Finding]:
     """What a freed CPU is good for."""
     kind = words.get("SelectType", "")
     if kind == "select/linear":
-        yield warn(
-            NAME,
-            "SelectType=select/linear: jobs get whole nodes, so whole nodes are cleared for them.",
-            "Use select/cons_tres unless that is what you want.",
-        )
+        yield warn(NAME, "doctor.conf.linear")
     elif kind not in {"select/cons_tres", "select/cons_res"}:
-        yield warn(NAME, f"SelectType={kind} is not known to Giveway.", "Use select/cons_tres.")
+        yield warn(NAME, "doctor.conf.select_unknown", kind=kind)
     else:
-        yield ok(NAME, f"SelectType={kind}.")
+        yield ok(NAME, "doctor.conf.select", kind=kind)
 
 
 def priorities(words: Words) -> Iterator[Finding]:
     """What becomes of a priority that was raised and given back."""
     kind = words.get("PriorityType", "")
     if kind != "priority/multifactor":
-        yield warn(
-            NAME,
-            f"PriorityType={kind}: a job that was first in line for a plan that was then undone, and a victim that is "
-            "released, go to the end of Slurm's line.",
-            "Set PriorityType=priority/multifactor, which computes their priority anew; it needs no slurmdbd.",
-        )
+        yield warn(NAME, "doctor.conf.priority", kind=kind)
     else:
-        yield ok(NAME, "PriorityType=priority/multifactor.")
+        yield ok(NAME, "doctor.conf.multifactor")
 
 
 def memory_of_jobs(words: Words) -> Iterator[Finding]:
     """A victim that its checkpoint signal ended is put back while slurmctld still knows it."""
     seconds = _seconds(words.get("MinJobAge", "300"))
-    cure = "Set MinJobAge=300, its default."
     if 0 < seconds < TOO_SHORT_AGE_S:
-        yield fail(
-            NAME,
-            f"MinJobAge={seconds} s: a job that its checkpoint signal ended is forgotten before it can be put back.",
-            cure,
-        )
+        yield fail(NAME, "doctor.conf.forgets", n=seconds)
     elif 0 < seconds < SHORT_AGE_S:
-        yield warn(
-            NAME,
-            f"MinJobAge={seconds} s: after a pause of the worker a job that its checkpoint signal ended may be lost.",
-            cure,
-        )
+        yield warn(NAME, "doctor.conf.may_forget", n=seconds)
     else:
-        yield ok(NAME, f"MinJobAge={seconds} s.")
+        yield ok(NAME, "doctor.conf.job_age", n=seconds)
 
 
 def scheduling(words: Words) -> Iterator[Finding]:
     """What puts off the start of a job for which there is room."""
     if words.get("SchedulerType") == "sched/builtin":
-        yield warn(
-            NAME,
-            "SchedulerType=sched/builtin starts jobs strictly in order: one that fits nowhere keeps back all others.",
-            "Set SchedulerType=sched/backfill.",
-        )
+        yield warn(NAME, "doctor.conf.builtin")
     set_ = dict(_parameters(words.get("SchedulerParameters", "")))
     slow = [name for name in SLOW_START if name in set_ and set_[name] != "0"]
     if slow:
-        yield warn(
-            NAME,
-            f"SchedulerParameters={','.join(slow)}: Slurm puts starting jobs off, and with it every plan's end.",
-            "Leave that out if urgent jobs are to start at once.",
-        )
+        yield warn(NAME, "doctor.conf.deferred", names=",".join(slow))
     wait = _seconds(words.get("CompleteWait", "0"))
     if wait > 0:
-        yield warn(
-            NAME,
-            f"CompleteWait={wait} s: while a stopped job ends, Slurm starts nobody for up to that long.",
-            "Set CompleteWait=0.",
-        )
+        yield warn(NAME, "doctor.conf.complete_wait", n=wait)
     if not slow and not wait:
-        yield ok(NAME, "Nothing puts off the start of a job for which there is room.")
+        yield ok(NAME, "doctor.conf.at_once")
 
 
 def gpus(words: Words) -> Iterator[Finding]:
@@ -164,37 +109,25 @@ def gpus(words: Words) -> Iterator[Finding]:
     tracked = words.get("AccountingStorageTRES", "").lower().split(",")
     with_database = "slurmdbd" in words.get("AccountingStorageType", "")
     if "gpu" in words.get("GresTypes", "").split(",") and with_database and "gres/gpu" not in tracked:
-        yield warn(
-            NAME,
-            "AccountingStorageTRES has no gres/gpu: which GPUs a job holds is asked job by job, which is slower.",
-            "Add gres/gpu to AccountingStorageTRES, and restart slurmctld.",
-        )
+        yield warn(NAME, "doctor.conf.gpus_untold")
 
 
 def room_for_jobs(words: Words, jobs: int) -> Iterator[Finding]:
     """A full slurmctld refuses submissions, and keeps no ended job for `memory_of_jobs`."""
     most = _seconds(words.get("MaxJobCount", "10000"))
     if most and jobs > FULL * most:
-        yield warn(
-            NAME,
-            f"{jobs} jobs are in the queue, and MaxJobCount={most}.",
-            "Raise MaxJobCount, and restart slurmctld.",
-        )
+        yield warn(NAME, "doctor.conf.full", n=jobs, most=most)
 
 
 def submit_plugin(words: Words, rules_file: str) -> Iterator[Finding]:
     """The plugin and the file that it reads belong together."""
     installed = "lua" in words.get("JobSubmitPlugins", "").split(",")
     if rules_file and not installed:
-        yield warn(
-            NAME,
-            f"GIVEWAY_SUBMIT_RULES is {rules_file}, but slurmctld has no job_submit plugin that reads it.",
-            "Install job_submit.lua beside slurm.conf, and set JobSubmitPlugins=lua.",
-        )
+        yield warn(NAME, "doctor.conf.no_plugin", path=rules_file)
     elif rules_file:
-        yield ok(NAME, f"JobSubmitPlugins=lua; its rules are written to {rules_file}.")
+        yield ok(NAME, "doctor.conf.plugin", path=rules_file)
     else:
-        yield ok(NAME, "The job_submit plugin is not in use.")
+        yield ok(NAME, "doctor.conf.plugin_off")
 
 
 PLAIN: tuple[Callable[[Words], Iterator[Finding]], ...] = (

@@ -2,7 +2,7 @@
 
 from django import template
 
-from console.core.doctor_phrases import CHECKS
+from console.health.names import CHECKS
 from console.setup.selectors import has_administrator
 
 register = template.Library()

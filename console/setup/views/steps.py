@@ -64,7 +64,7 @@ def cluster(request: HttpRequest) -> HttpResponse:
         return redirect("setup-cluster")
     found = selectors.examination(context["cluster"])
     levels = {"FAIL": 0, "WARN": 1, "OK": 2}
-    findings = sorted(found.findings if found else [], key=lambda each: levels[each["level"]])
+    findings = sorted(found.told if found else [], key=lambda each: levels[each["level"]])
     return render(request, "setup/cluster.html", context | {"examination": found, "findings": findings})
 
 

@@ -38,7 +38,7 @@ WAITS = say(
     names=Listed(["101"]),
     time=Seconds(7200),
 )
-KEYS = ["code", "params", "s", "at", "held", "list", "more", "x"]
+KEYS = ["code", "params", "s", "at", "held", "kept", "list", "more", "x"]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(KEYS), inner),

@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
-from console.core.redaction import hide
 from console.health.doctor.findings import Finding, Level
 from console.health.doctor.run import examine, worst
 
@@ -29,7 +28,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, json: bool, **options: Any) -> None:
         """Exit status 1 when something is FAIL, else 0."""
         _ask_the_database_directly()
-        findings = [self._safe(finding) for finding in examine()]
+        findings = [finding.without_secrets() for finding in examine()]
         status = worst(findings)
         if json:
             self._json(findings, status)
@@ -38,12 +37,11 @@ class Command(BaseCommand):
         if status is Level.FAIL:
             sys.exit(1)
 
-    def _safe(self, finding: Finding) -> Finding:
-        """Messages of the database and the broker may have a password in them."""
-        return Finding(finding.check, finding.level, hide(finding.what), finding.fix)
-
     def _json(self, findings: list[Finding], status: Level) -> None:
-        document = {"status": status.value, "findings": [asdict(finding) for finding in findings]}
+        document = {
+            "status": status.value,
+            "findings": [{**asdict(each), "code": each.code} for each in findings],
+        }
         self.stdout.write(json.dumps(document, indent=1, ensure_ascii=False))
 
     def _words(self, findings: list[Finding], status: Level) -> None:
