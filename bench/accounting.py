@@ -75,8 +75,10 @@ class Accounting:
         """The cluster with one account, its users, and QOS with their settings; all users may use all of them."""
         self.sacctmgr("add", "cluster", self.cluster)
         self.sacctmgr("add", "account", ACCOUNT, "Description=all", "Organization=all")
-        for name, options in qos.items():
-            self.sacctmgr("add", "qos", name, *(f"{key}={value}" for key, value in options.items()))
+        for name in qos:
+            self.sacctmgr("add", "qos", name)
+        for name, options in qos.items():  # an option may name another QOS
+            self.sacctmgr("modify", "qos", name, "set", *(f"{key}={value}" for key, value in options.items()))
         names = ",".join(["normal", *qos])
         for user in [*users, "root"]:
             self.sacctmgr("add", "user", user, f"Account={ACCOUNT}", f"QOS={names}")

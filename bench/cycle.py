@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bench.plan import full_partition
-from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
-from scheduler.model.jobs import Job, JobState, ObservedJob, Request
+from scheduler.model.jobs import JobState, ObservedJob, Request, SnapshotJob
 from scheduler.model.observation import ClusterInfo, Observation, ObservedPartition
 
 CHANGES = 10
@@ -93,12 +93,12 @@ class Memory:
         """Nobody has ended."""
         return {}
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """In shadow there is nothing to do."""
-        return [Outcome(OutcomeKind.REFUSED, "only looked at") for _ in actions]
+        return [ActionOutcome(OutcomeKind.REFUSED, "only looked at") for _ in actions]
 
 
-def _observed(job: Job) -> ObservedJob:
+def _observed(job: SnapshotJob) -> ObservedJob:
     level = job.task_level if job.task_level is not None else 9
     return ObservedJob(
         id=job.id,

@@ -15,7 +15,7 @@ from statistics import mean
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import JobState, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.model.snapshot import Snapshot
@@ -43,7 +43,7 @@ class Method:
     title: str
     cost: str
     partitions: SearchStrategy[Snapshot]
-    judge: Callable[[Snapshot, Job, Decision], Judged]
+    judge: Callable[[Snapshot, SnapshotJob, Decision], Judged]
 
 
 def gap(made: Figures, best: Figures) -> float:
@@ -92,7 +92,7 @@ def _stops(
 ) -> Callable[..., Judged]:
     """Stops for requests of one shape; `nodes`: only in partitions of at most so many."""
 
-    def judge(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+    def judge(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
         if len(snapshot.nodes) > nodes or job.request is None or not shape(job.request):
             return None
         best = oracle_victims.least(snapshot, job, measure)
@@ -105,7 +105,7 @@ def _stops(
     return judge
 
 
-def _units(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+def _units(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
     if decision.action is not PREEMPT:
         return None
     try:
@@ -116,7 +116,7 @@ def _units(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
     return None if best is None else ([n for part in cost for n in part], [n for part in best for n in part])
 
 
-def _shrink(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+def _shrink(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
     if decision.action not in {SHRINK, PREEMPT} or (job.request and job.request.exclusive):
         return None
     try:
@@ -132,7 +132,7 @@ def _shrink(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
     )
 
 
-def _even_set(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+def _even_set(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
     best = oracle_balance.best_free_set(snapshot, job)
     if best is None or best.distance > oracle_balance.most(snapshot.partition):
         return None
@@ -145,7 +145,7 @@ def _even_set(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
     return (int(outside), apart), (int(best.not_in_a_unit), Fraction(best.distance))
 
 
-def _even_stops(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+def _even_stops(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
     best = oracle_balance.cheapest_even_cost(snapshot, job)
     if not best or decision.action not in {PREEMPT, DecisionKind.QUEUE}:
         return None
@@ -161,7 +161,7 @@ def _even_stops(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
     )
 
 
-def _start(snapshot: Snapshot, job: Job, decision: Decision) -> Judged:
+def _start(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> Judged:
     earliest = oracle_reservation.earliest_start(snapshot, job)
     patient = decision.at is not None or decision.action is DecisionKind.START
     if earliest is None or (not patient and earliest > snapshot.now + snapshot.partition.patience_s):

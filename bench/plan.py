@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from bench.plan_methods import METHODS, snapshot_for
-from scheduler.model.jobs import Job, JobState, Level, Request
-from scheduler.model.nodes import Node
-from scheduler.model.plan import DecisionKind, Plan
+from scheduler.model.jobs import JobState, Level, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
+from scheduler.model.plan import DecisionKind, PlanningResult
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
@@ -40,10 +40,10 @@ class Figures:
 
     seconds: float
     peak: int
-    made: Plan
+    made: PlanningResult
 
 
-def full_partition(running: int, seed: int = SEED) -> tuple[list[Node], list[Job]]:
+def full_partition(running: int, seed: int = SEED) -> tuple[list[SnapshotNode], list[SnapshotJob]]:
     """So many running jobs on nodes of 8 CPUs that they fill; levels and ages at random.
 
     One CPU each; every 20th job has one more on another node.
@@ -51,11 +51,13 @@ def full_partition(running: int, seed: int = SEED) -> tuple[list[Node], list[Job
     chance = random.Random(seed)
     needed = running + len(range(0, running, TWO_NODES))
     names = [f"n{i // CPUS}" for i in range(needed)]
-    nodes = [Node(name, up=True, total={"cpu": n, "mem": 64_000}) for name, n in Counter(names).items()]
+    nodes = [
+        SnapshotNode(name, up=True, total={"cpu": n, "mem": 64_000}) for name, n in Counter(names).items()
+    ]
     slots = deque(names)
     share = {"cpu": 1, "mem": 4_000}
     jobs = [
-        Job(
+        SnapshotJob(
             id=str(1000 + i),
             name=f"train{i}",
             state=JobState.RUNNING,
@@ -73,9 +75,9 @@ def full_partition(running: int, seed: int = SEED) -> tuple[list[Node], list[Job
 
 def urgent(
     job_id: str, request: Request, user_level: Level = 0, task_level: Level = 0, waited: int = 0
-) -> Job:
+) -> SnapshotJob:
     """A pending job."""
-    return Job(
+    return SnapshotJob(
         id=job_id,
         name="eval",
         state=JobState.PENDING,
@@ -113,7 +115,7 @@ def whole_cycle(running: int = 10_000, pending: int = 1_000, seed: int = SEED) -
     return _snapshot(nodes, jobs)
 
 
-def _snapshot(nodes: list[Node], jobs: list[Job]) -> Snapshot:
+def _snapshot(nodes: list[SnapshotNode], jobs: list[SnapshotJob]) -> Snapshot:
     rules = PartitionRules(name="bench", mode=Mode.USER_THEN_TASK)
     return Snapshot(NOW, rules, tuple(nodes), tuple(jobs))
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scheduler.model.jobs import Elastic, Job, JobState, Level, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Elastic, JobState, Level, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.policy import Balance, Dispatch, Mode
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
@@ -59,7 +59,7 @@ def snapshot_for(method: Method, running: int, pending: int, seed: int) -> Snaps
     sizes = [1 if kind == "plain" else chance.randint(2, 6) for kind in kinds]
     count = sum(sizes) * 51 // (50 * CPUS) + 1
     nodes = tuple(
-        Node(
+        SnapshotNode(
             f"n{i:04}",
             up=True,
             total={"cpu": CPUS, "mem": CPUS * 8_000},
@@ -86,10 +86,10 @@ def _kind(chance: random.Random, shares: dict[str, float]) -> str:
 
 def _running(
     chance: random.Random, method: Method, kinds: list[str], sizes: list[int], slots: list[str]
-) -> Iterator[Job]:
+) -> Iterator[SnapshotJob]:
     for i, (kind, size) in enumerate(zip(kinds, sizes, strict=True)):
         held = Counter(slots.pop() for _ in range(size))
-        job = Job(
+        job = SnapshotJob(
             id=str(10_000 + i),
             name=f"train{i}",
             state=JobState.RUNNING,
@@ -108,10 +108,10 @@ def _running(
         yield replace(job, balanced=kind == "balanced")
 
 
-def _pending(chance: random.Random, method: Method, count: int) -> Iterator[Job]:
+def _pending(chance: random.Random, method: Method, count: int) -> Iterator[SnapshotJob]:
     for i in range(count):
         kind = _kind(chance, method.pending)
-        yield Job(
+        yield SnapshotJob(
             id=str(1 + i),
             name="eval",
             state=JobState.PENDING,

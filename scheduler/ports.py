@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from scheduler.model.actions import Action, Outcome
+from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 
@@ -12,7 +12,7 @@ class ClusterUnavailableError(Exception):
     """The cluster cannot be read at all just now; the message says why in one sentence. Nothing was changed."""
 
 
-class Cluster(Protocol):
+class ClusterPort(Protocol):
     """A named cluster that can be looked at and changed."""
 
     def describe(self) -> ClusterInfo:
@@ -34,7 +34,7 @@ class Cluster(Protocol):
         """
         ...
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """Carry out actions of one kind together where the cluster can (one call for many jobs), one outcome each.
 
         Never raises for what the cluster answers: a refusal, a missing job or a time-out is an `Outcome`.

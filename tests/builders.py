@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from scheduler.model.jobs import Job, JobState, Level, ObservedJob, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, Level, ObservedJob, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
-from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, Project
+from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
@@ -21,12 +21,12 @@ HOUR = 3600
 # --- What is planned on -----------------------------------------------------------------------------------
 
 
-def node(name: str = "n1", cpu: int = 8, **fields: Any) -> Node:
+def node(name: str = "n1", cpu: int = 8, **fields: Any) -> SnapshotNode:
     """A node that is up. `total` replaces the CPUs."""
-    return Node(name=name, **{"up": True, "total": {"cpu": cpu}, **fields})
+    return SnapshotNode(name=name, **{"up": True, "total": {"cpu": cpu}, **fields})
 
 
-def nodes(count: int, cpu: int = 8) -> list[Node]:
+def nodes(count: int, cpu: int = 8) -> list[SnapshotNode]:
     """n1, n2, …"""
     return [node(f"n{i}", cpu) for i in range(1, count + 1)]
 
@@ -55,11 +55,11 @@ def running(
     user: Level = None,
     task: Level = None,
     **fields: Any,
-) -> Job:
+) -> SnapshotJob:
     """A running job: `cpu` CPUs on one node, or what `on` says per node. `user` and `task` are its levels."""
     alloc = {on: {"cpu": cpu}} if isinstance(on, str) else on
     defaults = {"name": job_id, "user": f"u{job_id}", "submit": NOW - ran - 60}
-    return Job(
+    return SnapshotJob(
         id=job_id,
         state=JobState.RUNNING,
         user_level=user,
@@ -70,7 +70,7 @@ def running(
     )
 
 
-def ending(job_id: str, on: str = "n1", cpu: int = 1, **fields: Any) -> Job:
+def ending(job_id: str, on: str = "n1", cpu: int = 1, **fields: Any) -> SnapshotJob:
     """A job that is ending: it still holds its CPUs."""
     return replace(running(job_id, on, cpu, **fields), state=JobState.COMPLETING)
 
@@ -83,10 +83,10 @@ def pending(
     user: Level = None,
     task: Level = None,
     **fields: Any,
-) -> Job:
+) -> SnapshotJob:
     """A pending job that asks for one CPU on one node, or for `request`. `user` and `task` are its levels."""
     defaults = {"name": job_id, "user": f"u{job_id}", "submit": NOW - waited}
-    return Job(
+    return SnapshotJob(
         id=job_id,
         state=JobState.PENDING,
         user_level=user,
@@ -102,8 +102,8 @@ def _named(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def snapshot(
-    jobs: Iterable[Job],
-    nodes: Iterable[Node] | None = None,
+    jobs: Iterable[SnapshotJob],
+    nodes: Iterable[SnapshotNode] | None = None,
     mode: Mode = Mode.USER,
     **rules: Any,
 ) -> Snapshot:
@@ -137,7 +137,7 @@ def observed(job_id: str = "1", state: JobState = JobState.PENDING, **fields: An
 
 
 def observation(
-    jobs: Iterable[ObservedJob] = (), nodes: Iterable[Node] | None = None, **fields: Any
+    jobs: Iterable[ObservedJob] = (), nodes: Iterable[SnapshotNode] | None = None, **fields: Any
 ) -> Observation:
     """Cluster dev with partition x over all nodes (n1 of 8 CPUs, or `nodes`)."""
     every = tuple(nodes) if nodes is not None else (node(),)
@@ -153,7 +153,7 @@ def policy(**fields: Any) -> PartitionPolicy:
     return PartitionPolicy(**{"name": "x", "levels": levels, **fields})
 
 
-def project(code: str = "alpha", members: Iterable[str] = ("ann",), **fields: Any) -> Project:
+def project(code: str = "alpha", members: Iterable[str] = ("ann",), **fields: Any) -> ProjectFacts:
     """A project that scores 120 (size 40, grade 1, urgency 3) with its code as Slurm account."""
     defaults = {"size": 40.0, "grade": 1.0, "urgency": 3.0, "slurm_account": code}
-    return Project(code=code, members=frozenset(members), **{**defaults, **fields})
+    return ProjectFacts(code=code, members=frozenset(members), **{**defaults, **fields})

@@ -18,8 +18,9 @@ TIMEOUT_S = 700
 ALIKE = (
     "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",
     "submit_script", "any_import", "replaying", "test_grace", "test_making_room", "test_metering", "test_looking_again",
-    "test_stranded", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost", "putting_off",
+    "test_orphaned_holds", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost", "putting_off",
     "test_victims", "wherever_it_raises", "not_understood",
+    "kind_demo", "no_circles", "test_incidents", "comes_back_before_all", "takes_turns",
 )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from scheduler.contracts.errors import InputError
 REASON = "reason"
 
 
-class ReasonField(serializers.CharField):
+class ReasonSerializerField(serializers.CharField):
     """Why: it stands in the audit log for good."""
 
     def __init__(self, **kwargs: Any) -> None:

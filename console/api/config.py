@@ -12,15 +12,15 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
-from console.api.changes import ReasonField, changing
+from console.api.changes import ReasonSerializerField, changing
 from console.api.fields import AnyJsonField, ObjectField
 from console.api.policies import PolicyDocumentSerializer
 from console.api.strict import valid
-from console.core.diff import Change
+from console.core.diff import KeyChange
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.projects.models import UrgencyBy
-from console.steering.people.priority_file import export_config, import_config
+from console.steering.operations.priority_file import export_config, import_config
 
 
 class FileTaskSerializer(serializers.Serializer):
@@ -73,14 +73,14 @@ class ImportSerializer(serializers.Serializer):
 
     config = PriorityFileField()
     dry_run = serializers.BooleanField(default=False)
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class DifferenceSerializer(serializers.Serializer):
     """One key that differs."""
 
     path = serializers.CharField(help_text="`projects.alpha.urgency`")
-    change = serializers.ChoiceField(choices=[c.value for c in Change])
+    change = serializers.ChoiceField(choices=[c.value for c in KeyChange])
     before = AnyJsonField()
     after = AnyJsonField()
     text = serializers.CharField(source="__str__", help_text="The same in one line, for people.")

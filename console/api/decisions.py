@@ -11,17 +11,17 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
-from console.api.changes import ReasonField, changing
+from console.api.changes import ReasonSerializerField, changing
 from console.api.errors import ConflictError
 from console.api.plans import PlanSerializer
 from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.steering import selectors
 from console.steering.models import Plan
-from console.steering.people.approving import OutOfDateError, approve, reject
-from console.steering.people.differences import since_opened
-from console.steering.people.requests import request_of
-from console.steering.people.up_to_date import why_not_now
+from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.differences import since_opened
+from console.steering.operations.requests import request_of
+from console.steering.operations.up_to_date import why_not_now
 
 APPROVE, REJECT = "approve", "reject"
 
@@ -54,7 +54,7 @@ class DecisionSerializer(serializers.Serializer):
 
     decision = serializers.ChoiceField(choices=[APPROVE, REJECT])
     seen = serializers.CharField(max_length=64)
-    reason = ReasonField()
+    reason = ReasonSerializerField()
     instead = serializers.CharField(
         max_length=16,
         required=False,

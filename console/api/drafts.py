@@ -16,12 +16,12 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.changes import ReasonField, VersionField, changing
+from console.api.changes import ReasonSerializerField, VersionField, changing
 from console.api.fields import AnyJsonField
 from console.api.policies import BasedOnSerializer, OfPartition, PolicyDocumentField, PolicySerializer
 from console.api.strict import valid
 from console.partitions import drafts as service
-from console.partitions.comparing import IN_FORCE, Side, in_words, side
+from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from scheduler.contracts.config import decode_policy
 
@@ -61,7 +61,7 @@ class NewDraftSerializer(serializers.Serializer):
 
     name = serializers.CharField(max_length=service.LONGEST_NAME)
     policy = PolicyDocumentField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class DraftChangeSerializer(NewDraftSerializer):
@@ -74,7 +74,7 @@ class DraftRemovalSerializer(serializers.Serializer):
     """`version` is the one that you have read."""
 
     version = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class DraftActivationSerializer(BasedOnSerializer):
@@ -241,7 +241,7 @@ class PolicyComparison(OfPartition):
         ]
         return Response({"differences": rows})
 
-    def _side(self, partition: Partition, parameter: str) -> Side:
+    def _side(self, partition: Partition, parameter: str) -> ComparedVersion:
         found = side(partition, self.request.query_params.get(parameter) or IN_FORCE)
         if found is None:
             raise Http404

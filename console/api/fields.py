@@ -23,7 +23,7 @@ OPEN_OBJECT = {"type": "object", "additionalProperties": {}}
 
 
 @extend_schema_field(AMOUNTS)
-class AmountsField(serializers.JSONField):
+class AmountsSerializerField(serializers.JSONField):
     """Amounts of resources."""
 
 

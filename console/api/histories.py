@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.audit.models import AuditEntry
-from console.steering.reports.histories import History, Stretch, job_history, project_history
+from console.steering.reports.histories import History, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"
 PARAMETERS = [
@@ -59,12 +59,12 @@ class _HistoryView(ApiView):
     queryset = AuditEntry.objects.all()
     parameters = frozenset({"ordering", "since", "until"})
 
-    def stretch(self) -> Stretch:
+    def stretch(self) -> HistorySpan:
         """The time and the order that are asked for."""
         ordering = self.request.query_params.get("ordering", NEWEST)
         if ordering not in {NEWEST, OLDEST}:
             raise ValidationError({"ordering": [f"Must be one of {NEWEST}, {OLDEST}."]})
-        return Stretch(self._moment("since"), self._moment("until"), oldest_first=ordering == OLDEST)
+        return HistorySpan(self._moment("since"), self._moment("until"), oldest_first=ordering == OLDEST)
 
     def _moment(self, name: str) -> datetime | None:
         text = self.request.query_params.get(name, "")
@@ -76,7 +76,7 @@ class _HistoryView(ApiView):
             raise ValidationError({name: ["Must be a time with its zone: 2026-03-02T12:00:00Z."]})
         return moment
 
-    def answer(self, history: History | None, stretch: Stretch) -> Response:
+    def answer(self, history: History | None, stretch: HistorySpan) -> Response:
         """The page, or 404 when there is none for this account."""
         if history is None:
             raise Http404

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.changes import ReasonField, changing
+from console.api.changes import ReasonSerializerField, changing
 from console.api.fields import EpochField
 from console.steering.models import Incident, IncidentKind
-from console.steering.people.closing import close_incident
+from console.steering.operations.closing import close_incident
 
 
 class IncidentSerializer(serializers.ModelSerializer):
@@ -51,7 +51,7 @@ class IncidentSerializer(serializers.ModelSerializer):
 class CloseSerializer(serializers.Serializer):
     """Why it need not be shown any more."""
 
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class IncidentFilter(FilterSet):

@@ -122,7 +122,7 @@ class JobSerializer(serializers.ModelSerializer):
         return job.line_place or None
 
 
-class JobFilter(FilterSet):
+class JobFilterSet(FilterSet):
     """By what the job is, whose it is and how it ranks."""
 
     job_id = django_filters.CharFilter()
@@ -174,10 +174,10 @@ class Jobs:
         return str(self.version_tag())
 
 
-class JobList(Jobs, ApiList):
+class JobListView(Jobs, ApiList):
     """Jobs, the latest submitted first."""
 
-    filterset_class = JobFilter
+    filterset_class = JobFilterSet
 
     def get_queryset(self) -> QuerySet[Job]:
         """The jobs of this cluster."""

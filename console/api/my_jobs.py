@@ -15,7 +15,7 @@ from console.api.why import WhyReturnSerializer
 from console.cluster.models import Job
 from console.partitions.selectors import visible_partitions
 from console.steering.reports.levels import Named
-from console.steering.reports.mine import Mine, MyPartition, Standing, Stopped, my_jobs
+from console.steering.reports.mine import Mine, MyLevel, MyPartition, MyStop, my_jobs
 
 
 class MyJobSerializer(JobSerializer):
@@ -116,7 +116,7 @@ def _data(user: str, mine: Mine) -> dict[str, Any]:
     }
 
 
-def _stop(stopped: Stopped) -> dict[str, Any]:
+def _stop(stopped: MyStop) -> dict[str, Any]:
     stop = stopped.stop
     return {
         "job_id": stop.job_id,
@@ -140,7 +140,7 @@ def _partition(partition: MyPartition) -> dict[str, Any]:
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: MyLevel) -> dict[str, Any]:
     return {
         "project": standing.project or None,
         "level": _level(standing.level),

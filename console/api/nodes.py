@@ -9,15 +9,15 @@ from rest_framework import serializers
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.fields import AmountsField
+from console.api.fields import AmountsSerializerField
 from console.cluster.models import Node
 
 
 class NodeSerializer(serializers.ModelSerializer):
     """`up`: new jobs may start there. `used` counts the running jobs of all partitions."""
 
-    total = AmountsField(read_only=True)
-    used = AmountsField(read_only=True)
+    total = AmountsSerializerField(read_only=True)
+    used = AmountsSerializerField(read_only=True)
     features = serializers.ListField(child=serializers.CharField(), read_only=True)
     partitions = serializers.ListField(child=serializers.CharField(), read_only=True)
 
@@ -39,7 +39,7 @@ class NodeFilter(FilterSet):
         return nodes.filter(pk__in=keys)
 
 
-class Nodes:
+class NodeListView:
     """What list and detail share."""
 
     permission = Permission.PARTITION_VIEW
@@ -53,7 +53,7 @@ class Nodes:
         return str(self.version_tag())
 
 
-class NodeList(Nodes, ApiList):
+class NodeList(NodeListView, ApiList):
     """Nodes by name."""
 
     filterset_class = NodeFilter
@@ -63,7 +63,7 @@ class NodeList(Nodes, ApiList):
         return Node.objects.filter(cluster=self.cluster).order_by("name")
 
 
-class NodeDetail(Nodes, ApiDetail):
+class NodeDetail(NodeListView, ApiDetail):
     """One node."""
 
     def get_queryset(self) -> QuerySet[Node]:

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
-from console.api.fields import AmountsField, EpochField
+from console.api.fields import AmountsSerializerField, EpochField
 from console.api.policies import PolicySerializer
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.partitions.models import Partition
@@ -69,7 +69,7 @@ class ImmuneUserSerializer(serializers.Serializer):
     user = serializers.CharField()
     jobs = serializers.ListField(child=serializers.CharField(), help_text="Their ids, the oldest first.")
     why = serializers.ListField(child=serializers.ChoiceField(choices=list(WHY)))
-    amounts = AmountsField()
+    amounts = AmountsSerializerField()
     since = EpochField()
 
 
@@ -77,7 +77,7 @@ class ImmuneSerializer(serializers.Serializer):
     """What running jobs hold that nobody stops, because Slurm does not requeue them."""
 
     jobs = serializers.IntegerField()
-    amounts = AmountsField()
+    amounts = AmountsSerializerField()
     shares = serializers.DictField(
         child=serializers.FloatField(), help_text="Of each resource of the partition, from 0 to 1."
     )

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from console.api.work import WorkSerializer, work_data
 from console.history.answers import NamedLevel
-from console.history.past import Day, Past, Sum
+from console.history.past import Day, PastStudy, StudySum
 
 
 class RankedLevelSerializer(serializers.Serializer):
@@ -76,7 +76,7 @@ def moment_data(value: Any) -> Any:
     return serializers.DateTimeField().to_representation(value)
 
 
-def past_data(past: Past) -> dict[str, Any]:
+def past_data(past: PastStudy) -> dict[str, Any]:
     """As `PastSerializer` describes it."""
     return {
         "partitions": list(past.partitions),
@@ -96,6 +96,6 @@ def _day(day: Day) -> dict[str, Any]:
     return {"done": done, "present": _sum(day.present), "changed": _sum(day.changed)}
 
 
-def _sum(side: Sum) -> dict[str, Any]:
+def _sum(side: StudySum) -> dict[str, Any]:
     waited = [{"level": level_data(level), "hours": round(s / 3600, 4)} for level, s in side.waited.items()]
     return {"stops": side.stops, "jobs": side.jobs, "work_lost": work_data(side.work), "waited": waited}

@@ -11,12 +11,12 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
-from console.api.changes import ReasonField
+from console.api.changes import ReasonSerializerField
 from console.api.strict import valid
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.models import Pause
-from console.steering.people import pausing
+from console.steering.operations import pausing
 
 
 class PauseSerializer(serializers.Serializer):
@@ -41,10 +41,10 @@ class EverythingSerializer(PausedSerializer):
     partitions = PauseSerializer(many=True)
 
 
-class WhySerializer(serializers.Serializer):
+class PauseReasonSerializer(serializers.Serializer):
     """Why, if somebody wants to say it."""
 
-    reason = ReasonField(required=False, allow_blank=True, default="")
+    reason = ReasonSerializerField(required=False, allow_blank=True, default="")
 
 
 class Switch(ApiView):
@@ -60,7 +60,7 @@ class Switch(ApiView):
 
     def _set(self, partition: Partition | None) -> None:
         self._pull(partition)
-        sent = WhySerializer(data=self.request.data)
+        sent = PauseReasonSerializer(data=self.request.data)
         valid(sent, self.serializer_class)
         pausing.pause(**self._by(partition), reason=sent.validated_data["reason"])
 
@@ -91,7 +91,7 @@ class PauseAll(Switch):
         """What is paused."""
         return self._answer()
 
-    @extend_schema(request=WhySerializer, operation_id="pause_set")
+    @extend_schema(request=PauseReasonSerializer, operation_id="pause_set")
     def put(self, request: Request) -> Response:
         """Stop nobody anywhere from the next cycle on. What is paused already stays as it was paused first."""
         self._set(None)
@@ -123,7 +123,7 @@ class PartitionPause(Switch):
         """Whether anybody may be stopped in the partition."""
         return self._answer(self._partition())
 
-    @extend_schema(request=WhySerializer, operation_id="partitions_pause_set")
+    @extend_schema(request=PauseReasonSerializer, operation_id="partitions_pause_set")
     def put(self, request: Request, name: str) -> Response:
         """Stop nobody in the partition from the next cycle on. What is paused already stays as it was paused first."""
         partition = self._partition()

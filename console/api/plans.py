@@ -14,12 +14,12 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.fields import AmountsByNodeField, AmountsField, EpochField
+from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField
 from console.api.work import WorkSerializer, work_data
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
-from console.steering.people.differences import since_opened
-from console.steering.people.instead import mark_of_alternative
-from console.steering.people.requests import ApprovalRequest
+from console.steering.operations.differences import since_opened
+from console.steering.operations.instead import mark_of_alternative
+from console.steering.operations.requests import ApprovalRequest
 from console.steering.plans.shown_input import shown_input
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
@@ -38,7 +38,7 @@ class VictimSerializer(serializers.Serializer):
     user_level = serializers.CharField(required=False)
     task_level = serializers.CharField(required=False)
     resources = serializers.CharField(required=False)
-    amounts = AmountsField(required=False, help_text="What it held, as numbers.")
+    amounts = AmountsSerializerField(required=False, help_text="What it held, as numbers.")
     ran_s = serializers.IntegerField(required=False, help_text="How long it had run, in seconds.")
 
 

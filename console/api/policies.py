@@ -14,7 +14,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changed import policy_changes
-from console.api.changes import ReasonField, VersionField, changing, reading
+from console.api.changes import ReasonSerializerField, VersionField, changing, reading
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.strict import valid
 from console.core.limits import POLICY
@@ -25,15 +25,15 @@ from scheduler.contracts.config import decode_policy
 from scheduler.model.policy import (
     Enforcement,
     KeywordDenied,
+    LineOrder,
     Mode,
     NotRequeueable,
-    Order,
     OverQuota,
     VictimOrder,
 )
 
 
-class PatternsField(serializers.ListField):
+class PatternsSerializerField(serializers.ListField):
     """Shell-style patterns, each once."""
 
     child = serializers.CharField()
@@ -45,7 +45,7 @@ class LevelSerializer(serializers.Serializer):
     name = serializers.CharField()
     min_score = serializers.FloatField(required=False, allow_null=True)
     keyword = serializers.CharField(required=False, allow_null=True)
-    keyword_users = PatternsField(
+    keyword_users = PatternsSerializerField(
         required=False,
         help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
     )
@@ -111,7 +111,7 @@ class PolicyDocumentSerializer(serializers.Serializer):
         required=False,
         help_text="Older: true stands for `not_requeueable: cancel` without a notice. Never sent.",
     )
-    no_requeue_users = PatternsField(
+    no_requeue_users = PatternsSerializerField(
         required=False, help_text="Users who may have jobs that are not requeued."
     )
     min_wait_s = serializers.IntegerField(
@@ -140,13 +140,17 @@ class PolicyDocumentSerializer(serializers.Serializer):
         allow_null=True,
         help_text="After so many ends within a minute of the start nobody is stopped for a job; null: however many.",
     )
-    protected_jobs = PatternsField(required=False, help_text="Ids or names of jobs that are never stopped.")
-    protected_users = PatternsField(required=False, help_text="Users whose jobs are never stopped.")
-    protected_accounts = PatternsField(required=False, help_text="Accounts whose jobs are never stopped.")
-    protected_qos = PatternsField(required=False, help_text="QOS whose jobs are never stopped.")
+    protected_jobs = PatternsSerializerField(
+        required=False, help_text="Ids or names of jobs that are never stopped."
+    )
+    protected_users = PatternsSerializerField(required=False, help_text="Users whose jobs are never stopped.")
+    protected_accounts = PatternsSerializerField(
+        required=False, help_text="Accounts whose jobs are never stopped."
+    )
+    protected_qos = PatternsSerializerField(required=False, help_text="QOS whose jobs are never stopped.")
     keyword_denied = serializers.ChoiceField(choices=[k.value for k in KeywordDenied], required=False)
     order = serializers.ChoiceField(
-        choices=[o.value for o in Order],
+        choices=[o.value for o in LineOrder],
         required=False,
         help_text="Who is first in Slurm's line where plans are enforced: by level, or as Slurm would have it.",
     )
@@ -184,7 +188,7 @@ class BasedOnSerializer(serializers.Serializer):
     """`based_on` is the revision that you have read: a newer one is not overwritten."""
 
     based_on = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class PolicyChangeSerializer(BasedOnSerializer):

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.api.changes import ReasonField, VersionField
+from console.api.changes import ReasonSerializerField, VersionField
 from console.api.fields import BoundedNamesField, refuse_long_list
 from console.projects.models import MemberRole, Project, UrgencyBy
 from console.projects.selectors import people
@@ -122,14 +122,14 @@ class ProjectFieldsSerializer(serializers.Serializer):
 class NewProjectSerializer(ProjectFieldsSerializer):
     """A new project and why there is one."""
 
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class ProjectChangeSerializer(ProjectFieldsSerializer):
     """A whole project. `version` is the one that you have read: a newer one is not overwritten."""
 
     version = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class ProjectPatchSerializer(serializers.Serializer):
@@ -147,14 +147,14 @@ class ProjectPatchSerializer(serializers.Serializer):
     managers = ManagersField(required=False)
     tasks = TaskSerializer(many=True, required=False)
     version = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class ProjectDeletionSerializer(serializers.Serializer):
     """The query parameters of a deletion: it has no body."""
 
     version = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 def settings_from(values: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from console.api.work import WorkSerializer, work_data
 from console.projects.models import Project
 from console.projects.selectors import visible_projects
 from console.steering.reports.project_levels import project_levels
-from console.steering.reports.project_work import DAYS, MOST_DAYS, Stopped, project_work
+from console.steering.reports.project_work import DAYS, MOST_DAYS, ProjectStops, project_work
 
 
 class MemberLevelSerializer(serializers.Serializer):
@@ -107,7 +107,7 @@ class ProjectLevels(OfProject):
         return Response({"partitions": [asdict(each) for each in project_levels(self.project(code))]})
 
 
-class ProjectWork(OfProject):
+class ProjectWorkView(OfProject):
     """A project's work."""
 
     serializer_class = ProjectWorkSerializer
@@ -136,7 +136,7 @@ class ProjectWork(OfProject):
         )
 
 
-def _stopped(each: Stopped) -> dict[str, Any]:
+def _stopped(each: ProjectStops) -> dict[str, Any]:
     return {"runs": each.runs, "work_lost": work_data(each.lost), "work_kept": work_data(each.kept)}
 
 

@@ -13,15 +13,23 @@ from rest_framework.response import Response
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.changes import ReasonField, VersionField, changing
+from console.api.changes import ReasonSerializerField, VersionField, changing
 from console.api.errors import ConflictError
 from console.api.strict import valid
 from console.projects.changing import AlreadyDecidedError, decide_request, withdraw_request
 from console.projects.models import Project, ProjectRules, RequestState, UrgencyBy, UrgencyRequest
 from console.projects.rule_changes import change_rules, rules_row
-from console.projects.rulebook import FLAGS, NUMBERS, Limits, Rules, SizeGrade, decode_rules, encode_rules
+from console.projects.rulebook import (
+    FLAGS,
+    NUMBERS,
+    ManagerLimits,
+    Rules,
+    SizeGrade,
+    decode_rules,
+    encode_rules,
+)
 from console.projects.selectors import visible_requests
-from scheduler.priority.deadline import Schedule, Step
+from scheduler.priority.deadline import Schedule, UrgencyStep
 
 DAYS: dict[str, Any] = {"min_value": 0, "max_value": 10**6}
 
@@ -71,15 +79,15 @@ class RulesChangeSerializer(RulesSerializer):
     """All rules. `version` is the one that you have read: a newer one is not overwritten."""
 
     version = VersionField()
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 def rules_from(sent: dict[str, Any]) -> Rules:
     """What was sent, as the service takes it."""
-    steps = tuple(Step(step["days_left"], step["urgency"]) for step in sent["steps"])
+    steps = tuple(UrgencyStep(step["days_left"], step["urgency"]) for step in sent["steps"])
     limits = {key: sent[key] for key in (*NUMBERS, *FLAGS)}
     return Rules(
-        Schedule(steps, sent["hold_days"]), Limits(size_grade=SizeGrade(sent["size_grade"]), **limits)
+        Schedule(steps, sent["hold_days"]), ManagerLimits(size_grade=SizeGrade(sent["size_grade"]), **limits)
     )
 
 
@@ -171,7 +179,7 @@ class RequestDecisionSerializer(serializers.Serializer):
     """An administrator approves or rejects; whoever may change the project withdraws."""
 
     decision = serializers.ChoiceField(choices=[APPROVE, REJECT, WITHDRAW])
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class RequestDecision(Requests, ApiView):

@@ -64,7 +64,7 @@ class QuotaTimesSerializer(serializers.Serializer):
     limits = QuotaLineSerializer(many=True)
 
 
-class QuotaTimes(ApiView):
+class QuotaTimesView(ApiView):
     """Quota use over time."""
 
     permission = Permission.PARTITION_VIEW

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from console.accounts.models import Role
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
-from console.api.changes import ReasonField
+from console.api.changes import ReasonSerializerField
 from console.api.strict import valid
 from console.partitions.models import Partition
 from console.projects.models import Project
@@ -133,13 +133,13 @@ class GuestSerializer(serializers.Serializer):
     days = serializers.IntegerField(min_value=1, max_value=MOST_DAYS, default=7)
     partitions = serializers.ListField(child=serializers.CharField(max_length=64), default=list)
     projects = serializers.ListField(child=serializers.CharField(max_length=64), default=list)
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class WithdrawalSerializer(serializers.Serializer):
     """The query parameters of a withdrawal: it has no body."""
 
-    reason = ReasonField()
+    reason = ReasonSerializerField()
 
 
 class OpenInvitations:

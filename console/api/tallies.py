@@ -15,7 +15,7 @@ from console.api.base import ApiView
 from console.api.work import WorkSerializer, work_data
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.reports.tally import DAYS, Sum, shadow_tally
+from console.steering.reports.tally import DAYS, TallySum, shadow_tally
 
 MOST_DAYS = 365
 
@@ -83,7 +83,7 @@ class PartitionTally(ApiView):
         )
 
 
-def _sum(each: Sum) -> dict[str, Any]:
+def _sum(each: TallySum) -> dict[str, Any]:
     return {"jobs": each.jobs, "stops": each.stops, "work_lost": work_data(each.work)}
 
 

@@ -15,7 +15,7 @@ from console.api.base import ApiView
 from console.api.past import RankedLevelSerializer
 from console.api.work import WorkSerializer, work_data
 from console.history.spans import SPANS, USUAL
-from console.history.timeline import UNCONFIGURED, Step, Timeline, read_timeline
+from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from scheduler.model.policy import PartitionPolicy
@@ -105,7 +105,7 @@ def _answer(found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
     }
 
 
-def _step(step: Step, found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
+def _step(step: TimelineStep, found: Timeline, policy: PartitionPolicy) -> dict[str, Any]:
     seen = [level for level in found.levels if level in step.pending]
     return {
         "at": serializers.DateTimeField().to_representation(step.at),
@@ -119,7 +119,7 @@ def _step(step: Step, found: Timeline, policy: PartitionPolicy) -> dict[str, Any
     }
 
 
-def _means(sums: dict[str, float], step: Step) -> dict[str, float]:
+def _means(sums: dict[str, float], step: TimelineStep) -> dict[str, float]:
     return {name: round(amount / step.minutes, 3) for name, amount in sums.items()}
 
 

@@ -53,7 +53,7 @@ urlpatterns: list[URLPattern] = [
     path("cluster/", cluster.ClusterView.as_view(), name="api-cluster"),
     path("nodes/", nodes.NodeList.as_view(), name="api-nodes"),
     path("nodes/<name:name>/", nodes.NodeDetail.as_view(), name="api-node"),
-    path("jobs/", jobs.JobList.as_view(), name="api-jobs"),
+    path("jobs/", jobs.JobListView.as_view(), name="api-jobs"),
     path("jobs/<name:job_id>/", jobs.JobDetail.as_view(), name="api-job"),
     path("jobs/<name:job_id>/why/", why.JobWhy.as_view(), name="api-job-why"),
     path(
@@ -82,7 +82,11 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<name:name>/tally/", tallies.PartitionTally.as_view(), name="api-partition-tally"),
     path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
     path("partitions/<name:name>/quotas/", quotas.QuotaUseList.as_view(), name="api-quotas"),
-    path("partitions/<name:name>/quotas/timeline/", quota_times.QuotaTimes.as_view(), name="api-quota-times"),
+    path(
+        "partitions/<name:name>/quotas/timeline/",
+        quota_times.QuotaTimesView.as_view(),
+        name="api-quota-times",
+    ),
     path("partitions/<name:name>/revisions/", policies.RevisionList.as_view(), name="api-revisions"),
     path(
         "partitions/<name:name>/revisions/<int:number>/",
@@ -105,7 +109,7 @@ urlpatterns: list[URLPattern] = [
     path("projects/", projects.ProjectList.as_view(), name="api-projects"),
     path("projects/<name:code>/", projects.ProjectDetail.as_view(), name="api-project"),
     path("projects/<name:code>/levels/", project_reports.ProjectLevels.as_view(), name="api-project-levels"),
-    path("projects/<name:code>/work/", project_reports.ProjectWork.as_view(), name="api-project-work"),
+    path("projects/<name:code>/work/", project_reports.ProjectWorkView.as_view(), name="api-project-work"),
     path("project-rules/", project_rules.RulesView.as_view(), name="api-project-rules"),
     path("project-requests/", project_rules.RequestList.as_view(), name="api-project-requests"),
     path("project-requests/<int:pk>/", project_rules.RequestDetail.as_view(), name="api-project-request"),

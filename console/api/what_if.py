@@ -16,17 +16,17 @@ from console.api.base import ApiView
 from console.api.changes import changing
 from console.api.config import FilePartitionSerializer, FileProjectSerializer
 from console.api.errors import ConflictError
-from console.api.fields import AmountsField, ObjectField
+from console.api.fields import AmountsSerializerField, ObjectField
 from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
 from console.api.strict import valid
 from console.api.work import WorkSerializer, work_data
 from console.cluster.models import Cluster
 from console.core.limits import POLICY, PROJECT
-from console.history.answers import Comparison, Move, Start, Stop, Told
-from console.history.changes import Change, policy_change, project_change
-from console.history.past import Past, over_days_at_once
+from console.history.answers import ComparedJob, ComparedStop, Comparison, Move, Start
+from console.history.changes import HypotheticalChange, policy_change, project_change
+from console.history.past import PastStudy, over_days_at_once
 from console.history.studies import takes_too_long
-from console.history.what_if import Answer, NotNowError, what_if
+from console.history.what_if import NotNowError, WhatIfAnswer, what_if
 from console.history.wording import lost_by, sentences
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
@@ -81,7 +81,7 @@ class StopSerializer(serializers.Serializer):
     beneficiary = ToldSerializer()
     how = serializers.ChoiceField(choices=["requeue", "cancel"])
     ran_s = serializers.IntegerField()
-    amounts = AmountsField()
+    amounts = AmountsSerializerField()
 
 
 class StartSerializer(serializers.Serializer):
@@ -137,16 +137,16 @@ class Asking:
     person: User
     cluster: Cluster
 
-    def change(self, values: dict[str, Any]) -> Change:
+    def change(self, values: dict[str, Any]) -> HypotheticalChange:
         """The change that was sent: 403 or 404 where it is not this account's to make."""
-        change = Change()
+        change = HypotheticalChange()
         for index, entry in enumerate(values["partitions"]):
             change |= self._policy(entry, f"partitions[{index}]")
         for index, entry in enumerate(values["projects"]):
             change |= self._project(entry, f"projects[{index}]")
         return change
 
-    def _policy(self, entry: object, inside: str) -> Change:
+    def _policy(self, entry: object, inside: str) -> HypotheticalChange:
         with changing(inside):
             policy = decode_partition(entry).policy
         rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
@@ -158,7 +158,7 @@ class Asking:
         with changing(inside):
             return policy_change(partition, policy)
 
-    def _project(self, entry: object, inside: str) -> Change:
+    def _project(self, entry: object, inside: str) -> HypotheticalChange:
         with changing(inside):
             data = data_of(decode_project(entry))
         # One that is not theirs to see is refused like one that is not there, so that codes cannot be guessed.
@@ -199,7 +199,7 @@ class WhatIf(Asking, ApiView):
         return Response(_answer(answer, past))
 
 
-def _answer(answer: Answer, past: Past | None) -> dict[str, Any]:
+def _answer(answer: WhatIfAnswer, past: PastStudy | None) -> dict[str, Any]:
     return {
         "at": moment_data(answer.at),
         "jobs": answer.jobs,
@@ -225,7 +225,7 @@ def _partition(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _told(job: Told) -> dict[str, Any]:
+def _told(job: ComparedJob) -> dict[str, Any]:
     named = {"job": job.job, "name": job.name, "user": job.user}
     return {**named, "user_level": level_data(job.user_level), "task_level": level_data(job.task_level)}
 
@@ -235,7 +235,7 @@ def _move(move: Move) -> dict[str, Any]:
     return {"who": move.who, **levels, "running": move.running, "waiting": move.waiting}
 
 
-def _stop(stop: Stop) -> dict[str, Any]:
+def _stop(stop: ComparedStop) -> dict[str, Any]:
     both = {"victim": _told(stop.victim), "beneficiary": _told(stop.beneficiary)}
     return {**both, "how": stop.how.value, "ran_s": stop.ran_s, "amounts": dict(stop.amounts)}
 

@@ -12,7 +12,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.cluster.models import Job
 from console.core import clock
-from console.steering.why import About, Stage, tasks_of, why
+from console.steering.explanations import About, Stage, tasks_of, why
 
 ABOUT = [(about.value, about.value) for about in About]
 STAGES = [(stage.value, stage.value) for stage in Stage]

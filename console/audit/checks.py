@@ -15,7 +15,7 @@ from django.db.models import F
 from console.audit.canonical import GENESIS
 from console.audit.models import ChainCheck, CheckKind
 from console.audit.services import SYSTEM, AuditError, Subject, record
-from console.audit.verification import Place, verify_chain
+from console.audit.verification import VerifiedRow, verify_chain
 from console.core import clock
 
 logger = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ def _carried_on(latest: ChainCheck) -> ChainCheck:
 def _go_on(check: ChainCheck, most: int | None) -> None:
     """Verify from where the check stands, keep what was found, and raise or end the alarm."""
     before = latest_check()
-    found = verify_chain(Place(check.last, check.last_hash), most)
+    found = verify_chain(VerifiedRow(check.last, check.last_hash), most)
     check.last, check.last_hash, check.anchored = found.last, found.hash, found.anchored
     check.faults += [fault for fault in found.faults if fault not in check.faults]
     check.notes = found.notes

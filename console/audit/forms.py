@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
-from console.audit.search import Search
+from console.audit.search import AuditSearch
 
 OBJECT_TYPES = ("partition", "project", "plan", "job", "cluster", "config", "account", "log")
 """Proposed while one types; others may be typed."""
@@ -49,9 +49,9 @@ class LogFilter(forms.Form):
         action.choices = [("", _("Anything")), *((name, each.label) for name, each in ACTIONS.items())]
 
     @property
-    def search(self) -> Search | None:
+    def search(self) -> AuditSearch | None:
         """What is asked; None when the filter is wrong."""
-        return Search(**self.cleaned_data) if self.is_valid() else None
+        return AuditSearch(**self.cleaned_data) if self.is_valid() else None
 
     @property
     def usual(self) -> list[forms.BoundField]:

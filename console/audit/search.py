@@ -31,7 +31,7 @@ FEW = ("object_id", "job_id", "plan", "request_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class AuditSearch:
     """What is asked of the log. Empty: everything."""
 
     since: datetime | None = None
@@ -102,7 +102,7 @@ class Page:
     looked_to: int | None = None
 
 
-def read_page(visible: QuerySet[AuditEntry], wanted: Search, before: int | None) -> Page:
+def read_page(visible: QuerySet[AuditEntry], wanted: AuditSearch, before: int | None) -> Page:
     """The rows before row number `before` (None: the newest), `PAGE_SIZE` at most.
 
     With a time range the order is that of time, so that the index that finds the range gives the order too.

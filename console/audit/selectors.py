@@ -11,7 +11,7 @@ from console.accounts.rules import is_signed_in, reads_everything
 from console.audit.canonical import GENESIS, row_hash
 from console.audit.models import AuditEntry
 from console.audit.visibility import own_rows
-from console.core.diff import Change, Difference, differences, read_back
+from console.core.diff import KeyChange, KeyDifference, differences, read_back
 from console.core.resaying import resay
 from console.core.templatetags.cut import Cut
 
@@ -58,29 +58,29 @@ def first_differences(entry: AuditEntry, most: int) -> Cut:
     return _kept.of(entry, most)
 
 
-def entry_differences(entry: AuditEntry) -> list[Difference]:
+def entry_differences(entry: AuditEntry) -> list[KeyDifference]:
     """What a row changed, key by key; empty for a row that carries no state."""
     if entry.before is None and entry.after is None:
         return []
     if entry.action == "config.imported":
         return _listed(entry.after)
     if entry.before is None:
-        return [Difference(key, Change.ADDED, after=value) for key, value in _items(entry.after)]
+        return [KeyDifference(key, KeyChange.ADDED, after=value) for key, value in _items(entry.after)]
     if entry.after is None:
-        return [Difference(key, Change.REMOVED, before=value) for key, value in _items(entry.before)]
+        return [KeyDifference(key, KeyChange.REMOVED, before=value) for key, value in _items(entry.before)]
     return differences(entry.before, entry.after)
 
 
-def _listed(document: Any) -> list[Difference]:
+def _listed(document: Any) -> list[KeyDifference]:
     """The differences that an import lists, line by line; a line that cannot be read back stands as it is, and how
     many more there are is said in the reader's language."""
     lines = document.get("changes", ()) if isinstance(document, dict) else ()
     return [_read(str(line)) for line in lines]
 
 
-def _read(line: str) -> Difference:
+def _read(line: str) -> KeyDifference:
     told = line if ": " in line else resay(line)
-    return read_back(line) or Difference("changes", Change.ADDED, after=told)
+    return read_back(line) or KeyDifference("changes", KeyChange.ADDED, after=told)
 
 
 def _items(document: Any) -> list[tuple[str, Any]]:

@@ -24,14 +24,14 @@ _COLUMNS = ("id", "hash", *FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VerifiedRow:
     """A row that was verified before: its number and hash. The beginning of the log by default."""
 
     sequence: int = 0
     hash: str = GENESIS
 
 
-BEGINNING = Place()
+BEGINNING = VerifiedRow()
 
 
 @dataclass(slots=True)
@@ -51,9 +51,9 @@ class Verification:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> VerifiedRow:
         """The last good row."""
-        return Place(self.last, self.hash)
+        return VerifiedRow(self.last, self.hash)
 
     @property
     def unproven(self) -> str:
@@ -122,7 +122,7 @@ class _Anchors:
             )
 
 
-def verify_chain(after: Place = BEGINNING, most: int | None = None) -> Verification:
+def verify_chain(after: VerifiedRow = BEGINNING, most: int | None = None) -> Verification:
     """Read the log after row `after`, 1,000 rows at a time, and say what is wrong with it; `most` rows at most.
 
     The anchor file's length is taken first, then the largest row number, then the head: whatever is
@@ -157,7 +157,7 @@ def verify_chain(after: Place = BEGINNING, most: int | None = None) -> Verificat
     return found
 
 
-def _verify_place(place: Place) -> None:
+def _verify_place(place: VerifiedRow) -> None:
     if place.sequence == 0:
         return
     there = AuditEntry.objects.filter(sequence=place.sequence).values_list("hash", flat=True).first()

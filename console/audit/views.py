@@ -19,10 +19,10 @@ from console.audit.exporting import FORMATS, export
 from console.audit.forms import OBJECT_TYPES, LogFilter, SearchName
 from console.audit.models import AuditEntry, SavedSearch
 from console.audit.saved import forget_search, keep_search
-from console.audit.search import Page, Search, place_in_log, read_page
+from console.audit.search import AuditSearch, Page, place_in_log, read_page
 from console.audit.selectors import first_differences, hash_fits, neighbours, visible_entries
 from console.audit.sidebyside import side_by_side
-from console.core.diff import Difference
+from console.core.diff import KeyDifference
 from console.core.htmx import render_page
 
 NOTHING = Page([], None)
@@ -33,11 +33,11 @@ LISTED, LISTED_ALONE = 50, 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShownRow:
     """A row as it is shown."""
 
     entry: AuditEntry
-    differences: Sequence[Difference]
+    differences: Sequence[KeyDifference]
     more: int = 0
     """How many differences are left out."""
 
@@ -59,7 +59,7 @@ def log(request: HttpRequest) -> HttpResponse:
     context = {
         "filter": wanted,
         "page": page,
-        "lines": [Line.of(entry, LISTED) for entry in page.entries],
+        "lines": [ShownRow.of(entry, LISTED) for entry in page.entries],
         "paged": before,
         "open_all": request.GET.get("open") == "1",
         "chain": chain_state(),
@@ -80,7 +80,7 @@ def entry(request: HttpRequest, sequence: int) -> HttpResponse:
     if row is None:
         raise Http404(_("There is no such page, or it is not yours to see."))
     older, newer = neighbours(request.user, row)
-    line = Line.of(row, LISTED_ALONE)
+    line = ShownRow.of(row, LISTED_ALONE)
     context = {
         "entry": row,
         "differences": line.differences,
@@ -141,7 +141,7 @@ def delete_search(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("audit")
 
 
-def _search(request: HttpRequest) -> Search:
+def _search(request: HttpRequest) -> AuditSearch:
     """The filter that a form carries along as `query`; 400 when it is wrong."""
     search = LogFilter(QueryDict(request.POST.get("query", ""))).search
     if search is None:

@@ -9,7 +9,7 @@ from console.cluster.models import Cluster as ClusterRow
 from console.cluster.selectors import shown_cluster
 from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
-from scheduler.ports import Cluster
+from scheduler.ports import ClusterPort
 
 
 def configured_cluster() -> ClusterRow:
@@ -22,7 +22,7 @@ def configured_cluster() -> ClusterRow:
 
 
 @cache
-def _adapter(name: str, kind: str, scenario: str, home: str) -> Cluster:
+def _adapter(name: str, kind: str, scenario: str, home: str) -> ClusterPort:
     if kind == "slurm":
         from scheduler.adapters.slurm.cluster import SlurmCluster
 
@@ -32,12 +32,12 @@ def _adapter(name: str, kind: str, scenario: str, home: str) -> Cluster:
     return StoredSimulator(Path(home) / f"simulator-{name}.json", scenario, name=name)
 
 
-def connect(row: ClusterRow) -> Cluster:
+def connect(row: ClusterRow) -> ClusterPort:
     """The adapter for an attached cluster; the same one for the life of this process (it keeps caches)."""
     return _adapter(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
 
 
-def connect_anew(row: ClusterRow) -> Cluster:
+def connect_anew(row: ClusterRow) -> ClusterPort:
     """An adapter of one's own, for another thread: adapters belong to one thread at a time."""
     return _adapter.__wrapped__(row.name, row.kind, settings.GIVEWAY_SCENARIO, str(settings.HOME))
 

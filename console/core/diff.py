@@ -17,7 +17,7 @@ _CHANGE = re.compile(r"(?:added|removed) ")
 _MISLEADING = re.compile(r"""[\["{'\d-]|(null|true|false)$""")
 
 
-class Change(StrEnum):
+class KeyChange(StrEnum):
     """What happened to a key."""
 
     ADDED = "added"
@@ -26,35 +26,35 @@ class Change(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class KeyDifference:
     """One key that differs. `path` is dotted (`projects.alpha.urgency`)."""
 
     path: str
-    change: Change
+    change: KeyChange
     before: Any = None
     after: Any = None
 
     def __str__(self) -> str:
         match self.change:
-            case Change.ADDED:
+            case KeyChange.ADDED:
                 return f"{self.path}: added {words(self.after)}"
-            case Change.REMOVED:
+            case KeyChange.REMOVED:
                 return f"{self.path}: removed {words(self.before)}"
-            case Change.CHANGED:
+            case KeyChange.CHANGED:
                 return f"{self.path}: {words(self.before)}{_ARROW}{words(self.after)}"
 
 
-def read_back(line: str) -> Difference | None:
+def read_back(line: str) -> KeyDifference | None:
     """The difference that was kept as this line; None where its parts cannot be told apart for certain."""
     path, _, rest = line.partition(_COLON)
     try:
         if _ARROW in rest:
             before, after = map(_value, rest.split(_ARROW))
-            return Difference(path, Change.CHANGED, before, after)
+            return KeyDifference(path, KeyChange.CHANGED, before, after)
         kind, _, told = rest.partition(" ")
-        if kind == Change.REMOVED:
-            return Difference(path, Change.REMOVED, before=_value(told))
-        return Difference(path, Change.ADDED, after=_value(told)) if kind == Change.ADDED else None
+        if kind == KeyChange.REMOVED:
+            return KeyDifference(path, KeyChange.REMOVED, before=_value(told))
+        return KeyDifference(path, KeyChange.ADDED, after=_value(told)) if kind == KeyChange.ADDED else None
     except ValueError:
         return None
 
@@ -82,12 +82,12 @@ def _is_plain(text: str) -> bool:
     return bool(text) and text.isprintable() and text.strip() == text and not _MISLEADING.match(text)
 
 
-def differences(before: Any, after: Any, path: str = "") -> list[Difference]:
+def differences(before: Any, after: Any, path: str = "") -> list[KeyDifference]:
     """Everything that differs, in the order of the documents' keys."""
     return list(_compare(before, after, path))
 
 
-def _compare(before: Any, after: Any, path: str) -> Iterator[Difference]:
+def _compare(before: Any, after: Any, path: str) -> Iterator[KeyDifference]:
     if _same(before, after):
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -95,7 +95,7 @@ def _compare(before: Any, after: Any, path: str) -> Iterator[Difference]:
     elif isinstance(before, list) and isinstance(after, list):
         yield from _compare_lists(before, after, path)
     else:
-        yield Difference(path, Change.CHANGED, before, after)
+        yield KeyDifference(path, KeyChange.CHANGED, before, after)
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -107,30 +107,34 @@ def _same(before: Any, after: Any) -> bool:
     return bool(before == after) and isinstance(before, bool) == isinstance(after, bool)
 
 
-def _compare_keys(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[Difference]:
+def _compare_keys(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Iterator[KeyDifference]:
     for key in [*before, *(key for key in after if key not in before)]:
         where = f"{path}.{key}" if path else key
         if key not in after:
-            yield Difference(where, Change.REMOVED, before=before[key])
+            yield KeyDifference(where, KeyChange.REMOVED, before=before[key])
         elif key not in before:
-            yield Difference(where, Change.ADDED, after=after[key])
+            yield KeyDifference(where, KeyChange.ADDED, after=after[key])
         else:
             yield from _compare(before[key], after[key], where)
 
 
-def _compare_lists(before: list[Any], after: list[Any], path: str) -> Iterator[Difference]:
+def _compare_lists(before: list[Any], after: list[Any], path: str) -> Iterator[KeyDifference]:
     old, new = _by_name(before), _by_name(after)
     if old is not None and new is not None and (old or new):
         yield from _compare_keys(old, new, path)
         kept = [name for name in old if name in new]
         if kept != [name for name in new if name in old]:
-            yield Difference(f"{path} (order)", Change.CHANGED, list(old), list(new))
+            yield KeyDifference(f"{path} (order)", KeyChange.CHANGED, list(old), list(new))
     elif _is_set(before) and _is_set(after):
         old_items, new_items = set(before), set(after)
-        yield from (Difference(path, Change.REMOVED, before=item) for item in before if item not in new_items)
-        yield from (Difference(path, Change.ADDED, after=item) for item in after if item not in old_items)
+        yield from (
+            KeyDifference(path, KeyChange.REMOVED, before=item) for item in before if item not in new_items
+        )
+        yield from (
+            KeyDifference(path, KeyChange.ADDED, after=item) for item in after if item not in old_items
+        )
     else:
-        yield Difference(path, Change.CHANGED, before, after)
+        yield KeyDifference(path, KeyChange.CHANGED, before, after)
 
 
 def _by_name(items: list[Any]) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ MB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class Bound:
     """A bound: how much unless the environment says otherwise, of what, and what is said to who goes beyond it.
 
     `said` has a place for the bound (`most`) and one for what was sent (`n`); the fix stands in it.
@@ -28,150 +28,150 @@ class Limit:
     fixed: bool = False
 
 
-LIMITS: Mapping[str, Limit] = {
-    "body": Limit(2 * MB, "bytes of a request to the API"),
-    "file": Limit(10 * MB, "bytes of a priority file, imported over the API or at the shell, and of a form"),
-    "page_file": Limit(2 * MB, "bytes of a priority file that is uploaded on its page"),
-    "file_rows": Limit(
+LIMITS: Mapping[str, Bound] = {
+    "body": Bound(2 * MB, "bytes of a request to the API"),
+    "file": Bound(10 * MB, "bytes of a priority file, imported over the API or at the shell, and of a form"),
+    "page_file": Bound(2 * MB, "bytes of a priority file that is uploaded on its page"),
+    "file_rows": Bound(
         200_000,
         "rows of a priority file: projects, people, patterns, levels, overrides together",
         _("The file has %(n)d rows, at most %(most)d are imported at once: divide it into several files."),
     ),
-    "file_changes": Limit(
+    "file_changes": Bound(
         2_000,
         "projects and partitions that one import makes or changes: nobody else writes meanwhile",
         _("%(n)d projects and partitions would change, at most %(most)d do at once: divide the file."),
     ),
-    "projects": Limit(
+    "projects": Bound(
         20_000,
         "projects of a cluster",
         _("There are %(n)d projects, at most %(most)d are kept: delete one that is over."),
     ),
-    "partitions": Limit(
+    "partitions": Bound(
         1_000,
         "partitions of a cluster that have a policy",
         _("There are %(n)d partitions, at most %(most)d are kept: look at the names in the file."),
     ),
-    "members": Limit(
+    "members": Bound(
         5_000,
         "members of a project",
         _("%(n)d members are too many, at most %(most)d: divide them between several projects."),
     ),
-    "managers": Limit(
+    "managers": Bound(
         100, "managers of a project", _("%(n)d managers are too many, at most %(most)d: name fewer.")
     ),
-    "admins": Limit(
+    "admins": Bound(
         100,
         "administrators of a partition",
         _("%(n)d administrators are too many, at most %(most)d: name fewer."),
     ),
-    "patterns": Limit(
+    "patterns": Bound(
         200,
         "patterns of job names of a project",
         _("%(n)d patterns are too many, at most %(most)d: let one pattern fit several names."),
     ),
-    "size": Limit(
+    "size": Bound(
         10**9,
         "the size of a project",
         _("A size of %(n).15g is too large, at most %(most)d: count in a larger unit."),
     ),
-    "grade": Limit(
+    "grade": Bound(
         10**6,
         "the grade of a project",
         _("A grade of %(n).15g is too large, at most %(most)d: 1 is the best."),
     ),
-    "urgency": Limit(
+    "urgency": Bound(
         1_000,
         "the urgency of a project, and of a step of the schedule",
         _("An urgency of %(n).15g is too large, at most %(most)d: size and grade say the rest."),
     ),
-    "importance": Limit(
+    "importance": Bound(
         1_000,
         "the importance of a pattern",
         _("An importance of %(n).15g is too large, at most %(most)d: it multiplies the score."),
     ),
-    "wildcards": Limit(
+    "wildcards": Bound(
         8,
         "wildcards (`*`, `?`, `[…]`) in a pattern",
         _("%(text)s: %(n)d wildcards are too many, at most %(most)d: spell out more of the name."),
     ),
-    "levels": Limit(
+    "levels": Bound(
         50, "levels of a partition", _("%(n)d levels are too many, at most %(most)d: join some of them.")
     ),
-    "bands": Limit(
+    "bands": Bound(
         51, "bands of a partition", _("%(n)d bands are too many, at most %(most)d: join some of them.")
     ),
-    "overrides": Limit(
+    "overrides": Bound(
         200,
         "overrides of users, and again of job names, in a partition",
         _("%(n)d overrides are too many, at most %(most)d: let one pattern fit several names."),
     ),
-    "listed": Limit(
+    "listed": Bound(
         1_000,
         "names or patterns in a list of a policy: who may use a keyword or `--no-requeue`, what is protected",
         _("%(n)d entries are too many, at most %(most)d: let one pattern fit several names."),
     ),
-    "resources": Limit(
+    "resources": Bound(
         50, "different resources that quotas limit", _("At most %(most)d different resources, not %(n)d.")
     ),
-    "steps": Limit(50, "steps of the schedule of urgency", _("At most %(most)d steps, not %(n)d.")),
-    "drafts": Limit(
+    "steps": Bound(50, "steps of the schedule of urgency", _("At most %(most)d steps, not %(n)d.")),
+    "drafts": Bound(
         50, "drafts of a partition's policy", _("There are %(n)d drafts, at most %(most)d: delete one.")
     ),
-    "tokens": Limit(
+    "tokens": Bound(
         30,
         "API tokens of an account",
         _("You have %(n)d tokens, at most %(most)d: revoke one that is not needed."),
     ),
-    "searches": Limit(
+    "searches": Bound(
         50,
         "saved searches of an account",
         _("You keep %(n)d searches already, at most %(most)d: remove one first."),
     ),
-    "studies": Limit(
+    "studies": Bound(
         3,
         "studies of an account that are not done",
         _("You have %(n)d studies that are not done, at most %(most)d: wait for one, or cancel one."),
     ),
-    "invitations": Limit(
+    "invitations": Bound(
         200,
         "open invitations",
         _("There are %(n)d open invitations, at most %(most)d: withdraw one that is not needed."),
     ),
-    "repetitions": Limit(
+    "repetitions": Bound(
         5_000,
         "`Idempotency-Key`s of an account within a day",
         _("%(n)d keys within a day are too many, at most %(most)d: send the request without one."),
     ),
-    "pattern": Limit(
+    "pattern": Bound(
         200,
         "characters of a pattern",
         _("“%(text)s…” has %(n)d characters, at most %(most)d: shorten it with a *."),
         fixed=True,
     ),
-    "reason": Limit(
+    "reason": Bound(
         1_000,
         "characters of a reason",
         _("The reason has %(n)d characters, at most %(most)d: say it more shortly."),
         fixed=True,
     ),
-    "user_name": Limit(150, "characters of a user name", fixed=True),
-    "project_name": Limit(200, "characters of a project's name", fixed=True),
-    "code": Limit(64, "characters of a project's code, a Slurm account, a partition's name", fixed=True),
-    "level": Limit(
+    "user_name": Bound(150, "characters of a user name", fixed=True),
+    "project_name": Bound(200, "characters of a project's name", fixed=True),
+    "code": Bound(64, "characters of a project's code, a Slurm account, a partition's name", fixed=True),
+    "level": Bound(
         40,
         "characters of a level's name",
         _("“%(text)s…” has %(n)d characters, at most %(most)d: choose a shorter name."),
         fixed=True,
     ),
-    "keyword": Limit(
+    "keyword": Bound(
         60,
         "characters of a level's keyword",
         _("“%(text)s…” has %(n)d characters, at most %(most)d: choose a shorter keyword."),
         fixed=True,
     ),
-    "draft_name": Limit(80, "characters of a draft's name", fixed=True),
-    "token_name": Limit(60, "characters of a token's or a saved search's name", fixed=True),
+    "draft_name": Bound(80, "characters of a draft's name", fixed=True),
+    "token_name": Bound(60, "characters of a token's or a saved search's name", fixed=True),
 }
 
 POLICY = {

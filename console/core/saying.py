@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from scheduler.model import words
 
 
-def kept(sentence: str) -> str:
+def say_again(sentence: str) -> str:
     """`gettext` for what a page says hundreds of times: imported as `_`, it looks each sentence up once a language."""
     return _kept(sentence, get_language())
 

@@ -25,7 +25,7 @@ Counted = dict[tuple[str, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Measurements:
     """Everything at one moment; keys are the labels' values in their order."""
 
     clusters: list[Cluster]
@@ -54,14 +54,14 @@ class Figures:
     """(by what)"""
 
 
-def measure() -> Figures:
+def measure() -> Measurements:
     """Read all of it; nothing is written."""
     meters = CycleMeter.objects.select_related("cluster")
     jobs, held_back = _jobs()
     incidents = _incidents()
     clusters = list(Cluster.objects.order_by("name"))
     immune, immune_shares = _immune(clusters)
-    return Figures(
+    return Measurements(
         clusters=clusters,
         meters={meter.cluster.name: meter for meter in meters},
         plans=_counts(Plan.objects, "cluster__name", "partition", "kind", "state"),

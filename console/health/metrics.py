@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.health.measuring import Figures, broker_queues, measure
+from console.health.measuring import Measurements, broker_queues, measure
 from console.steering.models import OPEN_STATES, CycleMeter
 from console.steering.reports import metering
 
@@ -68,7 +68,7 @@ def _histogram(name: str, words: str, labels: Iterable[str], values: Mapping[Any
     return family
 
 
-def _cycles(figures: Figures) -> Iterator[Metric]:
+def _cycles(figures: Measurements) -> Iterator[Metric]:
     phases = {
         (cluster, phase): meter.phases[phase]
         for cluster, meter in figures.meters.items()
@@ -104,7 +104,7 @@ def _age(now: datetime, then: datetime) -> float:
     return round((now - then).total_seconds(), 3)
 
 
-def _plans(figures: Figures) -> Iterator[Metric]:
+def _plans(figures: Measurements) -> Iterator[Metric]:
     opened: dict[tuple[str, ...], int] = {}
     for (cluster, partition, _kind, state), count in figures.plans.items():
         if state in OPEN_STATES:
@@ -119,7 +119,7 @@ def _plans(figures: Figures) -> Iterator[Metric]:
     )
 
 
-def _work(figures: Figures) -> Iterator[Metric]:
+def _work(figures: Measurements) -> Iterator[Metric]:
     starts: dict[tuple[str, ...], dict[str, Any]] = {}
     work: dict[str, dict[tuple[str, ...], float]] = {"lost": {}, "saved": {}}
     for cluster, meter in figures.meters.items():
@@ -147,7 +147,7 @@ def _work(figures: Figures) -> Iterator[Metric]:
     )
 
 
-def _queue(figures: Figures) -> Iterator[Metric]:
+def _queue(figures: Measurements) -> Iterator[Metric]:
     labels = [*PLACE, "phase", "user_level", "task_level"]
     yield _gauge("jobs", "Jobs in the queue, by phase and level.", labels, figures.jobs)
     yield _gauge(
@@ -158,7 +158,7 @@ def _queue(figures: Figures) -> Iterator[Metric]:
     )
 
 
-def _immune(figures: Figures) -> Iterator[Metric]:
+def _immune(figures: Measurements) -> Iterator[Metric]:
     labels = [*PLACE, "why"]
     yield _gauge(
         "immune_jobs", "Running jobs that nobody stops, not requeued, by why.", labels, figures.immune
@@ -171,7 +171,7 @@ def _immune(figures: Figures) -> Iterator[Metric]:
     )
 
 
-def _incidents(figures: Figures) -> Iterator[Metric]:
+def _incidents(figures: Measurements) -> Iterator[Metric]:
     """0 for every partition that there is, so that an alert has something to look at."""
     none = {key: 0 for key in figures.paused if key[1]}
     yield _gauge(
@@ -183,14 +183,14 @@ def _incidents(figures: Figures) -> Iterator[Metric]:
     yield _counter("victims_lost", "Stopped jobs that did not come back.", PLACE, none | figures.lost)
 
 
-def _rest(figures: Figures) -> Iterator[Metric]:
+def _rest(figures: Measurements) -> Iterator[Metric]:
     yield _gauge("paused", "1 while nobody may be stopped; no partition: anywhere.", PLACE, figures.paused)
     yield _gauge("audit_rows", "Rows of the audit log.", [], {(): figures.audit_rows})
     yield from _chain(figures)
     yield _gauge("notices_waiting", "Notices not yet sent.", ["by"], figures.notices)
 
 
-def _chain(figures: Figures) -> Iterator[Metric]:
+def _chain(figures: Measurements) -> Iterator[Metric]:
     """Nothing of the ages before the first check is done."""
     now, latest, full = clock.now(), figures.chain.latest, figures.chain.full
     yield _gauge(

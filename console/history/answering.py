@@ -3,11 +3,11 @@
 from datetime import date, datetime
 from typing import Any
 
-from console.history.past import Day, Past, Sum
+from console.history.past import Day, PastStudy, StudySum
 from scheduler.reconcile.compare import NamedLevel
 
 
-def encode_past(past: Past) -> dict[str, Any]:
+def encode_past(past: PastStudy) -> dict[str, Any]:
     """The whole answer."""
     return {
         "partitions": list(past.partitions),
@@ -22,9 +22,9 @@ def encode_past(past: Past) -> dict[str, Any]:
     }
 
 
-def decode_past(kept: dict[str, Any]) -> Past:
+def decode_past(kept: dict[str, Any]) -> PastStudy:
     """What `encode_past` has made."""
-    return Past(
+    return PastStudy(
         partitions=tuple(kept["partitions"]),
         since=datetime.fromisoformat(kept["since"]),
         until=datetime.fromisoformat(kept["until"]),
@@ -45,11 +45,11 @@ def _decode_day(kept: dict[str, Any]) -> Day:
     return Day(**{name: _decode_sum(kept[name]) for name in ("done", "present", "changed")})
 
 
-def _encode_sum(sums: Sum) -> dict[str, Any]:
+def _encode_sum(sums: StudySum) -> dict[str, Any]:
     waited = [[level.rank, level.name, seconds] for level, seconds in sums.waited.items()]
     return {"stops": sums.stops, "work": sums.work, "jobs": sums.jobs, "waited": waited}
 
 
-def _decode_sum(kept: dict[str, Any]) -> Sum:
+def _decode_sum(kept: dict[str, Any]) -> StudySum:
     waited = {NamedLevel(rank, name): seconds for rank, name, seconds in kept["waited"]}
-    return Sum(stops=kept["stops"], work=dict(kept["work"]), jobs=kept["jobs"], waited=waited)
+    return StudySum(stops=kept["stops"], work=dict(kept["work"]), jobs=kept["jobs"], waited=waited)

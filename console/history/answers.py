@@ -1,5 +1,5 @@
 """What an answer is made of, for pages and the API: they show it, and do not plan."""
 
-from scheduler.reconcile.compare import Comparison, Move, NamedLevel, Start, Stop, Told
+from scheduler.reconcile.compare import ComparedJob, ComparedStop, Comparison, Move, NamedLevel, Start
 
-__all__ = ["Comparison", "Move", "NamedLevel", "Start", "Stop", "Told"]
+__all__ = ["ComparedJob", "ComparedStop", "Comparison", "Move", "NamedLevel", "Start"]

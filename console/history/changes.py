@@ -12,7 +12,7 @@ from console.projects.models import Project
 from console.projects.selectors import core_projects
 from console.projects.services import SETTABLE, ProjectData, data_of
 from console.projects.validation import validate
-from console.steering.people.priority_file import diff_config
+from console.steering.operations.priority_file import diff_config
 from scheduler.contracts.config import (
     ConfigProject,
     decode_partition,
@@ -21,20 +21,20 @@ from scheduler.contracts.config import (
     encode_policy,
     encode_project,
 )
-from scheduler.model.policy import PartitionPolicy, TaskPattern
-from scheduler.model.policy import Project as CoreProject
+from scheduler.model.policy import PartitionPolicy, TaskRule
+from scheduler.model.policy import ProjectFacts as CoreProject
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class HypotheticalChange:
     """Policies by partition and projects by code, as they would be; all others stay as they are."""
 
     policies: Mapping[str, PartitionPolicy] = field(default_factory=dict)
     projects: Mapping[str, CoreProject] = field(default_factory=dict)
 
-    def __or__(self, other: "Change") -> "Change":
+    def __or__(self, other: "HypotheticalChange") -> "HypotheticalChange":
         """Both changes together."""
-        return Change({**self.policies, **other.policies}, {**self.projects, **other.projects})
+        return HypotheticalChange({**self.policies, **other.policies}, {**self.projects, **other.projects})
 
     def changed(self, projects: Iterable[CoreProject]) -> list[CoreProject]:
         """All projects as they would be, by code."""
@@ -42,12 +42,12 @@ class Change:
         return [after[code] for code in sorted(after)]
 
 
-def policy_change(partition: Partition, document: dict[str, Any] | PartitionPolicy) -> Change:
+def policy_change(partition: Partition, document: dict[str, Any] | PartitionPolicy) -> HypotheticalChange:
     """Another policy for a partition. Raises `ValidationError` by key of the document."""
-    return Change(policies={partition.name: checked(document, partition)})
+    return HypotheticalChange(policies={partition.name: checked(document, partition)})
 
 
-def project_change(cluster: Cluster, data: ProjectData) -> Change:
+def project_change(cluster: Cluster, data: ProjectData) -> HypotheticalChange:
     """A project as it would be, new or changed. Raises `ValidationError` by field."""
     row = Project(cluster=cluster, **{name: getattr(data, name) for name in SETTABLE})
     validate(row, data)
@@ -59,14 +59,14 @@ def project_change(cluster: Cluster, data: ProjectData) -> Change:
         slurm_account=data.slurm_account,
         members=frozenset(data.members),
         tasks=tuple(
-            TaskPattern(task.pattern, importance=task.importance, level=task.level or None)
+            TaskRule(task.pattern, importance=task.importance, level=task.level or None)
             for task in data.tasks
         ),
     )
-    return Change(projects={data.code: core})
+    return HypotheticalChange(projects={data.code: core})
 
 
-def file_change(cluster: Cluster, document: Mapping[str, Any]) -> Change:
+def file_change(cluster: Cluster, document: Mapping[str, Any]) -> HypotheticalChange:
     """All that importing a priority file would change. Raises `InputError` and `ValidationError` as the import does."""
     diff_config(cluster, document)  # finds what is wrong with the file as a whole
     projects: dict[str, CoreProject] = {}
@@ -77,21 +77,21 @@ def file_change(cluster: Cluster, document: Mapping[str, Any]) -> Change:
     for part in map(decode_partition, document["partitions"]):
         if part.policy.name in present:  # one that is not there yet has no jobs
             policies |= policy_change(present[part.policy.name], part.policy).policies
-    return Change(policies, projects)
+    return HypotheticalChange(policies, projects)
 
 
-def differing(cluster: Cluster, change: Change) -> Change:
+def differing(cluster: Cluster, change: HypotheticalChange) -> HypotheticalChange:
     """The change without what is like that already. Two queries."""
     rows = Partition.objects.filter(cluster=cluster, name__in=change.policies, revision__isnull=False)
     policies = {row.name: policy_of(row) for row in rows.select_related("revision")}
     projects = {project.code: project for project in core_projects(cluster)} if change.projects else {}
-    return Change(
+    return HypotheticalChange(
         {name: policy for name, policy in change.policies.items() if policies.get(name) != policy},
         {code: project for code, project in change.projects.items() if projects.get(code) != project},
     )
 
 
-def encode_change(change: Change) -> dict[str, Any]:
+def encode_change(change: HypotheticalChange) -> dict[str, Any]:
     """As JSON, in the terms of the priority file. A project's urgency is the one that counts."""
     return {
         "policies": {name: encode_policy(policy) for name, policy in change.policies.items()},
@@ -99,9 +99,9 @@ def encode_change(change: Change) -> dict[str, Any]:
     }
 
 
-def decode_change(kept: Mapping[str, Any]) -> Change:
+def decode_change(kept: Mapping[str, Any]) -> HypotheticalChange:
     """What `encode_change` has made."""
-    return Change(
+    return HypotheticalChange(
         {name: decode_policy(each) for name, each in kept["policies"].items()},
         {code: decode_project(each).project for code, each in kept["projects"].items()},
     )

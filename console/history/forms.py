@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core.rows import Rows
-from console.history.changes import Change, policy_change, project_change
+from console.history.changes import HypotheticalChange, policy_change, project_change
 from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
 from console.partitions.models import Partition, PolicyDraft
@@ -25,7 +25,7 @@ class FormFaultsError(Exception):
         self.lines = list(lines)
 
 
-def typed_policy(partition: Partition, data: QueryDict) -> Change:
+def typed_policy(partition: Partition, data: QueryDict) -> HypotheticalChange:
     """The policy that the partition's form says. Raises `FormFaultsError`."""
     form, rows = PolicyForm(data=_with_reason(data)), make_rows(data=data)
     del form.fields["admins"]
@@ -40,7 +40,7 @@ def typed_policy(partition: Partition, data: QueryDict) -> Change:
         raise FormFaultsError(_told(form, error.message_dict)) from None
 
 
-def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDict) -> Change:
+def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDict) -> HypotheticalChange:
     """The draft, or the policy in force, with the quotas that the matrix says. Raises `FormFaultsError`."""
     form = quota_form(partition, draft, data=_with_reason(data))
     if not form.is_valid():
@@ -51,7 +51,7 @@ def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDic
         raise FormFaultsError(_told(form, error.message_dict)) from None
 
 
-def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> Change:
+def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> HypotheticalChange:
     """The project that the form says; `code` of the one that it is about. Raises `FormFaultsError`."""
     values = _with_reason(data)
     if code is not None:

@@ -24,7 +24,7 @@ _COUNTED: dict[str, str] = {JobPhase.RUNNING: "running", JobPhase.PENDING: "pend
 
 
 @dataclass(slots=True)
-class Stopped:
+class StoppedRuns:
     """Runs stopped in a partition and the work these had done."""
 
     runs: int = 0
@@ -104,7 +104,7 @@ def _level(group: Mapping[str, Any], row: PartitionMinute) -> str:
     return level_key(group[f"{row.axis}_level"])
 
 
-def stopped_between(cluster: Cluster, since: datetime, until: datetime) -> dict[str, Stopped]:
+def stopped_between(cluster: Cluster, since: datetime, until: datetime) -> dict[str, StoppedRuns]:
     """By partition: the stops that were seen to have worked after `since` and not after `until`."""
     rows = PlannedAction.objects.filter(
         cluster=cluster,
@@ -114,7 +114,7 @@ def stopped_between(cluster: Cluster, since: datetime, until: datetime) -> dict[
         verified_at__lte=until,
         issued_at__isnull=False,
     )
-    found: dict[str, Stopped] = defaultdict(Stopped)
+    found: dict[str, StoppedRuns] = defaultdict(StoppedRuns)
     runs = {(row.job_id, row.run_start, row.run_restarts): row for row in rows.select_related("plan")}
     for stop in stops_of(runs.values()):
         found[stop.partition].runs += 1

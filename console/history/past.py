@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.history.changes import Change
+from console.history.changes import HypotheticalChange
 from console.history.models import PartitionMinute, RecordedObservation
 from console.history.recording import unpacked
-from console.history.replay import Look, Replay, Scope, acting
+from console.history.replay import Look, LookReplay, ReplayScope, acting
 from console.history.what_if import NotNowError, alone, latest_look, neighbourhoods, touched
 from console.steering.decisions.facts import Facts, gather, partition_policies
 from console.steering.reports.work import Work, add_work, work_words
@@ -38,7 +38,7 @@ GAP = 3
 
 
 @dataclass(slots=True)
-class Sum:
+class StudySum:
     """Runs stopped, the work these had done, jobs that got their room, and seconds that jobs waited, by level."""
 
     stops: int = 0
@@ -69,13 +69,13 @@ class Sum:
 class Day:
     """One day, or all: what really was stopped, what would have been as things are now, and with the change."""
 
-    done: Sum = field(default_factory=Sum)
-    present: Sum = field(default_factory=Sum)
-    changed: Sum = field(default_factory=Sum)
+    done: StudySum = field(default_factory=StudySum)
+    present: StudySum = field(default_factory=StudySum)
+    changed: StudySum = field(default_factory=StudySum)
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastStudy:
     """The answer. `used` of `looks` recorded looks were decided; `cut`: time was over before the last of them."""
 
     partitions: tuple[str, ...]
@@ -119,15 +119,20 @@ def days_asked(text: str) -> int:
     return min(int(text), max(1, int(settings.GIVEWAY_HISTORY_DAYS)))
 
 
-def over_days_at_once(cluster: Cluster, change: Change, days: int) -> Past:
+def over_days_at_once(cluster: Cluster, change: HypotheticalChange, days: int) -> PastStudy:
     """The same for somebody who waits for it. Raises `NotNowError`."""
     with alone():
         return over_days(cluster, change, days)
 
 
 def over_days(
-    cluster: Cluster, change: Change, days: int, *, budget_s: float = BUDGET_S, tell: Tell | None = None
-) -> Past:
+    cluster: Cluster,
+    change: HypotheticalChange,
+    days: int,
+    *,
+    budget_s: float = BUDGET_S,
+    tell: Tell | None = None,
+) -> PastStudy:
     """What the change would have done in the last days. Raises `NotNowError`."""
     rows = RecordedObservation.objects.filter(
         cluster=cluster, at__gte=clock.now() - timedelta(days=days)
@@ -139,12 +144,14 @@ def over_days(
     newest = unpacked(bytes(latest_look(cluster).body))
     names, group = _where(newest, facts, change)
     if not names:
-        return Past((), looks[0][1], looks[-1][1], 0, len(looks), [], Day(), days_asked=days)
+        return PastStudy((), looks[0][1], looks[-1][1], 0, len(looks), [], Day(), days_asked=days)
     found = _replayed(cluster, looks, _Sums(_sides(facts, change, names, group), names), budget_s, tell)
     return replace(found, days_asked=days)
 
 
-def _where(newest: Observation, facts: Facts, change: Change) -> tuple[frozenset[str], frozenset[str]]:
+def _where(
+    newest: Observation, facts: Facts, change: HypotheticalChange
+) -> tuple[frozenset[str], frozenset[str]]:
     """The partitions that are told of, and those that have to be decided for it."""
     differing = touched(newest, facts, change)
     names = frozenset(facts.partitions) if change.projects and differing else differing
@@ -153,18 +160,18 @@ def _where(newest: Observation, facts: Facts, change: Change) -> tuple[frozenset
 
 
 def _sides(
-    facts: Facts, change: Change, names: frozenset[str], group: frozenset[str]
-) -> tuple[Replay, Replay]:
+    facts: Facts, change: HypotheticalChange, names: frozenset[str], group: frozenset[str]
+) -> tuple[LookReplay, LookReplay]:
     """As things are, and with the change. Where neither acts, the plans of both count, as in `compare`."""
-    present, changed = acting(facts, Change(), names), acting(facts, change, names)
+    present, changed = acting(facts, HypotheticalChange(), names), acting(facts, change, names)
     neither = names - present - changed
     return (
-        Replay(facts, Change(), Scope(names, group, present | neither)),
-        Replay(facts, change, Scope(names, group, changed | neither)),
+        LookReplay(facts, HypotheticalChange(), ReplayScope(names, group, present | neither)),
+        LookReplay(facts, change, ReplayScope(names, group, changed | neither)),
     )
 
 
-def _replayed(cluster: Cluster, looks: Looks, sums: "_Sums", budget_s: float, tell: Tell | None) -> Past:
+def _replayed(cluster: Cluster, looks: Looks, sums: "_Sums", budget_s: float, tell: Tell | None) -> PastStudy:
     begun = time.monotonic()
     first = (*looks[0], min((looks[1][1] - looks[0][1]).total_seconds(), GAP * _usual()))
     used = int(sums.take(first))
@@ -180,14 +187,14 @@ def _replayed(cluster: Cluster, looks: Looks, sums: "_Sums", budget_s: float, te
     _add_done(cluster, sums.names, looks[0][1], until, sums.days, sums.total)
     cut = until < looks[-1][1]
     names = tuple(sorted(sums.names))
-    return Past(names, looks[0][1], until, used, len(looks), sorted(sums.days.items()), sums.total, cut)
+    return PastStudy(names, looks[0][1], until, used, len(looks), sorted(sums.days.items()), sums.total, cut)
 
 
 @dataclass
 class _Sums:
     """Both ways to decide, and what they have come to so far."""
 
-    sides: tuple[Replay, Replay]
+    sides: tuple[LookReplay, LookReplay]
     names: frozenset[str]
     days: dict[date, Day] = field(default_factory=dict)
     total: Day = field(default_factory=Day)

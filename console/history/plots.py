@@ -41,7 +41,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
+class BarPlot:
     """All groups. `series` are what the bars of each group mean, in order."""
 
     title: str
@@ -57,7 +57,7 @@ class Plot:
 
 def bars(
     title: str, series: Sequence[str], rows: Iterable[tuple[str, Sequence[float]]], first: int = 0
-) -> Plot:
+) -> BarPlot:
     """A plot of numbers not below zero, all on one scale that begins at zero. `first`: the number of the first series,
     where another plot beside it has more of them."""
     rows = list(rows)
@@ -73,7 +73,7 @@ def bars(
         short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
         groups.append(Group(short, left + BAR * len(series) // 2, made))
     named = tuple(enumerate(series, start=first))
-    return Plot(title, named, tuple(groups), max(1, len(rows)) * group_width)
+    return BarPlot(title, named, tuple(groups), max(1, len(rows)) * group_width)
 
 
 def _bar(series: int, x: int, share: float, text: str) -> Bar:

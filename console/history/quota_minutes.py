@@ -7,7 +7,7 @@ from typing import Any
 from console.cluster.models import Cluster, Job
 from console.history.models import QuotaMinute
 from console.partitions.models import Partition
-from console.partitions.quotas import Limit, Use, limits_of, taken_of, uses_in
+from console.partitions.quotas import LevelLimit, Use, limits_of, taken_of, uses_in
 from console.partitions.selectors import policy_of
 
 FULLEST = 5
@@ -27,9 +27,9 @@ def quota_rows(cluster: Cluster, minute: datetime) -> list[QuotaMinute]:
     ]
 
 
-def _levels(limits: Iterable[Limit], uses: Iterable[Use]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _levels(limits: Iterable[LevelLimit], uses: Iterable[Use]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each level that has a limit, with what `QuotaMinute.uses` holds of it. `uses`: the fullest first."""
-    of: dict[Limit, list[Use]] = {limit: [] for limit in limits}
+    of: dict[LevelLimit, list[Use]] = {limit: [] for limit in limits}
     for use in uses:
         of[use.limit].append(use)
     found: dict[int, dict[str, Any]] = {}

@@ -13,14 +13,14 @@ from console.core import clock
 from console.history.models import QuotaMinute
 from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
-from console.partitions.quotas import Kind, Limit, Use, in_order, limits_of
+from console.partitions.quotas import LevelLimit, QuotaKind, Use, in_order, limits_of
 from scheduler.model.policy import PartitionPolicy
 
-_Counted = tuple[Kind, str]
+_Counted = tuple[QuotaKind, str]
 """What a limit of a level is about: its kind and a resource."""
 _Recorded = tuple[int, int, Mapping[str, int]]
 """Limit, users who had all of it, and what the fullest used: as `QuotaMinute.uses` has it."""
-_KINDS = tuple(Kind)
+_KINDS = tuple(QuotaKind)
 
 
 class Peak(NamedTuple):
@@ -68,7 +68,7 @@ class UserTime:
 class QuotaLine:
     """One limit of the level over the span, as it was last. `users`: those who ever were among the fullest."""
 
-    limit: Limit
+    limit: LevelLimit
     steps: list[QuotaStep]
     users: dict[str, UserTime] = field(default_factory=dict)
 
@@ -119,7 +119,7 @@ def read_quota_times(partition: Partition, policy: PartitionPolicy, rank: int, a
     for number, uses, times in _minutes(partition, rank, begins[0], now, span.step):
         for counted, recorded in uses:
             if counted not in lines:
-                limit = Limit(rank, level, *counted, most=recorded[0])
+                limit = LevelLimit(rank, level, *counted, most=recorded[0])
                 lines[counted] = QuotaLine(limit, [QuotaStep(begin) for begin in begins])
             _add(lines[counted], min(len(begins) - 1, number), recorded, times)
     ordered = sorted(lines, key=lambda counted: (_KINDS.index(counted[0]), in_order(counted[1])))
@@ -140,7 +140,7 @@ def _minutes(
 def _decoded(text: str) -> Iterable[tuple[_Counted, _Recorded]]:
     for kind, limits in json.loads(text).items():
         for resource, (most, full, users) in limits.items():
-            yield (Kind(kind), resource), (most, full, users)
+            yield (QuotaKind(kind), resource), (most, full, users)
 
 
 def _add(line: QuotaLine, number: int, recorded: _Recorded, times: int) -> None:

@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from console.history.changes import Change
+from console.history.changes import HypotheticalChange
 from console.history.what_if import decided, side_of
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.facts import Facts
 from console.steering.decisions.putting_off import PuttingOff
 from console.steering.decisions.stops import Stops
 from console.steering.reports.work import Work, add_work, work_of
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Plan
+from scheduler.model.plan import PlanningResult
 from scheduler.model.policy import Enforcement
-from scheduler.reconcile.compare import Effect, NamedLevel, effect_of
+from scheduler.reconcile.compare import NamedLevel, PolicyEffect, effect_of
 from scheduler.reconcile.decide import Outstanding
 
 HOUR_S = 3600
@@ -31,7 +31,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReplayScope:
     """The partitions that are told of, those that have to be decided for it, and those whose plans count as carried
     out."""
 
@@ -40,7 +40,7 @@ class Scope:
     carried_out: frozenset[str]
 
 
-def acting(facts: Facts, change: Change, names: frozenset[str]) -> frozenset[str]:
+def acting(facts: Facts, change: HypotheticalChange, names: frozenset[str]) -> frozenset[str]:
     """Those of the partitions in which plans are carried out, or put before a person."""
     policies = {name: change.policies.get(name, facts.partitions[name].policy) for name in names}
     return frozenset(
@@ -48,10 +48,10 @@ def acting(facts: Facts, change: Change, names: frozenset[str]) -> frozenset[str
     )
 
 
-class Replay:
+class LookReplay:
     """Decides one recorded look after another."""
 
-    def __init__(self, facts: Facts, change: Change, scope: Scope) -> None:
+    def __init__(self, facts: Facts, change: HypotheticalChange, scope: ReplayScope) -> None:
         self._facts = replace(
             facts,
             stops=Stops(),
@@ -86,7 +86,7 @@ class Replay:
                 look.waiting[level] = look.waiting.get(level, 0) + 1
         return look
 
-    def _count(self, look: Look, name: str, verdicts: Verdicts, effect: Effect) -> None:
+    def _count(self, look: Look, name: str, verdicts: Verdicts, effect: PolicyEffect) -> None:
         for stop in effect.stops.values():
             look.stops += 1
             add_work(look.work, work_of({"amounts": stop.amounts, "ran_s": stop.ran_s}))
@@ -94,7 +94,7 @@ class Replay:
         if effect.stops:
             made = tuple(each for each in verdicts.decisions if each.victims)
             look.jobs += len(made)
-            self._outstanding = self._outstanding.plus(Plan(name, made), verdicts.snapshot)
+            self._outstanding = self._outstanding.plus(PlanningResult(name, made), verdicts.snapshot)
 
     def _forget(self, observation: Observation) -> None:
         """Whoever got room needs none any more when the record has it running, or gone."""
@@ -130,5 +130,5 @@ def _waiting(verdicts: Verdicts) -> Iterable[tuple[str, NamedLevel]]:
             yield job.id, NamedLevel(rank, policy.level_name(rank))
 
 
-def _level(job: Job, *, by_user: bool) -> int | None:
+def _level(job: SnapshotJob, *, by_user: bool) -> int | None:
     return job.user_level if by_user else job.task_level

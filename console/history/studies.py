@@ -17,7 +17,7 @@ from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock, saying
 from console.core.limits import no_room
-from console.history.changes import Change, decode_change, differing, encode_change
+from console.history.changes import HypotheticalChange, decode_change, differing, encode_change
 from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyState
 from console.history.what_if import NotNowError
 from scheduler.model.words import names
@@ -37,7 +37,9 @@ def takes_too_long(cluster: Cluster, days: int) -> bool:
     return (found["jobs"] or 0) + EACH_LOOK * found["looks"] > AT_ONCE
 
 
-def ask(*, actor: str, cluster: Cluster, change: Change, days: int, request_id: str = "") -> Study:
+def ask(
+    *, actor: str, cluster: Cluster, change: HypotheticalChange, days: int, request_id: str = ""
+) -> Study:
     """Put a question to the worker; the same question that is still open is not put twice.
 
     Whether the person may make the change is checked by the caller, as for the question about now. Raises
@@ -96,7 +98,7 @@ def title_of(study: Study) -> str:
     return told[0] if told else _("no change")
 
 
-def change_of(study: Study) -> Change:
+def change_of(study: Study) -> HypotheticalChange:
     """The change that is asked about."""
     return decode_change(study.question)
 

@@ -23,7 +23,7 @@ DEAREST = ("gpu", "npu", "cpu")
 
 
 @dataclass(slots=True)
-class Step:
+class TimelineStep:
     """What the minutes of one step come to: means of what held (`minutes` were seen), sums of what came to pass.
 
     `started` maps a level to the jobs that started and the seconds that they had waited together.
@@ -72,7 +72,7 @@ class Timeline:
     """All steps of a span, the oldest first, with nothing where nobody looked."""
 
     span: str
-    steps: list[Step]
+    steps: list[TimelineStep]
     resource: str
 
     @property
@@ -124,7 +124,7 @@ def read_timeline(partition: Partition, asked: str) -> Timeline:
     """The partition's timeline; a span that there is not counts as the usual one. One query."""
     name = span_asked(asked)
     span, now = SPANS[name], clock.now()
-    steps = [Step(begin) for begin in span.begins(now)]
+    steps = [TimelineStep(begin) for begin in span.begins(now)]
     for step, minutes in _minutes(partition, steps[0].at, now, span.step):
         _add(steps[min(len(steps) - 1, step)], minutes)
     return Timeline(name, steps, _main(steps))
@@ -153,7 +153,7 @@ def _minutes(
     return ((number, _Minutes(*facts)) for number, facts in found)
 
 
-def _add(step: Step, minutes: _Minutes) -> None:
+def _add(step: TimelineStep, minutes: _Minutes) -> None:
     step.minutes += minutes.stops.total()
     step.stops += sum(stops * times for stops, times in minutes.stops.items())
     _sum(step.used, minutes.used)
@@ -178,6 +178,6 @@ def _decoded(text: str) -> Mapping[str, Any]:
     return MappingProxyType(json.loads(text))
 
 
-def _main(steps: Iterable[Step]) -> str:
+def _main(steps: Iterable[TimelineStep]) -> str:
     names = {name for step in steps for name, amount in step.total.items() if amount}
     return next((name for name in DEAREST if name in names), "cpu")

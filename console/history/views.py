@@ -18,7 +18,7 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
-from console.history.changes import Change, file_change
+from console.history.changes import HypotheticalChange, file_change
 from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas
 from console.history.past import days_asked, over_days_at_once
 from console.history.studies import ask, takes_too_long
@@ -34,7 +34,7 @@ from scheduler.contracts.jsontext import parse
 MOST_ROWS = 25
 NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days"})
 
-Read = Callable[[], Change]
+Read = Callable[[], HypotheticalChange]
 
 
 @require_POST
@@ -89,7 +89,7 @@ def priority_file(request: HttpRequest) -> HttpResponse:
     return _answer(request, cluster, lambda: _typed_file(cluster, request), reverse("priority-file"), "")
 
 
-def _typed_file(cluster: Cluster, request: HttpRequest) -> Change:
+def _typed_file(cluster: Cluster, request: HttpRequest) -> HypotheticalChange:
     try:
         document: Any = parse(request.POST.get("document", "").encode())
         return file_change(cluster, document)
@@ -121,7 +121,7 @@ def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows:
     return render(request, "history/what_if.html", context)
 
 
-def _now(cluster: Cluster, change: Change) -> dict[str, Any]:
+def _now(cluster: Cluster, change: HypotheticalChange) -> dict[str, Any]:
     answer = what_if(cluster, change)
     return {
         "answer": answer,
@@ -130,12 +130,12 @@ def _now(cluster: Cluster, change: Change) -> dict[str, Any]:
     }
 
 
-def _past(cluster: Cluster, change: Change, days: int) -> dict[str, Any]:
+def _past(cluster: Cluster, change: HypotheticalChange, days: int) -> dict[str, Any]:
     past = over_days_at_once(cluster, change, days)
     return {"past": past, "plots": plots_of(past)}
 
 
-def _study(request: HttpRequest, cluster: Cluster, change: Change, days: int) -> HttpResponse:
+def _study(request: HttpRequest, cluster: Cluster, change: HypotheticalChange, days: int) -> HttpResponse:
     """Put to the worker: beside the form it is shown how far it is; without script on its own page."""
     study = ask(
         actor=person(request).username,

@@ -14,14 +14,14 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
-from console.history.changes import Change
+from console.history.changes import HypotheticalChange
 from console.history.models import LatestObservation
 from console.history.recording import unpacked
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, gather, open_plans, partition_policies
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
-from scheduler.reconcile.compare import Comparison, Side, compare
+from scheduler.reconcile.compare import Comparison, DecidedSide, compare
 
 BUDGET_S = 8.0
 """After so long no further partition is begun. A plan for 11,000 jobs takes about a second."""
@@ -37,7 +37,7 @@ class NotNowError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WhatIfAnswer:
     """What would change, partition by partition. `at`: when the facts were seen. `left`: partitions for which there was
     no time; `jobs`: how many jobs the facts have."""
 
@@ -52,7 +52,7 @@ class Answer:
         return [each for each in self.partitions if not each.nothing]
 
 
-def what_if(cluster: Cluster, change: Change) -> Answer:
+def what_if(cluster: Cluster, change: HypotheticalChange) -> WhatIfAnswer:
     """What a change would do now. Raises `NotNowError`."""
     with alone():
         until = time.monotonic() + BUDGET_S
@@ -67,7 +67,7 @@ def what_if(cluster: Cluster, change: Change) -> Answer:
             else:
                 left += sorted(group)
         compared.sort(key=lambda each: each.partition)
-        return Answer(look.at, look.jobs, tuple(compared), tuple(left))
+        return WhatIfAnswer(look.at, look.jobs, tuple(compared), tuple(left))
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def latest_look(cluster: Cluster) -> LatestObservation:
     return look
 
 
-def touched(observation: Observation, facts: Facts, change: Change) -> frozenset[str]:
+def touched(observation: Observation, facts: Facts, change: HypotheticalChange) -> frozenset[str]:
     """The partitions that a change is about: those whose policy differs, and those with jobs of people of projects that
     differ."""
     policies = {
@@ -132,16 +132,16 @@ def neighbourhoods(observation: Observation, names: frozenset[str]) -> list[froz
 
 
 def _compare(
-    observation: Observation, facts: Facts, change: Change, group: frozenset[str]
+    observation: Observation, facts: Facts, change: HypotheticalChange, group: frozenset[str]
 ) -> Iterator[Comparison]:
-    before = decided(observation, facts, Change(), group)
+    before = decided(observation, facts, HypotheticalChange(), group)
     after = decided(observation, facts, change, group)
     for name, verdicts in before.items():
         yield compare(side_of(verdicts), side_of(after[name]))
 
 
 def decided(
-    observation: Observation, facts: Facts, change: Change, group: frozenset[str]
+    observation: Observation, facts: Facts, change: HypotheticalChange, group: frozenset[str]
 ) -> dict[str, Verdicts]:
     """The partitions of a group, decided as the next cycle would with this change."""
     partitions = {
@@ -153,6 +153,6 @@ def decided(
     return {verdicts.facts.row.name: verdicts for verdicts in decide_all(observation, changed)}
 
 
-def side_of(verdicts: Verdicts) -> Side:
+def side_of(verdicts: Verdicts) -> DecidedSide:
     """A partition's verdicts as one side of a comparison."""
-    return Side(verdicts.facts.policy, verdicts.snapshot, verdicts.standings, verdicts.decisions)
+    return DecidedSide(verdicts.facts.policy, verdicts.snapshot, verdicts.standings, verdicts.decisions)

@@ -8,13 +8,13 @@ from django.utils.translation import ngettext
 from console.core import saying
 from console.core.resaying import resay
 from console.core.saying import names
-from console.history.past import Past
-from console.history.plots import Plot, bars
+from console.history.past import PastStudy
+from console.history.plots import BarPlot, bars
 from console.steering.reports.work import Work, add_work, work_of, work_words
-from scheduler.reconcile.compare import Comparison, NamedLevel, Start, Stop
+from scheduler.reconcile.compare import ComparedStop, Comparison, NamedLevel, Start
 
 
-def lost_by(stops: Iterable[Stop]) -> Work:
+def lost_by(stops: Iterable[ComparedStop]) -> Work:
     """The work that stops would destroy, had nothing been saved."""
     lost: Work = {}
     for stop in stops:
@@ -92,12 +92,12 @@ def _of(users: Iterable[str]) -> str:
     return names(dict.fromkeys(users))
 
 
-def plots_of(past: Past) -> list[Plot]:
+def plots_of(past: PastStudy) -> list[BarPlot]:
     """What is shown above the tables; nothing where no partition is touched, or too little is recorded."""
     return [stops_plot(past), waiting_plot(past)] if past.partitions and past.enough else []
 
 
-def coverage(past: Past) -> str:
+def coverage(past: PastStudy) -> str:
     """How much of the days that were asked for the answer rests on."""
     said = {
         "used": past.used,
@@ -116,7 +116,7 @@ def coverage(past: Past) -> str:
     return f"{looked} {asked % {'share': f'{100 * share:.2g}', 'days': past.days_asked}}"
 
 
-def really_stopped(past: Past) -> str:
+def really_stopped(past: PastStudy) -> str:
     """What Giveway did in that time. It is not set beside the other two: they only know the moments of the looks."""
     return ngettext(
         "In this time %(n)d job was really stopped. Looks see single moments: compare the two answers with each"
@@ -127,13 +127,13 @@ def really_stopped(past: Past) -> str:
     ) % {"n": past.total.done.stops}
 
 
-def stops_plot(past: Past) -> Plot:
+def stops_plot(past: PastStudy) -> BarPlot:
     """Runs stopped by day: as things are now, and with the change."""
     rows = [(f"{day:%m-%d}", (sums.present.stops, sums.changed.stops)) for day, sums in past.days]
     return bars(_("Jobs stopped by day"), _series(), rows, first=1)
 
 
-def waiting_plot(past: Past) -> Plot:
+def waiting_plot(past: PastStudy) -> BarPlot:
     """Waiting of all jobs together by level; in the tones of the same two series of the other plot."""
     present, changed = past.total.present.waited, past.total.changed.waited
     rows = [

@@ -14,7 +14,7 @@ from console.accounts.models import User
 from console.accounts.services import AccountData, create_account
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
-from console.steering.people.priority_file import import_config
+from console.steering.operations.priority_file import import_config
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
 
 

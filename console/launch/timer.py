@@ -1,10 +1,10 @@
-"""Celery's timer with its points named (see `console.core.points`), so that tests can make it die there."""
+"""Celery's timer with its points named (see `console.core.failpoints`), so that tests can make it die there."""
 
 from typing import Any
 
 from celery.beat import Scheduler
 
-from console.core.points import reached
+from console.core.failpoints import failpoint
 
 
 class Timer(Scheduler):
@@ -12,7 +12,7 @@ class Timer(Scheduler):
 
     def apply_async(self, *args: Any, **kwargs: Any) -> Any:
         """Send one task that is due."""
-        reached("beat.due")
+        failpoint("beat.due")
         result = super().apply_async(*args, **kwargs)
-        reached("beat.sent")
+        failpoint("beat.sent")
         return result

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import structlog
 
-from scheduler.ports import Cluster, ClusterUnavailableError
+from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
 
@@ -23,7 +23,7 @@ RETRY_S = 5.0
 class Watcher(threading.Thread):
     """Calls `wake` whenever a job waits that did not wait at the glance before. Ends with the process."""
 
-    def __init__(self, cluster: Cluster, wake: Callable[[], object], every_s: float) -> None:
+    def __init__(self, cluster: ClusterPort, wake: Callable[[], object], every_s: float) -> None:
         super().__init__(name="watcher", daemon=True)
         self._cluster = cluster
         self._wake = wake

@@ -30,7 +30,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
-from console.steering.people.requests import asked_plans, requests_among
+from console.steering.operations.requests import asked_plans, requests_among
 
 LOOK_BACK = timedelta(days=1)
 REMEMBERED = timedelta(days=30)

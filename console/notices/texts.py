@@ -9,8 +9,8 @@ from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
+from console.steering.explanations.wording import kept, one_line, victims, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
-from console.steering.why.wording import kept, one_line, victims, who
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
 

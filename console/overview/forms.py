@@ -8,7 +8,7 @@ from console.core import clock
 from console.core.rows import MOST_ROWS
 from console.projects.curve import Curve, curve_of
 from console.projects.models import UrgencyBy, rules_in_force
-from console.steering.reports.levels import Inputs, Task
+from console.steering.reports.levels import Inputs, TypedTask
 from scheduler.contracts.config import DEADLINES
 
 LARGEST = 1e15
@@ -47,7 +47,7 @@ def _day(text: object) -> date | None:
     return day if DEADLINES[0] <= day <= DEADLINES[1] else None
 
 
-def read_tasks(typed: Mapping[str, object]) -> list[Task]:
+def read_tasks(typed: Mapping[str, object]) -> list[TypedTask]:
     """The rows that have a pattern and an importance that means something."""
     total = str(typed.get("tasks-TOTAL_FORMS", "0"))
     result = []
@@ -55,5 +55,5 @@ def read_tasks(typed: Mapping[str, object]) -> list[Task]:
         pattern = str(typed.get(f"tasks-{i}-pattern", "")).strip()
         importance = _positive(typed.get(f"tasks-{i}-importance") or 1)
         if pattern and importance is not None:
-            result.append(Task(pattern, importance, str(typed.get(f"tasks-{i}-level", "")).strip()))
+            result.append(TypedTask(pattern, importance, str(typed.get(f"tasks-{i}-level", "")).strip()))
     return result

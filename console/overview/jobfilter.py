@@ -84,7 +84,7 @@ class JobFilter:
         return [value for value in (self.user, self.project, self.node, self.partition) if value]
 
 
-def kept(query: QueryDict, *names: str) -> list[tuple[str, str]]:
+def kept_parameters(query: QueryDict, *names: str) -> list[tuple[str, str]]:
     """The parameters of the address that a poll is to carry along, as hidden fields."""
     wanted = (*FIELDS, *names)
     return [(name, value) for name in wanted for value in query.getlist(name) if value]

@@ -11,7 +11,7 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job
-from console.overview.columns import COLUMNS, Column, read_columns
+from console.overview.columns import COLUMNS, TableColumn, read_columns
 
 PAGE_SIZE = 50
 
@@ -84,7 +84,7 @@ class JobList:
     kind: ListKind
     sort: str
     page: Page[Job]
-    columns: list[Column]
+    columns: list[TableColumn]
 
     @property
     def key(self) -> str:
@@ -107,7 +107,7 @@ class JobList:
         return frozenset(column.key for column in self.columns)
 
     @property
-    def choices(self) -> list[tuple[Column, bool]]:
+    def choices(self) -> list[tuple[TableColumn, bool]]:
         """Every column on offer, and whether it is shown."""
         return [(column, key in self.shown) for key, column in COLUMNS.items() if key in self.kind.offered]
 

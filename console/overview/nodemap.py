@@ -13,7 +13,7 @@ from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
 from console.core import saying
-from console.core.saying import kept as _
+from console.core.saying import say_again as _
 from console.steering.models import Plan, PlanState
 from scheduler.model.jobs import Level
 

@@ -34,7 +34,7 @@ CHOICES: dict[str, tuple[Promise, Callable[[SeenNode], bool]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MapChoice:
     """A link above the map."""
 
     value: str
@@ -44,7 +44,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NodeKind:
     """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages."""
 
     label: str
@@ -60,8 +60,8 @@ class NodeView:
     """The map as the address asks for it."""
 
     page: Page[SeenNode]
-    kinds: list[Kind]
-    choices: list[Choice]
+    kinds: list[NodeKind]
+    choices: list[MapChoice]
     dense: bool
     table: bool
 
@@ -133,7 +133,7 @@ def read_nodes(
             for label, group in groupby(bars, lambda bar: label_of(bar.node))
         ],
         choices=[
-            Choice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
+            MapChoice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
             for value, (label, test) in CHOICES.items()
         ],
         dense=len(wanted) > DENSE_ABOVE,
@@ -141,9 +141,9 @@ def read_nodes(
     )
 
 
-def _kind(label: str, nodes: Sequence[SeenNode], bars: list[NodeBar]) -> Kind:
+def _kind(label: str, nodes: Sequence[SeenNode], bars: list[NodeBar]) -> NodeKind:
     sorts = alike(nodes)
-    return Kind(
+    return NodeKind(
         label=label,
         resource=bars[0].resource,
         count=len(nodes),

@@ -16,7 +16,7 @@ PLAIN = "plain"
 MOST_LABELS = 8
 
 
-class Seen(Protocol):
+class SeenStep(Protocol):
     """A step of time, and how many of its minutes were looked at."""
 
     @property
@@ -28,11 +28,11 @@ class Seen(Protocol):
         """0: nothing is known of it."""
 
 
-S = TypeVar("S", bound=Seen)
+S = TypeVar("S", bound=SeenStep)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnPart:
     """A piece of a column: `css` is its level's class, or `plain`; `hatched` for unconfigured."""
 
     css: str
@@ -46,16 +46,16 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PlotColumn:
     """One step. `label` says its numbers in words."""
 
     x: str
     label: str
-    parts: list[Part]
+    parts: list[ColumnPart]
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A word at an axis, and where."""
 
     at: str
@@ -69,10 +69,10 @@ class Plot:
     key: str
     title: str
     summary: str
-    columns: list[Column]
+    columns: list[PlotColumn]
     width: str
-    rows: list[Mark]
-    times: list[Mark]
+    rows: list[AxisMark]
+    times: list[AxisMark]
 
     size = f"0 0 {WIDTH} {HEIGHT}"
     left, right, base, foot = LEFT, WIDTH, HEIGHT - BOTTOM, HEIGHT - 5
@@ -107,38 +107,39 @@ def plot(
     highest = scale.most or max((sum(value for _css, value in stack) for stack in stacks), default=0) or 1
     width = (WIDTH - LEFT) / max(1, len(stacks))
     columns = [
-        Column(_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
+        PlotColumn(_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
         for i, (step, stack) in enumerate(zip(steps, stacks, strict=True))
         if step.minutes
     ]
     rows = [
-        Mark(_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share)) for share in (0.0, 0.5, 1.0)
+        AxisMark(_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share))
+        for share in (0.0, 0.5, 1.0)
     ]
     return Plot(key, title, summary, columns, _number(max(1.0, width - 1)), rows, _times(steps, width))
 
 
-def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[Part]:
+def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[ColumnPart]:
     parts, base = [], float(HEIGHT - BOTTOM)
     for css, value in stack:
         if value > 0:
             height = min(1.0, value / highest) * Plot.high
             base -= height
-            parts.append(Part(css, _number(base), _number(height)))
+            parts.append(ColumnPart(css, _number(base), _number(height)))
     return parts
 
 
-def _said(step: Seen, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
+def _said(step: SeenStep, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
     return f"{timezone.localtime(step.at):%Y-%m-%d %H:%M}: {say(sum(value for _css, value in stack))}"
 
 
-def _times(steps: Sequence[Seen], width: float) -> list[Mark]:
+def _times(steps: Sequence[SeenStep], width: float) -> list[AxisMark]:
     """Words under the axis: dates where the plot is longer than two days, else hours."""
     if not steps:
         return []
     long = steps[-1].at - steps[0].at > timedelta(days=2)
     every = max(1, -(-len(steps) // MOST_LABELS))
     return [
-        Mark(
+        AxisMark(
             _number(LEFT + i * width),
             f"{timezone.localtime(steps[i].at):{'%m-%d %H:%M' if long else '%H:%M'}}",
         )

@@ -45,7 +45,7 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QuotaPlotRow:
     """A step, with the cells of each limit."""
 
     at: datetime
@@ -125,13 +125,13 @@ def _nearest(times: QuotaTimes) -> Iterator[Nearest]:
                 )
 
 
-def _rows(times: QuotaTimes) -> list[Row]:
+def _rows(times: QuotaTimes) -> list[QuotaPlotRow]:
     """The latest first; steps of which nothing is known are left out."""
     if not times.lines:
         return []
     together = zip(*(line.steps for line in times.lines), strict=True)
     rows = [
-        Row(steps[0].at, [_cells(line, step) for line, step in zip(times.lines, steps, strict=True)])
+        QuotaPlotRow(steps[0].at, [_cells(line, step) for line, step in zip(times.lines, steps, strict=True)])
         for steps in together
         if any(step.minutes for step in steps)
     ]

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock, saying
 from console.core.resaying import resay
+from console.steering.explanations import Known
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
-from console.steering.why import Known
 from scheduler.model.actions import STOPPING, ActionKind
 
 ACTION_SENTENCES: dict[str, Promise] = {

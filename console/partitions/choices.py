@@ -5,9 +5,9 @@ from django.utils.translation import gettext_lazy as _
 from scheduler.model.policy import (
     Enforcement,
     KeywordDenied,
+    LineOrder,
     Mode,
     NotRequeueable,
-    Order,
     OverQuota,
     VictimOrder,
 )
@@ -46,8 +46,8 @@ VICTIM_ORDERS = (
 )
 ORDERS = (
     (
-        Order.LEVELS,
+        LineOrder.LEVELS,
         _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
     ),
-    (Order.SLURM, _("by Slurm's own priority, whatever the level")),
+    (LineOrder.SLURM, _("by Slurm's own priority, whatever the level")),
 )

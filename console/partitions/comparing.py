@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from console.core.diff import Difference, differences
+from console.core.diff import KeyDifference, differences
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
 from console.partitions.selectors import policy_in_force, written_out
 
@@ -16,7 +16,7 @@ _REVISION = re.compile(r"\d{1,9}\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ComparedVersion:
     """One of the two. `key` is how an address names it; exactly one of `draft` and `revision` is there."""
 
     key: str
@@ -46,7 +46,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparedKey:
     """A key with its value on both sides; None: not there."""
 
     path: str
@@ -55,35 +55,36 @@ class Line:
     changed: bool
 
 
-def side(partition: Partition, key: str) -> Side | None:
+def side(partition: Partition, key: str) -> ComparedVersion | None:
     """What `force`, `12` or `draft-3` stands for; None when there is no such thing."""
     if key == IN_FORCE:
         return _of_revision(policy_in_force(partition), IN_FORCE)
     if match := _DRAFT.match(key):
         draft = partition.drafts.filter(pk=int(match[1])).first()
-        return Side(key, written_out(draft.document), draft=draft) if draft else None
+        return ComparedVersion(key, written_out(draft.document), draft=draft) if draft else None
     if _REVISION.match(key):
         revision = partition.revisions.filter(number=int(key)).first()
         return _of_revision(revision, key) if revision else None
     return None
 
 
-def _of_revision(revision: PolicyRevision, key: str) -> Side:
-    return Side(key, written_out(revision.document), revision=revision)
+def _of_revision(revision: PolicyRevision, key: str) -> ComparedVersion:
+    return ComparedVersion(key, written_out(revision.document), revision=revision)
 
 
-def in_words(left: Side, right: Side) -> list[Difference]:
+def in_words(left: ComparedVersion, right: ComparedVersion) -> list[KeyDifference]:
     """What differs, key by key."""
     return differences(left.document, right.document)
 
 
-def side_by_side(left: Side, right: Side) -> list[Line]:
+def side_by_side(left: ComparedVersion, right: ComparedVersion) -> list[ComparedKey]:
     """Every key of both documents with both values."""
     before, after = dict(_leaves(left.document)), dict(_leaves(right.document))
     paths = [*before, *(path for path in after if path not in before)]
     changed = {difference.path for difference in in_words(left, right)}
     return [
-        Line(path, before.get(path), after.get(path), _touched(path, changed)) for path in _grouped(paths)
+        ComparedKey(path, before.get(path), after.get(path), _touched(path, changed))
+        for path in _grouped(paths)
     ]
 
 

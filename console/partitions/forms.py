@@ -21,7 +21,7 @@ from console.partitions.choices import (
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
 from scheduler.model.policy import (
-    Order,
+    LineOrder,
     PartitionPolicy,
 )
 
@@ -167,7 +167,7 @@ class PolicyForm(forms.Form):
 
     def clean_order(self) -> str:
         """Scripts from before there was a choice do not say it."""
-        return self.cleaned_data["order"] or Order.LEVELS.value
+        return self.cleaned_data["order"] or LineOrder.LEVELS.value
 
 
 class ActivateForm(forms.Form):

@@ -12,17 +12,17 @@ from django.utils.translation import gettext_lazy as _
 from console.core.fields import ReasonField, WholeField
 from console.partitions.choices import OVER_QUOTA
 from console.partitions.models import Partition, PolicyDraft
-from console.partitions.quotas import JOBS, Kind, limits_of, resource_word, resources_of
+from console.partitions.quotas import JOBS, QuotaKind, limits_of, resource_word, resources_of
 from console.partitions.selectors import decoded, policy_of
 from scheduler.contracts.config import encode_policy
 from scheduler.model.policy import PartitionPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class QuotaColumn:
     """One limit that each level may have."""
 
-    kind: Kind
+    kind: QuotaKind
     resource: str
 
     @property
@@ -37,13 +37,13 @@ class Column:
     def label(self, level: str) -> str:
         """The cell in words, for those who do not see its row and column."""
         facts = {"level": level, "what": self.head}
-        if self.kind is Kind.TOTALS:
+        if self.kind is QuotaKind.TOTALS:
             return gettext("%(level)s: %(what)s of all users together") % facts
         return gettext("%(level)s: %(what)s of each user") % facts
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QuotaRow:
     """A level with its cells."""
 
     rank: int
@@ -68,34 +68,37 @@ class QuotaForm(forms.Form):
     def __init__(self, *args: Any, policy: PartitionPolicy, resources: Sequence[str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._policy = policy
-        self.of_each = [Column(Kind.JOBS, JOBS), *(Column(Kind.AMOUNTS, name) for name in resources)]
-        self.of_all = [Column(Kind.TOTALS, name) for name in resources]
+        self.of_each = [
+            QuotaColumn(QuotaKind.JOBS, JOBS),
+            *(QuotaColumn(QuotaKind.AMOUNTS, name) for name in resources),
+        ]
+        self.of_all = [QuotaColumn(QuotaKind.TOTALS, name) for name in resources]
         for rank, column, level in self._places():
             self.fields[column.cell(rank)] = WholeField(label=column.label(level), required=False)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[QuotaRow]:
         """The levels, the highest first."""
         columns = [*self.of_each, *self.of_all]
         return [
-            Row(rank, rule.name, [self[column.cell(rank)] for column in columns])
+            QuotaRow(rank, rule.name, [self[column.cell(rank)] for column in columns])
             for rank, rule in enumerate(self._policy.levels)
         ]
 
     def document(self) -> dict[str, Any]:
         """The policy with these quotas, as the priority file has it; after `is_valid`."""
-        quotas: dict[str, Any] = {kind.value: {} for kind in Kind}
+        quotas: dict[str, Any] = {kind.value: {} for kind in QuotaKind}
         for rank, column, level in self._places():
             most = self.cleaned_data[column.cell(rank)]
             if most is None:
                 continue
-            if column.kind is Kind.JOBS:
+            if column.kind is QuotaKind.JOBS:
                 quotas[column.kind.value][level] = most
             else:
                 quotas[column.kind.value].setdefault(level, {})[column.resource] = most
         return encode_policy(self._policy) | quotas | {"over_quota": self.cleaned_data["over_quota"]}
 
-    def _places(self) -> Iterator[tuple[int, Column, str]]:
+    def _places(self) -> Iterator[tuple[int, QuotaColumn, str]]:
         for rank, rule in enumerate(self._policy.levels):
             for column in (*self.of_each, *self.of_all):
                 yield rank, column, rule.name
@@ -103,7 +106,9 @@ class QuotaForm(forms.Form):
 
 def quota_initial(policy: PartitionPolicy) -> Mapping[str, Any]:
     """A policy's quotas as the form shows them."""
-    cells = {Column(limit.kind, limit.resource).cell(limit.rank): limit.most for limit in limits_of(policy)}
+    cells = {
+        QuotaColumn(limit.kind, limit.resource).cell(limit.rank): limit.most for limit in limits_of(policy)
+    }
     return {"over_quota": policy.over_quota, **cells}
 
 

@@ -23,7 +23,7 @@ Meter = tuple[str, int, str | None, str]
 """What one limit counts: partition, rank of the level, whose jobs (None: everybody's), resource."""
 
 
-class Kind(StrEnum):
+class QuotaKind(StrEnum):
     """The three kinds of limits, by their keys in the priority file."""
 
     JOBS = "quotas"
@@ -32,12 +32,12 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class LevelLimit:
     """One limit of a level. `rank`: 0 is the highest level. Memory in MB."""
 
     rank: int
     level: str
-    kind: Kind
+    kind: QuotaKind
     resource: str
     most: int
 
@@ -49,7 +49,7 @@ class Limit:
     @property
     def of_all(self) -> bool:
         """Whether everybody's jobs count together."""
-        return self.kind is Kind.TOTALS
+        return self.kind is QuotaKind.TOTALS
 
     def meter(self, partition: str, user: str) -> Meter:
         """What it counts for a user's job."""
@@ -60,7 +60,7 @@ class Limit:
 class Use:
     """How much of a limit is used. `user`: by whose jobs; empty: by everybody's."""
 
-    limit: Limit
+    limit: LevelLimit
     user: str
     used: int
 
@@ -95,10 +95,10 @@ def resource_word(resource: str) -> str:
     return {JOBS: _("jobs"), "mem": _("memory (MB)")}.get(resource, resource)
 
 
-def limits_of(policy: PartitionPolicy) -> list[Limit]:
+def limits_of(policy: PartitionPolicy) -> list[LevelLimit]:
     """All limits, the highest level first; of each level jobs, each user's amounts, totals."""
     return [
-        Limit(rank, rule.name, kind, resource, most)
+        LevelLimit(rank, rule.name, kind, resource, most)
         for rank, rule in enumerate(policy.levels)
         for kind, limits in _of_level(policy, rule.name)
         for resource, most in sorted(limits.items(), key=lambda item: in_order(item[0]))
@@ -124,7 +124,7 @@ def all_uses(partition: Partition, policy: PartitionPolicy) -> list[Use]:
     return uses_in(partition.name, limits, taken)
 
 
-def uses_in(partition: str, limits: Iterable[Limit], taken: Counter[Meter]) -> list[Use]:
+def uses_in(partition: str, limits: Iterable[LevelLimit], taken: Counter[Meter]) -> list[Use]:
     """The uses of a partition's limits among what was counted, as `all_uses` has them."""
     users: dict[int, set[str]] = {}
     for name, rank, user, _resource in taken:
@@ -155,7 +155,7 @@ def _fullest_first(uses: Iterable[Use]) -> list[Use]:
     return sorted(uses, key=lambda use: (-use.ratio, use.limit.rank, use.user, in_order(use.limit.resource)))
 
 
-def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[Meter]:
+def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[LevelLimit]]) -> Counter[Meter]:
     """What running jobs take of the limits of partitions; one query, none where there is no limit.
 
     What the jobs hold is read only where a limit is about that.
@@ -167,7 +167,7 @@ def taken_of(jobs: QuerySet[Job], limits: Mapping[str, list[Limit]]) -> Counter[
     rows = jobs.filter(phase=JobPhase.RUNNING, partition__in=limits, task_level__in=ranks).order_by()
     taken: Counter[Meter] = Counter()
     keys = ("partition", "task_level", "user")
-    if all(limit.kind is Kind.JOBS for limit in every):
+    if all(limit.kind is QuotaKind.JOBS for limit in every):
         for name, rank, user, count in rows.values_list(*keys).annotate(Count("id")):
             taken[name, rank, user, JOBS] = count
         return taken
@@ -186,11 +186,11 @@ def take(taken: Counter[Meter], whose: tuple[str, int, str], alloc: Mapping[str,
             taken[name, rank, None, resource] += amount
 
 
-def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[Kind, Mapping[str, int]]]:
+def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[QuotaKind, Mapping[str, int]]]:
     if level in policy.quotas:
-        yield Kind.JOBS, {JOBS: policy.quotas[level]}
-    yield Kind.AMOUNTS, policy.quota_amounts.get(level, {})
-    yield Kind.TOTALS, policy.quota_totals.get(level, {})
+        yield QuotaKind.JOBS, {JOBS: policy.quotas[level]}
+    yield QuotaKind.AMOUNTS, policy.quota_amounts.get(level, {})
+    yield QuotaKind.TOTALS, policy.quota_totals.get(level, {})
 
 
 def in_order(resource: str) -> tuple[int, str]:

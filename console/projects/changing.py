@@ -17,7 +17,7 @@ from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
 from console.projects.limits import refused, wants_approval
 from console.projects.models import Project, RequestState, UrgencyRequest, rules_in_force
-from console.projects.rulebook import Limits
+from console.projects.rulebook import ManagerLimits
 from console.projects.services import (
     URGENCY,
     ProjectData,
@@ -40,7 +40,7 @@ class AlreadyDecidedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProjectChange:
     """The project as it is now, and the request that waits for an approval, if one was made."""
 
     project: Project
@@ -49,11 +49,11 @@ class Outcome:
 
 def change_as(
     *, person: User, project: Project, data: ProjectData, reason: str, version: int, request_id: str = ""
-) -> Outcome:
+) -> ProjectChange:
     """Set the whole of a project as far as this person may. Raises as `change_project` does."""
     told = {"actor": person.username, "reason": reason, "request_id": request_id}
     if person.has_perm(Permission.PROJECT_RULES):
-        return Outcome(change_project(project=project, data=data, version=version, **told))
+        return ProjectChange(change_project(project=project, data=data, version=version, **told))
     reason_of(person.username, reason)
     _check(project, data, rules_in_force().limits)  # before anybody has to wait for us
     with transaction.atomic():
@@ -62,13 +62,13 @@ def change_as(
         if beyond := refused(before, data, rules.limits):
             raise ValidationError(beyond)
         if not wants_approval(before, data, rules):
-            return Outcome(change_project(project=current, data=data, version=version, **told))
+            return ProjectChange(change_project(project=current, data=data, version=version, **told))
         kept = replace(data, **{field: getattr(before, field) for field in URGENCY})
         changed = change_project(project=current, data=kept, version=version, **told)
-        return Outcome(changed, _ask(changed, data, person.username, reason, request_id))
+        return ProjectChange(changed, _ask(changed, data, person.username, reason, request_id))
 
 
-def _check(project: Project, data: ProjectData, limits: Limits) -> None:
+def _check(project: Project, data: ProjectData, limits: ManagerLimits) -> None:
     """Everything that is wrong at once; a field that is beyond a limit for managers tells only that."""
     if data.code != project.code:
         return  # `change_project` says so

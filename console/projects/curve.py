@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 28, 8, 18, 22
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class UrgencySpan:
     """Days over which the urgency stays the same; `first` is None for "from ever", `last` for "for ever"."""
 
     first: date | None
@@ -22,7 +22,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CurveLabel:
     """A label of the drawing, with its place."""
 
     at: float
@@ -36,11 +36,11 @@ class Curve:
     deadline: date
     now: float
     following: Turn | None
-    stretches: Sequence[Stretch]
+    stretches: Sequence[UrgencySpan]
     path: str
     today_at: float
     deadline_at: float
-    levels: Sequence[Mark]
+    levels: Sequence[CurveLabel]
     width: int = WIDTH
     height: int = HEIGHT
     left: int = LEFT
@@ -73,23 +73,23 @@ def curve_of(schedule: Schedule, base: float, deadline: date, today: date) -> Cu
         path=f"{path}H{WIDTH - RIGHT}",
         today_at=across(today),
         deadline_at=across(deadline),
-        levels=_apart([Mark(up(urgency), f"{urgency:g}") for urgency in urgencies]),
+        levels=_apart([CurveLabel(up(urgency), f"{urgency:g}") for urgency in urgencies]),
     )
 
 
-def _stretches(base: float, changes: Sequence[Turn], today: date) -> list[Stretch]:
+def _stretches(base: float, changes: Sequence[Turn], today: date) -> list[UrgencySpan]:
     starts: list[tuple[date | None, float]] = [(None, base), *((turn.day, turn.urgency) for turn in changes)]
     ends = [turn.day - timedelta(days=1) for turn in changes]
     result = []
     for (first, urgency), last in zip(starts, [*ends, None], strict=True):
         is_now = (first is None or first <= today) and (last is None or today <= last)
-        result.append(Stretch(first, last, urgency, is_now))
+        result.append(UrgencySpan(first, last, urgency, is_now))
     return result
 
 
-def _apart(marks: Sequence[Mark]) -> list[Mark]:
+def _apart(marks: Sequence[CurveLabel]) -> list[CurveLabel]:
     """The labels that do not run into the one below; the highest always stands."""
-    kept: list[Mark] = []
+    kept: list[CurveLabel] = []
     for mark in reversed(marks):  # from the top down
         if not kept or mark.at - kept[-1].at >= 11:
             kept.append(mark)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from console.core.fields import NamesField, NumberField, ReasonField
 from console.core.rows import Rows, rows_of
 from console.projects.models import Project, UrgencyBy
-from console.projects.rulebook import Limits, SizeGrade
+from console.projects.rulebook import ManagerLimits, SizeGrade
 from console.projects.services import ProjectData, TaskData
 from console.projects.services import project_data as present_data
 
@@ -60,7 +60,7 @@ class ProjectForm(forms.Form):
     patterns_help = ""
     """What managers may not do with task patterns; nothing for whom nothing limits."""
 
-    def mark_limits(self, limits: Limits) -> None:
+    def mark_limits(self, limits: ManagerLimits) -> None:
         """For a manager: what only administrators change is shown and not typed over; a limit says itself."""
         closed = {
             "managers": not limits.managers_set_managers,
@@ -82,7 +82,7 @@ class ProjectForm(forms.Form):
         self.patterns_help = " ".join(_of_patterns(limits))
 
 
-def _of_patterns(limits: Limits) -> Iterator[str]:
+def _of_patterns(limits: ManagerLimits) -> Iterator[str]:
     if limits.importance_max is not None:
         yield gettext("Managers may set an importance of %(most)g at most.") % {"most": limits.importance_max}
     if not limits.managers_set_levels:
@@ -131,7 +131,7 @@ def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> Pro
     return ProjectData(**values, tasks=rows)
 
 
-class DecisionForm(forms.Form):
+class RequestDecisionForm(forms.Form):
     """Why a request is approved, rejected or withdrawn."""
 
     reason = ReasonField()

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 
 from console.projects.models import UrgencyBy
-from console.projects.rulebook import Limits, Rules, SizeGrade
+from console.projects.rulebook import ManagerLimits, Rules, SizeGrade
 from console.projects.services import ProjectData
 from scheduler.priority.deadline import Schedule, highest
 
 Errors = dict[str, list[str]]
 
 
-def refused(before: ProjectData, after: ProjectData, limits: Limits) -> Errors:
+def refused(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Errors:
     """What a manager may not change, by field; what stays as it was is never at fault."""
     errors: Errors = {}
     for field, message in _refused(before, after, limits):
@@ -20,7 +20,7 @@ def refused(before: ProjectData, after: ProjectData, limits: Limits) -> Errors:
     return errors
 
 
-def _refused(before: ProjectData, after: ProjectData, limits: Limits) -> Iterator[tuple[str, str]]:
+def _refused(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Iterator[tuple[str, str]]:
     for field, least, most in (
         ("size", limits.size_min, limits.size_max),
         ("grade", limits.grade_min, limits.grade_max),
@@ -46,7 +46,7 @@ def _outside(value: float, least: float | None, most: float | None) -> Iterator[
         yield _("Managers may set %(most)g at most; ask an administrator for more.") % {"most": most}
 
 
-def _tasks(before: ProjectData, after: ProjectData, limits: Limits) -> Iterator[str]:
+def _tasks(before: ProjectData, after: ProjectData, limits: ManagerLimits) -> Iterator[str]:
     present = {task.pattern: task for task in before.tasks}
     for task in after.tasks:
         was = present.get(task.pattern)

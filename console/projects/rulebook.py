@@ -14,13 +14,15 @@ from django.utils.translation import gettext as _
 
 from console.core.limits import beyond
 from scheduler.contracts.policy import plain
-from scheduler.priority.deadline import Schedule, Step
+from scheduler.priority.deadline import Schedule, UrgencyStep
 
 LARGEST = 1e15
 """As in the priority file: larger numbers say nothing and lose digits."""
 MOST_DAYS = 3650
 LONGEST_HOLD = 365
-DEFAULT_SCHEDULE = Schedule((Step(30, 2.0), Step(14, 3.0), Step(7, 4.0), Step(1, 5.0)), hold_days=2)
+DEFAULT_SCHEDULE = Schedule(
+    (UrgencyStep(30, 2.0), UrgencyStep(14, 3.0), UrgencyStep(7, 4.0), UrgencyStep(1, 5.0)), hold_days=2
+)
 
 
 class SizeGrade(StrEnum):
@@ -32,7 +34,7 @@ class SizeGrade(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ManagerLimits:
     """What managers may do by themselves; who sets the rules is not bound by them. None: no limit.
 
     The defaults are those of a document that lacks a key: it was stored before the key existed, and binds nobody by it.
@@ -53,7 +55,7 @@ class Limits:
     managers_set_account: bool = False
 
 
-DEFAULT_LIMITS = Limits(
+DEFAULT_LIMITS = ManagerLimits(
     urgency_limit=5.0, size_grade=SizeGrade.ADMINISTRATORS, importance_max=2.0, managers_set_levels=False
 )
 """As long as nobody has set any: managers say how urgent their project is, up to the schedule's last step."""
@@ -64,7 +66,7 @@ class Rules:
     """The schedule and the limits."""
 
     schedule: Schedule = DEFAULT_SCHEDULE
-    limits: Limits = DEFAULT_LIMITS
+    limits: ManagerLimits = DEFAULT_LIMITS
 
 
 NUMBERS = ("urgency_limit", "size_min", "size_max", "grade_min", "grade_max", "importance_max")
@@ -89,11 +91,11 @@ def decode_rules(document: Mapping[str, Any]) -> Rules:
     """Rules from a document that `encode_rules` wrote, as they were meant then; without one the default rules."""
     if not document:
         return Rules()
-    steps = tuple(Step(step["days_left"], float(step["urgency"])) for step in document["steps"])
-    known = {key: document[key] for key in Limits.__dataclass_fields__ if key in document}
+    steps = tuple(UrgencyStep(step["days_left"], float(step["urgency"])) for step in document["steps"])
+    known = {key: document[key] for key in ManagerLimits.__dataclass_fields__ if key in document}
     if "size_grade" in known:
         known["size_grade"] = SizeGrade(known["size_grade"])
-    return Rules(Schedule(steps, document["hold_days"]), Limits(**known))
+    return Rules(Schedule(steps, document["hold_days"]), ManagerLimits(**known))
 
 
 def faults_of(rules: Rules) -> dict[str, list[str]]:
@@ -119,7 +121,7 @@ def _faults(rules: Rules) -> Iterator[tuple[str, str]]:
             yield high, _("Must not be below the smallest, %(least)g.") % {"least": least}
 
 
-def _wrong_steps(steps: tuple[Step, ...]) -> Iterator[str]:
+def _wrong_steps(steps: tuple[UrgencyStep, ...]) -> Iterator[str]:
     if said := beyond("steps", len(steps)):
         yield said
         return

@@ -8,8 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
-from console.projects.rulebook import FLAGS, NUMBERS, Limits, Rules, SizeGrade
-from scheduler.priority.deadline import Schedule, Step
+from console.projects.rulebook import FLAGS, NUMBERS, ManagerLimits, Rules, SizeGrade
+from scheduler.priority.deadline import Schedule, UrgencyStep
 
 SIZE_GRADE = (
     (SizeGrade.FREE, _("set by managers as they see fit")),
@@ -74,8 +74,9 @@ def rules_initial(rules: Rules) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 def rules_from(form: RulesForm, steps: Rows) -> Rules:
     """What valid forms say."""
     values = form.cleaned_data
-    rows = tuple(Step(row["days_left"], row["urgency"]) for _index, row in steps.filled)
+    rows = tuple(UrgencyStep(row["days_left"], row["urgency"]) for _index, row in steps.filled)
     limits = {key: values[key] for key in (*NUMBERS, *FLAGS)}
     return Rules(
-        Schedule(rows, values["hold_days"]), Limits(size_grade=SizeGrade(values["size_grade"]), **limits)
+        Schedule(rows, values["hold_days"]),
+        ManagerLimits(size_grade=SizeGrade(values["size_grade"]), **limits),
     )

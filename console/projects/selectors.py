@@ -18,8 +18,8 @@ from console.projects.models import (
     rules_in_force,
 )
 from scheduler.contracts.config import ConfigProject, encode_project
-from scheduler.model.policy import Project as CoreProject
-from scheduler.model.policy import TaskPattern as CoreTaskPattern
+from scheduler.model.policy import ProjectFacts as CoreProject
+from scheduler.model.policy import TaskRule as CoreTaskPattern
 
 ADMINISTERS_SOME_PARTITION = "partitions.administers_some"
 """Answered by the partitions app, which this one does not know: asked by its name in the `rules` library."""

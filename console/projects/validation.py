@@ -12,7 +12,7 @@ from console.projects.models import Membership, Project, TaskPattern, UrgencyBy
 from scheduler.contracts.config import DEADLINES
 
 
-class Task(Protocol):
+class GivenTask(Protocol):
     """A task pattern as it was given."""
 
     @property
@@ -31,7 +31,7 @@ class Lists(Protocol):
     @property
     def managers(self) -> tuple[str, ...]: ...
     @property
-    def tasks(self) -> tuple[Task, ...]: ...
+    def tasks(self) -> tuple[GivenTask, ...]: ...
 
 
 Errors = dict[str, list[str]]
@@ -93,7 +93,7 @@ def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
         seen.add(name)
 
 
-def _wrong_tasks(tasks: tuple[Task, ...]) -> Iterable[str]:
+def _wrong_tasks(tasks: tuple[GivenTask, ...]) -> Iterable[str]:
     seen: set[str] = set()
     for task in tasks:
         row = TaskPattern(pattern=task.pattern, importance=task.importance, level=task.level)

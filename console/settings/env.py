@@ -5,7 +5,7 @@ from pathlib import Path
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from console.core import points
+from console.core import failpoints
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 env = environ.Env()
@@ -85,5 +85,5 @@ def syslog_address(name: str) -> str:
 
 def refuse_faults() -> None:
     """A process that would kill itself is only ever wanted by the tests, under their own settings."""
-    if points.FAULT in env.ENVIRON:
-        raise ImproperlyConfigured(f"{points.FAULT} is set; it is for tests only. Unset it.")
+    if failpoints.FAULT in env.ENVIRON:
+        raise ImproperlyConfigured(f"{failpoints.FAULT} is set; it is for tests only. Unset it.")

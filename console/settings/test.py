@@ -9,7 +9,7 @@ if "GIVEWAY_HOME" not in os.environ:
     os.environ["GIVEWAY_HOME"] = tempfile.mkdtemp(prefix="giveway-test-")
     atexit.register(shutil.rmtree, os.environ["GIVEWAY_HOME"], ignore_errors=True)
 
-from console.core import points
+from console.core import failpoints
 from console.settings.base import *  # noqa: F403
 
 DEBUG = False
@@ -26,6 +26,6 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405
     # transactions would be the test's. Nothing has to survive, so nothing waits for the disk.
     DATABASES["default"]["TEST"] = {"NAME": str(HOME / "test.sqlite3")}  # noqa: F405
 
-if points.FAULT in os.environ or points.LOG in os.environ:
+if failpoints.FAULT in os.environ or failpoints.LOG in os.environ:
     # A process of the fault harness (tests/faults): it dies at a named point.
-    points.arm(os.environ.get(points.FAULT, ""), os.environ.get(points.LOG, ""))
+    failpoints.arm(os.environ.get(failpoints.FAULT, ""), os.environ.get(failpoints.LOG, ""))

@@ -11,7 +11,7 @@ from console.core.rows import Rows, rows_of
 from console.partitions.keyword_form import KeywordForm
 from console.partitions.models import Partition
 from console.projects.models import Project
-from console.setup.selectors import Account
+from console.setup.selectors import UnclaimedAccount
 
 PASSWORD_HELP = _("At least 8 characters, not your name, not a common word.")
 
@@ -62,7 +62,7 @@ class AcceptForm(_TwicePassword):
 class ProjectRow(forms.Form):
     """A Slurm account that may become a project; `found`: what is known of it."""
 
-    found: Account | None = None
+    found: UnclaimedAccount | None = None
     take = forms.BooleanField(label=_("Take"), required=False)
     account = forms.CharField(widget=forms.HiddenInput, max_length=64)
     code = forms.CharField(label=_("Code"), max_length=64, required=False)

@@ -12,7 +12,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.setup.levels import score_of
-from scheduler.model.policy import Mode, PartitionPolicy, Project
+from scheduler.model.policy import Mode, PartitionPolicy, ProjectFacts
 from scheduler.priority.levels import level_of
 
 
@@ -30,7 +30,7 @@ def lacking(cluster: Cluster, partitions: Sequence[Partition]) -> list[Lack]:
     return list(_lacks(projects, partitions, int(clock.now().timestamp())))
 
 
-def _lacks(projects: Sequence[Project], partitions: Sequence[Partition], now: int) -> Iterator[Lack]:
+def _lacks(projects: Sequence[ProjectFacts], partitions: Sequence[Partition], now: int) -> Iterator[Lack]:
     here = reverse("setup-import")
     if not projects:
         yield Lack(_("There is no project yet: nobody has a score."), here)
@@ -51,7 +51,7 @@ def _lacks(projects: Sequence[Project], partitions: Sequence[Partition], now: in
             yield Lack(sentence % {"name": name}, reverse("partition-policy", args=[name]))
 
 
-def _anybody(policy: PartitionPolicy, projects: Sequence[Project]) -> bool:
+def _anybody(policy: PartitionPolicy, projects: Sequence[ProjectFacts]) -> bool:
     """Whether anybody, or any job by its name, has a level there."""
     if policy.user_overrides:
         return True

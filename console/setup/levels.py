@@ -10,7 +10,7 @@ from console.partitions.documents import level_document, path_steps
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.jobs import Level
-from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, Project
+from scheduler.model.policy import LevelRule, Mode, PartitionPolicy, ProjectFacts
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import user_score
 from scheduler.priority.thresholds import proposed
@@ -44,7 +44,7 @@ class ProjectLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelCount:
+class ProjectsOnLevel:
     """How many projects, and how many of their members, stand on a level."""
 
     index: Level
@@ -54,20 +54,20 @@ class LevelCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ThresholdPreview:
     """All projects through the thresholds, the highest score first. `left`: how many more there are."""
 
     projects: list[ProjectLevel] = field(default_factory=list)
-    counts: list[LevelCount] = field(default_factory=list)
+    counts: list[ProjectsOnLevel] = field(default_factory=list)
     left: int = 0
 
     @property
-    def filled(self) -> list[LevelCount]:
+    def filled(self) -> list[ProjectsOnLevel]:
         """The levels on which anybody stands, the unconfigured among them."""
         return [each for each in self.counts if each.projects]
 
     @property
-    def together(self) -> LevelCount | None:
+    def together(self) -> ProjectsOnLevel | None:
         """The one level on which all of several projects stand: nobody would be stopped for anybody."""
         only = self.filled[0] if len(self.filled) == 1 else None
         return only if only and only.projects > 1 else None
@@ -78,12 +78,12 @@ class Preview:
         return not any(each.people for each in self.counts if each.index is not None)
 
 
-def score_of(project: Project) -> float:
+def score_of(project: ProjectFacts) -> float:
     """What its members score today."""
     return user_score(project.size, project.grade, project.urgency)
 
 
-def starting_levels(projects: Sequence[Project]) -> list[LevelRule]:
+def starting_levels(projects: Sequence[ProjectFacts]) -> list[LevelRule]:
     """Three levels that spread the projects which are there. Nobody may use their keywords until somebody is named."""
     thresholds = proposed([score_of(project) for project in projects], len(NAMES))
     return [
@@ -109,7 +109,7 @@ def typed_levels(rows: Rows) -> list[LevelRule] | None:
         return None
 
 
-def previewed(projects: Sequence[Project], levels: Sequence[LevelRule]) -> Preview:
+def previewed(projects: Sequence[ProjectFacts], levels: Sequence[LevelRule]) -> ThresholdPreview:
     """Where every project's members would stand; overrides, keywords and patterns come on top of it."""
     policy = PartitionPolicy("", levels=tuple(levels))
     found = sorted(
@@ -121,14 +121,14 @@ def previewed(projects: Sequence[Project], levels: Sequence[LevelRule]) -> Previ
         people.setdefault(each.index, set()).update(each.members)
     ranks: list[Level] = [*range(len(levels)), None]
     counts = [
-        LevelCount(rank, _name(policy, rank), by_level[rank], len(people.get(rank, ())))
+        ProjectsOnLevel(rank, _name(policy, rank), by_level[rank], len(people.get(rank, ())))
         for rank in ranks
         if rank is not None or by_level[rank]
     ]
-    return Preview(found[:MOST_SHOWN], counts, max(0, len(found) - MOST_SHOWN))
+    return ThresholdPreview(found[:MOST_SHOWN], counts, max(0, len(found) - MOST_SHOWN))
 
 
-def _standing(project: Project, policy: PartitionPolicy) -> ProjectLevel:
+def _standing(project: ProjectFacts, policy: PartitionPolicy) -> ProjectLevel:
     score = score_of(project)
     rank = level_of(score, policy.levels)
     return ProjectLevel(project.code, score, sorted(project.members), rank, _name(policy, rank))

@@ -35,7 +35,7 @@ STEPS: tuple[tuple[str, Any, Any], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """One step of the set-up."""
 
     key: str
@@ -52,7 +52,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class UnclaimedAccount:
     """A Slurm account that no project stands for; `jobs` of the last week. `parent`: the account above it."""
 
     name: str
@@ -68,7 +68,7 @@ class Accounting:
     asked_at: datetime | None
     kept: bool
     fault: str
-    accounts: tuple[Account, ...]
+    accounts: tuple[UnclaimedAccount, ...]
 
 
 def has_administrator() -> bool:
@@ -81,7 +81,7 @@ def examination(cluster: Cluster) -> Examination | None:
     return Examination.objects.filter(cluster=cluster).first()
 
 
-def steps(cluster: Cluster) -> list[Step]:
+def steps(cluster: Cluster) -> list[SetupStep]:
     """All steps after the first administrator's, with what is done of them."""
     found = examination(cluster)
     rows = partitions(cluster)
@@ -97,7 +97,8 @@ def steps(cluster: Cluster) -> list[Step]:
     off = set(PutOff.objects.values_list("step", flat=True))
     missing = {"import": lacks, "shadow": lacks}
     return [
-        Step(key, title, about, done[key], key in off, missing.get(key, [])) for key, title, about in STEPS
+        SetupStep(key, title, about, done[key], key in off, missing.get(key, []))
+        for key, title, about in STEPS
     ]
 
 
@@ -126,13 +127,13 @@ def accounting(cluster: Cluster) -> Accounting:
         kept=bool(told.get("kept")),
         fault=str(told.get("fault", "")),
         accounts=tuple(
-            Account(each["name"], tuple(each["users"]), 0, each["parent"])
+            UnclaimedAccount(each["name"], tuple(each["users"]), 0, each["parent"])
             for each in told.get("accounts", ())
         ),
     )
 
 
-def unknown_accounts(cluster: Cluster, told: Accounting) -> list[Account]:
+def unknown_accounts(cluster: Cluster, told: Accounting) -> list[UnclaimedAccount]:
     """Slurm accounts that no project stands for: of the jobs seen within the last week, and of the accounting.
 
     Those with most jobs first, then those with most users. An account without a user is a branch of the tree.
@@ -151,7 +152,7 @@ def unknown_accounts(cluster: Cluster, told: Accounting) -> list[Account]:
         users.setdefault(account, set()).add(user)
         seen[account] = seen.get(account, 0) + number
     found = [
-        Account(name, tuple(sorted(names)), seen.get(name, 0), parents.get(name, ""))
+        UnclaimedAccount(name, tuple(sorted(names)), seen.get(name, 0), parents.get(name, ""))
         for name, names in users.items()
         if names and name not in known
     ]

@@ -22,7 +22,7 @@ from console.steering.actions.lease import Lease, LeaseLostError
 from console.steering.failures import EVERYWHERE, Failure, Failures
 from console.steering.journal import tell_cluster
 from console.steering.models import CycleMeter, Pause
-from console.steering.people.pausing import pause
+from console.steering.operations.pausing import pause
 from console.steering.streaks import Streak, next_streaks, read, what_holds, written
 from scheduler.model.policy import Enforcement
 

@@ -14,15 +14,15 @@ from django.db import transaction
 from console.cluster.connect import connect
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
-from console.core.points import reached
+from console.core.failpoints import failpoint
 from console.partitions.services import ensure_partition
 from console.steering import closing
 from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
 from console.steering.actions.acting import Acting, act
 from console.steering.actions.failed_starts import watch_starts
+from console.steering.actions.orphaned_holds import free_orphaned_holds
 from console.steering.actions.requeueing import allow_requeues
-from console.steering.actions.stranded import free_stranded
 from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after
 from console.steering.cycle_report import Report
@@ -36,7 +36,7 @@ from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
-from console.steering.models import Plan, PlanState
+from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
@@ -45,8 +45,7 @@ from console.steering.reports.mirroring import rows, timeless
 from console.steering.reports.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster as ClusterPort
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +59,7 @@ def run_cycle(cluster: Cluster) -> Report | None:
     if lease is None:
         return None
     try:
-        reached("cycle.leased")
+        failpoint("cycle.leased")
         return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
@@ -82,7 +81,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
         adapter = connect(cluster)
         with report.phase("observe"):
             observation = _observe(cluster, adapter, lease, report)
-        reached("cycle.observed")
+        failpoint("cycle.observed")
         if observation is not None:
             observation = recall(cluster, observation)
             _steer(cluster, Acting(adapter, observation, lease, failures), report)
@@ -91,7 +90,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
     except Exception as error:  # noqa: BLE001 - a cycle that raises has failed; the worker goes on
         failures.add(error)
     _close(cluster, lease, report, failures, seen=observation is not None)
-    reached("cycle.closed")
+    failpoint("cycle.closed")
     if observation is not None:
         observed.send_robust(sender=None, cluster=cluster, observation=observation)
     return report
@@ -135,8 +134,8 @@ def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) 
         note_cycle(cluster, fault=fault, changed=False)
         if not was:
             tell_cluster(cluster, "cluster.degraded", fault)
-        reached("cycle.degrading")
-    reached("cycle.degraded")
+        failpoint("cycle.degrading")
+    failpoint("cycle.degraded")
     log.warning("cluster cannot be observed", fault=fault)
 
 
@@ -154,16 +153,16 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             following = Following(cluster, jobs, endings)
             found = _policies(cluster, acting.observation)
             _verify(following, found, failures, report)
-            reached("cycle.verifying")
+            failpoint("cycle.verifying")
             # An incident may have paused a partition meanwhile.
             policies = partition_policies(cluster) if following.paused else found
-    reached("cycle.verified")
+    failpoint("cycle.verified")
     verdicts: list[Verdicts] = []
     if policies is not None:
         with failures.kept():
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
-        plans = open_plans(cluster)
+        plans = open_plans(cluster, BEGUN_STATES)
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
@@ -171,7 +170,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             report.placed = put_line_in_order(
                 cluster, acting.adapter, acting.lease, acting.lines, acting.observation
             )
-    reached("cycle.acted")
+    failpoint("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
         if verdicts and not any(verdict.is_undecided for verdict in verdicts):
@@ -194,7 +193,7 @@ def _verify(
     with failures.kept(), transaction.atomic():
         following.settle_others(plans)
     with failures.kept(), transaction.atomic():
-        free_stranded(cluster, jobs)
+        free_orphaned_holds(cluster, jobs)
 
 
 def _decide(
@@ -211,8 +210,8 @@ def _decide(
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()
         _record(acting, facts, verdicts, report, kept)
-        reached("cycle.recording")
-    reached("cycle.recorded")
+        failpoint("cycle.recording")
+    failpoint("cycle.recorded")
     return verdicts
 
 

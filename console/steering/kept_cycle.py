@@ -8,7 +8,7 @@ from console.steering.failures import Failures
 from console.steering.models import Cycle, CycleOutcome
 
 
-class Told(Protocol):
+class KeptReport(Protocol):
     """The part of a cycle's report that is kept."""
 
     phases: dict[str, float]
@@ -38,7 +38,7 @@ class KeptCycle:
             finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail="It did not come to its end."
         )
 
-    def close(self, report: Told, failures: Failures) -> None:
+    def close(self, report: KeptReport, failures: Failures) -> None:
         """Say how it ended, if it is kept."""
         if self._row is not None:
             Cycle.objects.filter(pk=self._row.pk).update(

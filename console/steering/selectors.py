@@ -19,8 +19,8 @@ from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
 from console.projects.models import RequestState, UrgencyRequest
 from console.steering.models import Plan, Victim
-from console.steering.people.instead import can_be_chosen, mark_of_alternative
-from console.steering.people.requests import ARRAY, ApprovalRequest, asked_plans
+from console.steering.operations.instead import can_be_chosen, mark_of_alternative
+from console.steering.operations.requests import ARRAY, ApprovalRequest, asked_plans
 from console.steering.reports.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.reasons import SENTENCES
 

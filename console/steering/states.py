@@ -10,7 +10,7 @@ PLAN_MOVES: dict[str, frozenset[str]] = {
     ),
     PlanState.APPROVED: frozenset({PlanState.EXECUTING, PlanState.EXPIRED, PlanState.SUPERSEDED}),
     PlanState.EXECUTING: frozenset({PlanState.VERIFIED, PlanState.UNDONE, PlanState.FAILED}),
-    # Opened again: a victim is still held by it (`stranded`).
+    # Opened again: a victim is still held by it (`orphaned_holds`).
     PlanState.VERIFIED: frozenset({PlanState.EXECUTING}),
     PlanState.UNDONE: frozenset({PlanState.EXECUTING}),
     PlanState.FAILED: frozenset({PlanState.EXECUTING}),
@@ -30,7 +30,7 @@ ACTION_MOVES: dict[str, frozenset[str]] = {
     ActionState.ISSUED: frozenset(
         {ActionState.PLANNED, ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED}
     ),
-    # Given up, and seen to have worked after all (`stranded`).
+    # Given up, and seen to have worked after all (`orphaned_holds`).
     ActionState.EXPIRED: frozenset({ActionState.VERIFIED}),
     ActionState.FAILED: frozenset({ActionState.VERIFIED}),
 }

@@ -19,11 +19,11 @@ from scheduler.contracts.fields import (
 )
 from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, plain, read_policy
 from scheduler.contracts.snapshot import schema
-from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 
 SCHEMA = "giveway.config/1"
 _NOBODY: tuple[str, ...] = ()
-_NO_TASKS: tuple[TaskPattern, ...] = ()
+_NO_TASKS: tuple[TaskRule, ...] = ()
 
 _PROJECT_KEYS = (
     "code", "name", "size", "grade", "urgency", "urgency_by", "deadline", "slurm_account", "managers", "members",
@@ -41,7 +41,7 @@ class ConfigProject:
     `urgency_by` is `hand` or `deadline`; by deadline, the project's urgency is what the schedule begins from.
     """
 
-    project: Project
+    project: ProjectFacts
     name: str = ""
     managers: tuple[str, ...] = ()
     urgency_by: str = BY_HAND
@@ -115,7 +115,7 @@ def decode_project(obj: object, path: str = "$") -> ConfigProject:
         (f"{path}.tasks[{i}].pattern" for i in range(len(tasks))),
         "the pattern",
     )
-    project = Project(
+    project = ProjectFacts(
         code=fields.need("code", name),
         size=fields.need("size", above_zero),
         grade=fields.need("grade", above_zero),
@@ -187,18 +187,18 @@ def _day(value: object, path: str) -> date:
     return day
 
 
-def _task(value: object, path: str) -> TaskPattern:
+def _task(value: object, path: str) -> TaskRule:
     fields = Fields(value, path, ("pattern", "importance", "level"))
     if not (fields.has("importance") or fields.has("level")):
         raise InputError(path, "says nothing; give an importance or a level")
-    return TaskPattern(
+    return TaskRule(
         pattern=fields.need("pattern", name),
         importance=fields.get("importance", above_zero, 1.0),
         level=fields.get("level", maybe(name), None),
     )
 
 
-def _encode_task(task: TaskPattern) -> dict[str, Any]:
+def _encode_task(task: TaskRule) -> dict[str, Any]:
     result: dict[str, Any] = {"pattern": task.pattern}
     if task.level is None or task.importance != 1:
         result["importance"] = plain(task.importance)

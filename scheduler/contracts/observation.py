@@ -22,7 +22,7 @@ from scheduler.contracts.fields import (
 )
 from scheduler.contracts.snapshot import schema
 from scheduler.model.jobs import JobState, ObservedJob, Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 
 SCHEMA = "giveway.observation/1"
@@ -110,7 +110,7 @@ _JOB: dict[str, Reader[Any]] = {
     ),
 }  # fmt: skip
 READERS: dict[type, dict[str, Reader[Any]]] = {
-    Node: _NODE,
+    SnapshotNode: _NODE,
     ObservedPartition: _PARTITION,
     Request: _REQUEST,
     ObservedJob: _JOB,
@@ -138,7 +138,7 @@ def decode_observation(obj: object) -> Observation:
     return Observation(
         cluster=top.need("cluster", _text),
         taken_at=top.need("taken_at", whole),
-        nodes=top.need("nodes", listing(_maker(Node, _NODE))),
+        nodes=top.need("nodes", listing(_maker(SnapshotNode, _NODE))),
         partitions=top.need("partitions", listing(_maker(ObservedPartition, _PARTITION))),
         jobs=top.need("jobs", listing(_maker(ObservedJob, _JOB))),
         faults=top.need("faults", _texts),

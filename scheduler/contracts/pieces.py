@@ -4,7 +4,7 @@ from typing import Any
 
 from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.fields import Fields, amounts, maybe, positive
-from scheduler.model.jobs import Elastic, Job, JobState
+from scheduler.model.jobs import Elastic, JobState, SnapshotJob
 
 _NUMBERS = ("min_nodes", "min_units", "wish_nodes", "wish_units")
 
@@ -33,7 +33,7 @@ def decode_elastic(value: object, path: str) -> Elastic:
     return elastic
 
 
-def check_pieces(job: Job, fields: Fields) -> None:
+def check_pieces(job: SnapshotJob, fields: Fields) -> None:
     """Whole units on every node; and a job that is elastic in units holds some."""
     if job.unit and not any(job.unit.values()):
         raise InputError(fields.at("unit"), 'is nothing; name an amount, for example {"cpu": 1}')

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from scheduler.model.plan import Decision, DecisionKind, How, Plan, Victim
+from scheduler.model.plan import DecidedVictim, Decision, DecisionKind, How, PlanningResult
 
 SCHEMA = "giveway.plan/1"
 
 _WITH_VICTIMS = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK, DecisionKind.SWAP})
 
 
-def encode_plan(plan: Plan) -> dict[str, Any]:
+def encode_plan(plan: PlanningResult) -> dict[str, Any]:
     """The plan as a JSON value, decisions in the order in which they were made."""
     return {"schema": SCHEMA, "decisions": [_decision(decision) for decision in plan.decisions]}
 
@@ -27,7 +27,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
     return result | {"reason": decision.reason.value, "explain": decision.explain}
 
 
-def _victim(victim: Victim) -> dict[str, Any]:
+def _victim(victim: DecidedVictim) -> dict[str, Any]:
     result: dict[str, Any] = {"job": victim.job, "how": victim.how.value}
     if victim.how is How.UNITS:
         result |= {"units": victim.units, "on": dict(victim.on)}

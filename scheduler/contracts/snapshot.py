@@ -25,8 +25,8 @@ from scheduler.contracts.fields import (
 from scheduler.contracts.pieces import check_pieces, decode_elastic, encode_elastic
 from scheduler.contracts.requests import decode_request, encode_request
 from scheduler.contracts.rules import decode_rules, encode_rules
-from scheduler.model.jobs import Job, JobState
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import STOPPED, How
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
@@ -86,12 +86,12 @@ def schema(fields: Fields, expected: str) -> None:
         raise InputError(fields.at("schema"), f"must be {quoted(expected)}, not {kind(found)}")
 
 
-def _node(value: object, path: str) -> Node:
+def _node(value: object, path: str) -> SnapshotNode:
     fields = Fields(value, path, _NODE_KEYS)
     health = fields.get("health", number, 1.0)
     if health > 1:
         raise InputError(fields.at("health"), "must be between 0 and 1")
-    return Node(
+    return SnapshotNode(
         name=fields.need("name", name),
         up=fields.need("up", flag),
         total=fields.need("total", amounts),
@@ -107,10 +107,10 @@ def _node(value: object, path: str) -> Node:
     )
 
 
-def _job(value: object, path: str) -> Job:
+def _job(value: object, path: str) -> SnapshotJob:
     fields = Fields(value, path, _JOB_KEYS)
     protected = fields.get("protected", text, "")
-    job = Job(
+    job = SnapshotJob(
         id=fields.need("id", name),
         name=fields.need("name", text),
         state=fields.need("state", choice(JobState)),
@@ -151,7 +151,7 @@ def _how(value: object, path: str) -> How:
     return How(word)
 
 
-def _check_state(job: Job, fields: Fields) -> None:
+def _check_state(job: SnapshotJob, fields: Fields) -> None:
     """What must be there, and what cannot be, in the state the job is in."""
     if job.preemptable and job.protected:
         raise InputError(fields.at("protected"), "contradicts preemptable: true; leave one of them out")
@@ -176,7 +176,7 @@ def _absent(fields: Fields, there: bool, key: str, why: str) -> None:
         raise InputError(fields.at(key), f"must be left out; {why}")
 
 
-def _check_nodes_exist(jobs: Iterable[Job], nodes: set[str]) -> None:
+def _check_nodes_exist(jobs: Iterable[SnapshotJob], nodes: set[str]) -> None:
     for i, job in enumerate(jobs):
         for key, parts in (("alloc", job.alloc), ("promised", job.promised)):
             for node in parts:
@@ -184,7 +184,7 @@ def _check_nodes_exist(jobs: Iterable[Job], nodes: set[str]) -> None:
                     raise InputError(join(f"$.jobs[{i}].{key}", node), "there is no such node in nodes")
 
 
-def _encode_node(node: Node) -> dict[str, Any]:
+def _encode_node(node: SnapshotNode) -> dict[str, Any]:
     result: dict[str, Any] = {"name": node.name, "up": node.up, "total": dict(node.total)}
     optional: dict[str, Any] = {
         "features": sorted(node.features),
@@ -200,7 +200,7 @@ def _encode_node(node: Node) -> dict[str, Any]:
     return result | {key: value for key, value in optional.items() if value or value == 0}
 
 
-def _encode_job(job: Job) -> dict[str, Any]:
+def _encode_job(job: SnapshotJob) -> dict[str, Any]:
     result: dict[str, Any] = {
         "id": job.id,
         "name": job.name,

@@ -75,7 +75,7 @@ class OutcomeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """What came of an action; `detail` is the cluster's own words, shortened, safe to store."""
 
     kind: OutcomeKind

@@ -76,7 +76,7 @@ class Elastic:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SnapshotJob:
     """A job of the planned partition with its derived levels (contract A).
 
     Times are epoch s. `alloc` maps node name to amounts (running, completing); pending jobs have a `request`.

@@ -7,7 +7,7 @@ from scheduler.model.resources import Amounts
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SnapshotNode:
     """One machine.
 
     `up` is true only when new jobs may start here (not down, drained, draining, failing or in maintenance).

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Observation:
 
     cluster: str
     taken_at: int
-    nodes: tuple[Node, ...] = ()
+    nodes: tuple[SnapshotNode, ...] = ()
     partitions: tuple[ObservedPartition, ...] = ()
     jobs: tuple[ObservedJob, ...] = ()
     faults: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ STOPPED = frozenset({How.REQUEUE, How.CANCEL})
 
 
 @dataclass(frozen=True, slots=True)
-class Victim:
+class DecidedVictim:
     """A running job that is stopped for the beneficiary, or gives up a part.
 
     `units`: how many it gives back (UNITS), `on`: of them so many on each node. `nodes`: which it gives up (NODES,
@@ -79,7 +79,7 @@ class Decision:
     reason: Reason
     explain: str
     nodes: tuple[str, ...] = ()
-    victims: tuple[Victim, ...] = ()
+    victims: tuple[DecidedVictim, ...] = ()
     at: int | None = None
     units: int | None = None
     placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlanningResult:
     """All decisions of one partition at one moment, in the order in which they were made."""
 
     partition: str

@@ -105,7 +105,7 @@ class Enforcement(StrEnum):
     ENFORCE = "enforce"
 
 
-class Order(StrEnum):
+class LineOrder(StrEnum):
     """Who is first in Slurm's line of a partition that enforces."""
 
     LEVELS = "levels"
@@ -131,7 +131,7 @@ class LevelRule:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskPattern:
+class TaskRule:
     """A project's shell-style pattern of job names with an importance or a level of its own (¶69)."""
 
     pattern: str
@@ -140,7 +140,7 @@ class TaskPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Project:
+class ProjectFacts:
     """A project as it counts for priorities: score = size / grade * urgency (¶182)."""
 
     code: str
@@ -149,7 +149,7 @@ class Project:
     urgency: float
     slurm_account: str = ""
     members: frozenset[str] = frozenset()
-    tasks: tuple[TaskPattern, ...] = ()
+    tasks: tuple[TaskRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class PartitionPolicy:
     protected_accounts: tuple[str, ...] = ()
     protected_qos: tuple[str, ...] = ()
     keyword_denied: KeywordDenied = KeywordDenied.DEMOTE
-    order: Order = Order.LEVELS
+    order: LineOrder = LineOrder.LEVELS
     rest_s: int = 0
     max_stops_per_job_hour: int | None = None
     max_crashes_per_hour: int | None = None

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler.model.jobs import Job
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.policy import Balance, Dispatch, GiveBack, Mode, OverQuota, Partial, VictimOrder
 from scheduler.model.resources import Amounts
 
@@ -65,5 +65,5 @@ class Snapshot:
 
     now: int
     partition: PartitionRules
-    nodes: tuple[Node, ...]
-    jobs: tuple[Job, ...]
+    nodes: tuple[SnapshotNode, ...]
+    jobs: tuple[SnapshotJob, ...]

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.places import Place, Runner
-from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.shapes import SUBMITTED
-from scheduler.preemption.universe import Universe
 
-Candidate = tuple[int, int, int, int, Runner, Amounts]
+Candidate = tuple[int, int, int, int, RunningJob, Amounts]
 """A runner as a victim: class, harm, seconds run, order, itself, what it gives on the node in question."""
 
 _NOTHING: Amounts = {}
@@ -24,13 +24,13 @@ class Candidates:
     """The candidates of one universe. `harm` is the resource that lost work is counted in, "" for running
     time."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self.universe = universe
         self._on: dict[str, list[list[Candidate] | None]] = {}
         self._everywhere: dict[str, list[Candidate]] = {}
         self._second: dict[tuple[str, int], list[Candidate]] = {}
 
-    def on(self, place: Place, harm: str) -> list[Candidate]:
+    def on(self, place: NodeState, harm: str) -> list[Candidate]:
         """Those on one node, as the first axis alone orders them."""
         lists = self._on.get(harm)
         if lists is None:
@@ -74,13 +74,13 @@ class Candidates:
             self._second.clear()
         return known
 
-    def in_reach(self, reach: Reach, harm: str) -> Iterator[Candidate]:
+    def in_reach(self, reach: PreemptionScope, harm: str) -> Iterator[Candidate]:
         """A pending job's candidates: all of its first tier, then those of its second (spec 1.4)."""
         known = self.ordered(harm)
         first = islice(known, bisect_left(known, (reach.first_floor,)))
         return chain(first, self._second_tier(reach, harm)) if reach.second_floor is not None else first
 
-    def _second_tier(self, reach: Reach, harm: str) -> Iterator[Candidate]:
+    def _second_tier(self, reach: PreemptionScope, harm: str) -> Iterator[Candidate]:
         """The second tier; worked out only when the first one has been gone through."""
         known = self._second.get((harm, reach.first))
         if known is None:
@@ -99,7 +99,7 @@ def in_second_tier(candidate: Candidate) -> Candidate:
     return SECOND_TIER + runner.second, harm, ran, order, runner, gives
 
 
-def harm_of(runner: Runner, resource: str) -> int:
+def harm_of(runner: RunningJob, resource: str) -> int:
     """What stopping costs: seconds run, or (for a resource) seconds run times what the job holds of it.
 
     Dividing by the partition's total would give the share of the resource, and the same order. For requests in
@@ -112,7 +112,7 @@ def harm_of(runner: Runner, resource: str) -> int:
     return runner.ran * sum([amounts.get(resource, 0) for amounts in runner.alloc.values()])
 
 
-def harms_of(runners: Iterable[Runner], resource: str) -> list[int]:
+def harms_of(runners: Iterable[RunningJob], resource: str) -> list[int]:
     """`harm_of` each of many runners, most often without asking it of each."""
     if not resource:
         return [runner.ran for runner in runners]

@@ -12,19 +12,19 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.plan import STOPPED, Decision, How, Plan, Victim
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.plan import STOPPED, DecidedVictim, Decision, How, PlanningResult
 from scheduler.model.resources import Amounts, subtract
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.ranking import Ranking
 
 MOST_LOOKS = 6
 
-Planning = Callable[[Snapshot, frozenset[str]], Plan]
+Planning = Callable[[Snapshot, frozenset[str]], PlanningResult]
 """Makes a plan in which some running jobs, by their ids, are left alone."""
 
 
-def without_chains(snapshot: Snapshot, made: Plan, planning: Planning) -> Plan:
+def without_chains(snapshot: Snapshot, made: PlanningResult, planning: Planning) -> PlanningResult:
     """The plan, or another one in which nobody is stopped who would be the next to have others stopped for it."""
     rules = snapshot.partition
     if not rules.rest_s or rules.cool_down_s:
@@ -39,7 +39,7 @@ def without_chains(snapshot: Snapshot, made: Plan, planning: Planning) -> Plan:
     return planning(snapshot, _above_others(snapshot)) if _next_in_turn(snapshot, made, planning) else made
 
 
-def _next_in_turn(snapshot: Snapshot, made: Plan, planning: Planning) -> frozenset[str]:
+def _next_in_turn(snapshot: Snapshot, made: PlanningResult, planning: Planning) -> frozenset[str]:
     """Those whom the plan stops and for whom the next one would stop others."""
     victims = {victim.job for decision in made.decisions for victim in decision.victims if _stops(victim)}
     if not victims:
@@ -49,7 +49,7 @@ def _next_in_turn(snapshot: Snapshot, made: Plan, planning: Planning) -> frozens
     return frozenset(victims & served)
 
 
-def _stops(victim: Victim) -> bool:
+def _stops(victim: DecidedVictim) -> bool:
     return victim.how in STOPPED
 
 
@@ -67,7 +67,7 @@ def _above_others(snapshot: Snapshot) -> frozenset[str]:
 # --- A plan as if it had been carried out -----------------------------------------------------------------------
 
 
-def carried_out(snapshot: Snapshot, made: Plan) -> Snapshot:
+def carried_out(snapshot: Snapshot, made: PlanningResult) -> Snapshot:
     """The snapshot as it is once a plan has been carried out, at the same moment."""
     gets = {
         decision.job: decision for decision in made.decisions if decision.placement and decision.at is None
@@ -78,7 +78,7 @@ def carried_out(snapshot: Snapshot, made: Plan) -> Snapshot:
     return replace(snapshot, jobs=jobs, partition=_counted(snapshot.partition, stopped))
 
 
-def _after(job: Job, gets: Decision | None, loses: Victim | None, now: int) -> Job:
+def _after(job: SnapshotJob, gets: Decision | None, loses: DecidedVictim | None, now: int) -> SnapshotJob:
     if loses is not None:
         return _as_pending(job, now) if _stops(loses) else replace(job, alloc=_left(job, loses))
     if gets is None or job.state is not JobState.PENDING:
@@ -89,7 +89,7 @@ def _after(job: Job, gets: Decision | None, loses: Victim | None, now: int) -> J
     )
 
 
-def _as_pending(job: Job, now: int) -> Job:
+def _as_pending(job: SnapshotJob, now: int) -> SnapshotJob:
     """A job that was stopped: it asks for what it held."""
     return replace(
         job,
@@ -105,7 +105,7 @@ def _as_pending(job: Job, now: int) -> Job:
     )
 
 
-def _request(job: Job) -> Request:
+def _request(job: SnapshotJob) -> Request:
     """As many nodes as it was on; of each as much as it had on the one on which it had least."""
     parts = list(job.alloc.values())
     if not parts:
@@ -114,7 +114,7 @@ def _request(job: Job) -> Request:
     return Request(nodes=len(parts), per_node={name: amount for name, amount in least.items() if amount})
 
 
-def _left(job: Job, loses: Victim) -> dict[str, Amounts]:
+def _left(job: SnapshotJob, loses: DecidedVictim) -> dict[str, Amounts]:
     """What a job holds that only gave up a part."""
     alloc = {node: dict(held) for node, held in job.alloc.items()}
     for node, units in loses.on:

@@ -1,14 +1,14 @@
 """Which nodes have changed, and when: whoever keeps something about a node sees by that whether it still holds."""
 
 from scheduler.model.resources import Amounts, total
-from scheduler.preemption.places import Place
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 
 
 class Changes:
     """The universe's log read node by node, for all who keep something, brought up to date when one of them asks."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self.last = [0] * len(universe.places)
         """By the order of a node: how long the log was after its last change."""
         self.cheaper = [0] * len(universe.places)
@@ -43,7 +43,7 @@ class Changes:
                 self.dearer[order] = number
             self._seen_dearer = len(dearer)
 
-    def _may_be_cheaper(self, place: Place) -> bool:
+    def _may_be_cheaper(self, place: NodeState) -> bool:
         """Whether there is more than at the last look, or fewer hold it."""
         order, room, holders = place.order, _room(place), place.holders
         before, self._rooms[order] = self._rooms[order], room
@@ -56,6 +56,6 @@ class Changes:
         return False
 
 
-def _room(place: Place) -> Amounts:
+def _room(place: NodeState) -> Amounts:
     """What is free or coming on a node now."""
     return total((place.free, place.coming)) if place.coming else place.free.copy()

@@ -12,19 +12,19 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from scheduler.model.plan import Decision, DecisionKind
-from scheduler.preemption.cycle import Ask, Cycle, Step
 from scheduler.preemption.free_room import start, wait_for_endings
 from scheduler.preemption.limits import Found
-from scheduler.preemption.places import Runner
+from scheduler.preemption.multi_node_search import MadeRoom
+from scheduler.preemption.node_state import RunningJob
+from scheduler.preemption.planning_run import Ask, PlanningRun, Step
 from scheduler.preemption.pricing import FREE, Price, cost_of_runners
 from scheduler.preemption.search import Placement, Wanted
-from scheduler.preemption.several import Room
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.stopping import stop_lower_jobs, stop_or_not
 from scheduler.preemption.trials import Places
 
 
-def first_of(step: Step, cycle: Cycle, asks: Sequence[Ask]) -> Decision | None:
+def first_of(step: Step, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision | None:
     """What a step decides with the first of several shapes with which it does not leave the job in the queue; else why
     it does with the first."""
     queued: Decision | None = None
@@ -36,7 +36,7 @@ def first_of(step: Step, cycle: Cycle, asks: Sequence[Ask]) -> Decision | None:
     return queued
 
 
-def _least_harm_first(cycle: Cycle, asks: Sequence[Ask]) -> list[Ask]:
+def _least_harm_first(cycle: PlanningRun, asks: Sequence[Ask]) -> list[Ask]:
     found = [(ask, _found(cycle, ask, ask.shape)) for ask in asks]
     harms = [
         (each.held is not None, _priced(each.room.price.victims, ask).cost, number)
@@ -46,7 +46,7 @@ def _least_harm_first(cycle: Cycle, asks: Sequence[Ask]) -> list[Ask]:
     return [asks[number] for _, _, number in sorted(harms)]
 
 
-def in_groups(cycle: Cycle, ask: Ask, groups: Sequence[Shape]) -> Decision | None:
+def in_groups(cycle: PlanningRun, ask: Ask, groups: Sequence[Shape]) -> Decision | None:
     """The steps of a job that counts its nodes by their features; None when none of them makes room."""
     if cycle.outlook or cycle.balancing:
         return None
@@ -61,7 +61,7 @@ def in_groups(cycle: Cycle, ask: Ask, groups: Sequence[Shape]) -> Decision | Non
     return stop_or_not(cycle, ask, together) if together else None
 
 
-def _room(cycle: Cycle, groups: Iterable[Shape], *, coming: bool) -> Placement | None:
+def _room(cycle: PlanningRun, groups: Iterable[Shape], *, coming: bool) -> Placement | None:
     rooms = [cycle.search.room(group, coming=coming) for group in groups]
     if not all(rooms):
         return None
@@ -71,19 +71,19 @@ def _room(cycle: Cycle, groups: Iterable[Shape], *, coming: bool) -> Placement |
     return {name: next(room[name] for room in rooms if room and name in room) for name in names}
 
 
-def _in_group(cycle: Cycle, ask: Ask, group: Shape) -> Found | None:
+def _in_group(cycle: PlanningRun, ask: Ask, group: Shape) -> Found | None:
     """Room for one group; nobody is asked for what is free or coming."""
     room = cycle.search.room(group, coming=True)
     if room is None:
         return _found(cycle, ask, group)
-    return Found(Room(tuple([cycle.universe.by_name[name] for name in room]), FREE))
+    return Found(MadeRoom(tuple([cycle.universe.by_name[name] for name in room]), FREE))
 
 
-def _found(cycle: Cycle, ask: Ask, shape: Shape) -> Found | None:
+def _found(cycle: PlanningRun, ask: Ask, shape: Shape) -> Found | None:
     return cycle.limits.victims(ask.job, Wanted(shape, ask.reach), cycle.universe.below(ask.reach))
 
 
-def _together(cycle: Cycle, ask: Ask, found: Sequence[Found]) -> Found | None:
+def _together(cycle: PlanningRun, ask: Ask, found: Sequence[Found]) -> Found | None:
     """The victims of all groups as one, without those who are not needed because others leave several nodes at once."""
     if any(each.room.price.losses for each in found):
         return None
@@ -92,7 +92,7 @@ def _together(cycle: Cycle, ask: Ask, found: Sequence[Found]) -> Found | None:
     trial = Places(places, ask.shape)
     for runner in price.victims:
         trial.stop(runner)
-    needed: list[Runner] = []
+    needed: list[RunningJob] = []
     for runner in price.victims:
         trial.restore(runner)
         if not trial.enough():
@@ -100,8 +100,8 @@ def _together(cycle: Cycle, ask: Ask, found: Sequence[Found]) -> Found | None:
             needed.append(runner)
     held = next((each.held for each in found if each.held), None) or cycle.limits.over(needed)
     alone = {runner: reason for each in found for runner, reason in each.alone.items()}
-    return Found(Room(places, _priced(needed, ask)), held, alone)
+    return Found(MadeRoom(places, _priced(needed, ask)), held, alone)
 
 
-def _priced(victims: Iterable[Runner], ask: Ask) -> Price:
+def _priced(victims: Iterable[RunningJob], ask: Ask) -> Price:
     return cost_of_runners(dict.fromkeys(victims), ask.shape, ask.reach)

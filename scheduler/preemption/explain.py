@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from scheduler.model import words
-from scheduler.model.jobs import Job, JobState, Level
-from scheduler.model.plan import STOPPED, Decision, DecisionKind, How, Plan, Victim
+from scheduler.model.jobs import JobState, Level, SnapshotJob
+from scheduler.model.plan import STOPPED, DecidedVictim, Decision, DecisionKind, How, PlanningResult
 from scheduler.model.reasons import SENTENCES, Reason
 from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
@@ -14,7 +14,7 @@ from scheduler.preemption.elastic.growing import lacking
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
-from scheduler.preemption.sentences import Speaker, clean, printable
+from scheduler.preemption.sentences import ExplanationWriter, clean, printable
 from scheduler.preemption.sparing import rests_for
 from scheduler.priority.levels import level_word, weight
 from scheduler.priority.order import pending_order
@@ -39,7 +39,7 @@ def explain(snapshot: Snapshot, job_id: str) -> str:
     """The explanation of one job, several lines of plain text. Raises KeyError when there is no such job."""
     jobs = {job.id: job for job in snapshot.jobs}
     job = jobs[job_id]
-    about = _About(snapshot, plan(snapshot), Speaker(snapshot), jobs)
+    about = _About(snapshot, plan(snapshot), ExplanationWriter(snapshot), jobs)
     if job.state is JobState.PENDING:
         lines = _pending(about, job)
     elif job.state is JobState.RUNNING:
@@ -54,9 +54,9 @@ class _About:
     """What every explanation needs."""
 
     snapshot: Snapshot
-    plan: Plan
-    say: Speaker
-    jobs: dict[str, Job]
+    plan: PlanningResult
+    say: ExplanationWriter
+    jobs: dict[str, SnapshotJob]
 
     def decision(self, job_id: str) -> Decision:
         """The plan's decision on a pending job."""
@@ -66,7 +66,7 @@ class _About:
 # --- A pending job ----------------------------------------------------------------------------------------
 
 
-def _pending(about: _About, job: Job) -> Iterator[str]:
+def _pending(about: _About, job: SnapshotJob) -> Iterator[str]:
     decision = about.decision(job.id)
     yield f"{about.say.who(job)} has been waiting for {words.duration(about.snapshot.now - job.submit)}."
     yield f"Verdict: {decision.action.value} ({decision.reason.value}). {SENTENCES[decision.reason]}"
@@ -84,7 +84,7 @@ def _pending(about: _About, job: Job) -> Iterator[str]:
         yield _nearest_change(about, job, decision)
 
 
-def _ahead(about: _About, job: Job) -> list[Job]:
+def _ahead(about: _About, job: SnapshotJob) -> list[SnapshotJob]:
     mode = about.snapshot.partition.mode
     own = pending_order(mode, job)
     waiting = (
@@ -94,7 +94,7 @@ def _ahead(about: _About, job: Job) -> list[Job]:
     return sorted(before, key=lambda other: pending_order(mode, other))
 
 
-def _nearest_change(about: _About, job: Job, decision: Decision) -> str:
+def _nearest_change(about: _About, job: SnapshotJob, decision: Decision) -> str:
     """The first level, going up one by one, at which the job would get room: as a user, then as a task."""
     if decision.reason in _NOT_BY_RANK:
         return f"No level would change that. {SENTENCES[decision.reason]}"
@@ -119,7 +119,7 @@ def _by_what(result: Decision) -> str:
     return f"by stopping {words.names(stopped, _SHOWN)} and {shrinking}" if stopped else f"by {shrinking}"
 
 
-def _promotions(about: _About, job: Job) -> Iterator[tuple[Job, str]]:
+def _promotions(about: _About, job: SnapshotJob) -> Iterator[tuple[SnapshotJob, str]]:
     """The job with a higher user level, then with a higher task level, each step the smallest that
     matters."""
     names = about.snapshot.partition.level_names
@@ -142,7 +142,7 @@ def _steps_up(about: _About, level: Level) -> list[int]:
     return sorted((each for each in known | {0} if level is None or each < level), reverse=True)
 
 
-def _decided(about: _About, job: Job) -> Decision:
+def _decided(about: _About, job: SnapshotJob) -> Decision:
     jobs = tuple(job if other.id == job.id else other for other in about.snapshot.jobs)
     again = plan(replace(about.snapshot, jobs=jobs))
     return next(decision for decision in again.decisions if decision.job == job.id)
@@ -151,7 +151,7 @@ def _decided(about: _About, job: Job) -> Decision:
 # --- A running job ----------------------------------------------------------------------------------------
 
 
-def _running(about: _About, job: Job) -> Iterator[str]:
+def _running(about: _About, job: SnapshotJob) -> Iterator[str]:
     ran = about.snapshot.now - (job.start or 0)
     yield f"{about.say.who(job)} has been running for {words.duration(ran)} and holds {_held(job)}."
     yield from _grows(about, job)
@@ -178,7 +178,7 @@ def _running(about: _About, job: Job) -> Iterator[str]:
     yield _who_could(about, job)
 
 
-def _grows(about: _About, job: Job) -> Iterator[str]:
+def _grows(about: _About, job: SnapshotJob) -> Iterator[str]:
     """What an elastic job gets back, or lacks."""
     grown = next((decision for decision in about.plan.decisions if decision.job == job.id), None)
     lack = lacking(job) if about.snapshot.partition.elastic else None
@@ -190,7 +190,7 @@ def _grows(about: _About, job: Job) -> Iterator[str]:
         yield f"It is elastic and has {lack.has} of the {lack.has + lack.more} {kind} that it wishes for."
 
 
-def _spared_for_now(about: _About, job: Job) -> Iterator[str]:
+def _spared_for_now(about: _About, job: SnapshotJob) -> Iterator[str]:
     """The limits of the partition that keep it running, whoever outranks it."""
     rules = about.snapshot.partition
     if rules.paused:
@@ -200,7 +200,7 @@ def _spared_for_now(about: _About, job: Job) -> Iterator[str]:
         yield f"Nobody may stop it now: jobs of {clean(job.user)} were stopped {used} of {most} times in this hour."
 
 
-def _rests(about: _About, job: Job, ran: int) -> Iterator[str]:
+def _rests(about: _About, job: SnapshotJob, ran: int) -> Iterator[str]:
     """What keeps it running because it was stopped before."""
     rules = about.snapshot.partition
     left, most = rests_for(job, ran, rules), rules.max_stops_per_job_hour
@@ -210,15 +210,15 @@ def _rests(about: _About, job: Job, ran: int) -> Iterator[str]:
         yield f"Nobody may stop it now: it was stopped {job.stopped} of {most} times in this hour."
 
 
-def _held(job: Job) -> str:
+def _held(job: SnapshotJob) -> str:
     return f"{words.amounts(total(job.alloc.values()))} on {words.names(clean(node) for node in sorted(job.alloc))}"
 
 
-def _how(job: Job) -> str:
+def _how(job: SnapshotJob) -> str:
     return "requeued" if job.how == "requeue" else "cancelled, since it cannot be requeued"
 
 
-def _gives_way_to(about: _About, job: Job) -> tuple[Job | None, Victim | None]:
+def _gives_way_to(about: _About, job: SnapshotJob) -> tuple[SnapshotJob | None, DecidedVictim | None]:
     """The pending job that a running one gives way to, and how."""
     for decision in about.plan.decisions:
         for victim in decision.victims:
@@ -227,7 +227,7 @@ def _gives_way_to(about: _About, job: Job) -> tuple[Job | None, Victim | None]:
     return None, None
 
 
-def _gives_way(about: _About, job: Job, victim: Victim, beneficiary: Job) -> str:
+def _gives_way(about: _About, job: SnapshotJob, victim: DecidedVictim, beneficiary: SnapshotJob) -> str:
     who = about.say.who(beneficiary)
     if victim.how is How.SWAP:
         up, gets = (words.names(map(clean, names)) for names in (victim.nodes, victim.gets))
@@ -245,7 +245,7 @@ def _gives_way(about: _About, job: Job, victim: Victim, beneficiary: Job) -> str
     return f"It is to be stopped ({_how(job)}) for {who}."
 
 
-def _could_displace(about: _About, job: Job) -> list[Job]:
+def _could_displace(about: _About, job: SnapshotJob) -> list[SnapshotJob]:
     ranking = Ranking.of(about.snapshot.partition)
     own = ranking.weights(job)
     waiting = (
@@ -255,7 +255,7 @@ def _could_displace(about: _About, job: Job) -> list[Job]:
     return sorted(above, key=lambda other: pending_order(ranking.mode, other))
 
 
-def _what_would_spare(about: _About, job: Job) -> str:
+def _what_would_spare(about: _About, job: SnapshotJob) -> str:
     for other, title in _promotions(about, job):
         changed = replace(
             about.snapshot, jobs=tuple(other if each.id == job.id else each for each in about.snapshot.jobs)
@@ -266,7 +266,7 @@ def _what_would_spare(about: _About, job: Job) -> str:
     return "No higher level would spare it."
 
 
-def _who_could(about: _About, job: Job) -> str:
+def _who_could(about: _About, job: SnapshotJob) -> str:
     """The lowest level that could stop it: on the mode's first axis, else among equals on its second."""
     ranking = Ranking.of(about.snapshot.partition)
     first, second = ranking.weights(job)

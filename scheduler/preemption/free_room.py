@@ -2,11 +2,11 @@
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.search import Placement
 
 
-def free_room(cycle: Cycle, ask: Ask) -> Decision | None:
+def free_room(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """There is room now: the job starts."""
     if ask.shape.count and cycle.outlook and cycle.outlook.nodes:
         return None  # The step before has looked at the same nodes (`best_free_nodes`).
@@ -14,13 +14,13 @@ def free_room(cycle: Cycle, ask: Ask) -> Decision | None:
     return None if placement is None else start(cycle, ask, placement)
 
 
-def room_that_is_coming(cycle: Cycle, ask: Ask) -> Decision | None:
+def room_that_is_coming(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """There is room once jobs that are ending are gone: the job waits, and that room is set aside."""
     placement = cycle.search.room(ask.shape, coming=True) if cycle.universe.coming else None
     return None if placement is None else wait_for_endings(cycle, ask, placement)
 
 
-def start(cycle: Cycle, ask: Ask, placement: Placement) -> Decision:
+def start(cycle: PlanningRun, ask: Ask, placement: Placement) -> Decision:
     """The job starts in free room."""
     words = cycle.say.start(ask.job, placement, cycle.search.free(ask.shape, placement))
     cycle.set_aside(ask.job, placement, coming_first=False)
@@ -35,7 +35,7 @@ def start(cycle: Cycle, ask: Ask, placement: Placement) -> Decision:
     )
 
 
-def wait_for_endings(cycle: Cycle, ask: Ask, placement: Placement) -> Decision:
+def wait_for_endings(cycle: PlanningRun, ask: Ask, placement: Placement) -> Decision:
     """The job waits for room that is coming, which is set aside."""
     cycle.set_aside(ask.job, placement, coming_first=True)
     return Decision(

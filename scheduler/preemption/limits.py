@@ -13,16 +13,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.places import Runner
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.multi_node_search import MadeRoom
+from scheduler.preemption.node_state import RunningJob
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.returning import Returning
-from scheduler.preemption.search import Search, Wanted
-from scheduler.preemption.several import Room
+from scheduler.preemption.search import RoomSearch, Wanted
 from scheduler.preemption.tallies import Below
-from scheduler.preemption.universe import Universe
 
 MOST_LOOKS = 6
 """How often victims are looked for again for one job."""
@@ -31,7 +31,7 @@ MOST_SPARED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldBack:
     """Why victims that were found may not be stopped. `user`: whose limit it is, for an hourly one of a user."""
 
     reason: Reason
@@ -43,15 +43,17 @@ class Held:
 class Found:
     """Who would have to go, and why that may not be (None: it may). `alone`: who is left alone for this job only."""
 
-    room: Room
-    held: Held | None = None
-    alone: Mapping[Runner, Reason] = field(default_factory=dict)
+    room: MadeRoom
+    held: HeldBack | None = None
+    alone: Mapping[RunningJob, Reason] = field(default_factory=dict)
 
 
-class Limits:
+class StopLimits:
     """The limits of one plan, with what is left of the hour."""
 
-    def __init__(self, snapshot: Snapshot, universe: Universe, search: Search, returning: Returning) -> None:
+    def __init__(
+        self, snapshot: Snapshot, universe: ClusterState, search: RoomSearch, returning: Returning
+    ) -> None:
         self._now = snapshot.now
         self._rules = snapshot.partition
         self._universe = universe
@@ -59,7 +61,7 @@ class Limits:
         self._returning = returning
         self._used = self._rules.stopped
         self._used_by = Counter(self._rules.stopped_by_user)
-        self._theirs: dict[str, list[Runner]] = {}
+        self._theirs: dict[str, list[RunningJob]] = {}
         self._effort = MOST_SPARED
         self._answers: dict[Wanted, Found | None] = {}
         if self._rules.max_stops_per_user_hour is not None:
@@ -67,7 +69,7 @@ class Limits:
                 self._theirs.setdefault(runner.job.user, []).append(runner)
             self._spare_used_up(self._theirs)
 
-    def victims(self, job: Job, wanted: Wanted, below: Below) -> Found | None:
+    def victims(self, job: SnapshotJob, wanted: Wanted, below: Below) -> Found | None:
         """Who would have to go for a pending job, and whether they may be stopped; None when nobody would do.
 
         `below`: all that it outranks.
@@ -83,27 +85,27 @@ class Limits:
             self._answers[wanted] = found
         return self._answers[wanted]
 
-    def allows(self, job: Job, runners: int) -> bool:
+    def allows(self, job: SnapshotJob, runners: int) -> bool:
         """Whether so many may be interrupted for a pending job, without being stopped for good."""
         most = self._rules.max_stops_per_hour
         return self.of_the_job(job) is None and (most is None or self._used + runners <= most)
 
-    def over(self, victims: Sequence[Runner]) -> Held | None:
+    def over(self, victims: Sequence[RunningJob]) -> HeldBack | None:
         """The limit within an hour that so many victims together would break."""
         most = self._rules.max_stops_per_hour
         if most is not None and self._used + len(victims) > most:
-            return Held(Reason.HOURLY_LIMIT, used=self._used)
+            return HeldBack(Reason.HOURLY_LIMIT, used=self._used)
         if self._rules.max_stops_per_user_hour is None:
             return None
         by_user = Counter(runner.job.user for runner in victims)
         user = next((user for user, count in by_user.items() if count > self._left(user)), None)
-        return None if user is None else Held(Reason.HOURLY_LIMIT, user, self._used_by[user])
+        return None if user is None else HeldBack(Reason.HOURLY_LIMIT, user, self._used_by[user])
 
     def changed(self) -> None:
         """Room was taken or made: what was answered before holds no longer."""
         self._answers.clear()
 
-    def stopped(self, reach: Reach, victims: Sequence[Runner]) -> None:
+    def stopped(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> None:
         """These are stopped; what they use up of the hour is gone for those decided later."""
         self._returning.stopped(reach, victims)
         self._used += len(victims)
@@ -112,24 +114,24 @@ class Limits:
         if self._rules.max_stops_per_user_hour is not None:
             self._spare_used_up(set(users))
 
-    def of_the_job(self, job: Job) -> Held | None:
+    def of_the_job(self, job: SnapshotJob) -> HeldBack | None:
         """Step 2: what forbids that anybody gives way for this job just now."""
         rules = self._rules
         if rules.paused:
-            return Held(Reason.PAUSED)
+            return HeldBack(Reason.PAUSED)
         if rules.max_crashes_per_hour is not None and job.crashes >= rules.max_crashes_per_hour:
-            return Held(Reason.CRASHES)
+            return HeldBack(Reason.CRASHES)
         if job.stopped_at is not None and self._now - job.stopped_at < rules.cool_down_s:
-            return Held(Reason.COOL_DOWN)
+            return HeldBack(Reason.COOL_DOWN)
         if self._now - job.submit < rules.min_wait_s:
-            return Held(Reason.TOO_SOON)
+            return HeldBack(Reason.TOO_SOON)
         return None
 
-    def _within_limits(self, wanted: Wanted, first: Room) -> Found:
+    def _within_limits(self, wanted: Wanted, first: MadeRoom) -> Found:
         """Steps 3 and 4."""
-        room: Room | None = first
-        alone: dict[Runner, Reason] = {}
-        held: Held | None = None
+        room: MadeRoom | None = first
+        alone: dict[RunningJob, Reason] = {}
+        held: HeldBack | None = None
         for _ in range(MOST_LOOKS):
             more = self._too_many(room.price.victims) if room else {}
             if room is None or not (more := more | self._above(wanted, room)):
@@ -150,7 +152,7 @@ class Limits:
             return Found(first, held, alone)
         most = self._rules.max_stops_per_hour
         if most is not None and self._used + len(room.price.victims) > most:
-            return Found(room, Held(Reason.HOURLY_LIMIT, used=self._used), alone)
+            return Found(room, HeldBack(Reason.HOURLY_LIMIT, used=self._used), alone)
         return Found(room, None, alone)
 
     def _but_for_users(self, wanted: Wanted, below: Below) -> Found | None:
@@ -174,11 +176,11 @@ class Limits:
         if room is None:
             return None
         user = next(r.job.user for r in room.price.victims[::-1] if r.spared)
-        return Found(room, Held(Reason.HOURLY_LIMIT, user, self._used_by[user]))
+        return Found(room, HeldBack(Reason.HOURLY_LIMIT, user, self._used_by[user]))
 
-    def _too_many(self, victims: Sequence[Runner]) -> dict[Runner, Reason]:
+    def _too_many(self, victims: Sequence[RunningJob]) -> dict[RunningJob, Reason]:
         """Of the users who would lose more jobs than they may: all jobs but the first to go of these victims."""
-        result: dict[Runner, Reason] = {}
+        result: dict[RunningJob, Reason] = {}
         if self._rules.max_stops_per_user_hour is None:
             return result
         for user, count in Counter(runner.job.user for runner in victims).items():
@@ -191,17 +193,17 @@ class Limits:
                 result |= dict.fromkeys(rest, Reason.USER_LIMIT)
         return result
 
-    def _above(self, wanted: Wanted, room: Room) -> dict[Runner, Reason]:
+    def _above(self, wanted: Wanted, room: MadeRoom) -> dict[RunningJob, Reason]:
         """Those of the victims who would come back ranked above the pending job."""
         return dict.fromkeys(self._returning.among(wanted.reach, room.price.victims), Reason.COMES_BACK)
 
-    def _why(self, more: Mapping[Runner, Reason]) -> Held:
+    def _why(self, more: Mapping[RunningJob, Reason]) -> HeldBack:
         """Why victims that were found first may not be stopped, should no others be found."""
         limited = next((runner for runner, reason in more.items() if reason is Reason.USER_LIMIT), None)
         if limited is None:
-            return Held(Reason.NO_LASTING_ROOM)
+            return HeldBack(Reason.NO_LASTING_ROOM)
         user = limited.job.user
-        return Held(Reason.HOURLY_LIMIT, user, self._used_by[user])
+        return HeldBack(Reason.HOURLY_LIMIT, user, self._used_by[user])
 
     def _left(self, user: str) -> int:
         return (self._rules.max_stops_per_user_hour or 0) - self._used_by[user]

@@ -4,17 +4,21 @@ from itertools import chain, islice
 
 from scheduler.model.plan import Decision, PassedOver
 from scheduler.model.reasons import Reason
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.limits import Found
-from scheduler.preemption.places import Runner
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.node_state import RunningJob
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Universe
 
 _MOST = 50
 
 
 def passed_over(
-    universe: Universe, decision: Decision, shape: Shape, reach: Reach, found: Found | None = None
+    universe: ClusterState,
+    decision: Decision,
+    shape: Shape,
+    reach: PreemptionScope,
+    found: Found | None = None,
 ) -> tuple[PassedOver, ...]:
     """At most 50 running jobs that were left alone (the victims being stopped): first those on the nodes
     chosen, then others, by node. `found`: who was found to make room, whether they may be stopped or not."""
@@ -39,7 +43,7 @@ def passed_over(
     return tuple([PassedOver(job_id, reason) for job_id, reason in islice(result.items(), _MOST)])
 
 
-def why(runner: Runner, reach: Reach, otherwise: Reason) -> Reason:
+def why(runner: RunningJob, reach: PreemptionScope, otherwise: Reason) -> Reason:
     """Why a pending job leaves a running one alone that is alive; `otherwise`: when it might have stopped
     it."""
     if reach.class_of(runner.first, runner.second) is None:
@@ -49,7 +53,7 @@ def why(runner: Runner, reach: Reach, otherwise: Reason) -> Reason:
     return otherwise
 
 
-def _lower_in_band(runner: Runner, reach: Reach) -> bool:
+def _lower_in_band(runner: RunningJob, reach: PreemptionScope) -> bool:
     """Whether only a band keeps the pending job from reaching it."""
     if runner.first < reach.first:
         return True

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import How
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import PartitionRules
@@ -12,7 +12,7 @@ _UNITS, _NODES = How.UNITS, How.NODES
 
 
 @dataclass(slots=True, eq=False)
-class Pieces:
+class JobPieces:
     """The pieces of one running job: all its units, or all its nodes.
 
     `kind`: UNITS or NODES. `each`: per node, what one piece holds there; `counts`: per node, how many it holds;
@@ -33,7 +33,7 @@ class Pieces:
         return self.held - self.least
 
 
-def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
+def pieces_of(job: SnapshotJob, rules: PartitionRules) -> JobPieces | None:
     """The pieces of a running job; None when it runs as a whole or not at all.
 
     A job in units needs `units` of the partition, or `elastic` and a least number of units; one that is elastic
@@ -53,10 +53,10 @@ def pieces_of(job: Job, rules: PartitionRules) -> Pieces | None:
                 return None
             counts[node], each[node] = count, one
         is_elastic = elastic is not None and elastic.min_units is not None
-        return Pieces(_UNITS, each, counts, sum(counts.values()), least, is_elastic)
+        return JobPieces(_UNITS, each, counts, sum(counts.values()), least, is_elastic)
     if elastic and elastic.min_nodes is not None and len(job.alloc) > elastic.min_nodes:
         counts = dict.fromkeys(job.alloc, 1)
-        return Pieces(_NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
+        return JobPieces(_NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
     return None
 
 

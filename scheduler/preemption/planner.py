@@ -27,8 +27,8 @@
 
 from dataclasses import replace
 
-from scheduler.model.jobs import Job, JobState
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.jobs import JobState, SnapshotJob
+from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import OverQuota
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
@@ -42,11 +42,11 @@ from scheduler.preemption.balance.steps import (
 )
 from scheduler.preemption.chains import without_chains
 from scheduler.preemption.constrained import first_of, in_groups
-from scheduler.preemption.cycle import Ask, Cycle, Step
 from scheduler.preemption.elastic.growing import grow, growers
 from scheduler.preemption.elastic.steps import shrink_elastic_jobs
 from scheduler.preemption.free_room import free_room, room_that_is_coming
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.planning_run import Ask, PlanningRun, Step
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.reservation.steps import best_free_nodes, look_ahead, next_in_turn, starts_soon
 from scheduler.preemption.sentences import clean, printable, wanted
 from scheduler.preemption.shapes import alternatives
@@ -79,13 +79,13 @@ _NOTHING = weight(None)
 _PENDING = JobState.PENDING
 
 
-def plan(snapshot: Snapshot) -> Plan:
+def plan(snapshot: Snapshot) -> PlanningResult:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made."""
     with collector.paused():
         return without_chains(snapshot, _made(snapshot), _made)
 
 
-def _made(snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> Plan:
+def _made(snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> PlanningResult:
     return _Planner(snapshot, alone).plan()
 
 
@@ -94,9 +94,9 @@ class _Planner:
 
     def __init__(self, snapshot: Snapshot, alone: frozenset[str]) -> None:
         self._snapshot = snapshot
-        self._cycle = Cycle(snapshot, alone)
+        self._cycle = PlanningRun(snapshot, alone)
 
-    def plan(self) -> Plan:
+    def plan(self) -> PlanningResult:
         """Points 1 to 5."""
         cycle = self._cycle
         mode = cycle.ranking.mode
@@ -107,7 +107,7 @@ class _Planner:
             if job.promised:
                 cycle.set_aside(job, job.promised, coming_first=True)
         decisions: list[Decision] = []
-        demoted: list[Job] = []
+        demoted: list[SnapshotJob] = []
         for job in pending:
             decision = self._without_search(job)
             if decision is not None:
@@ -122,9 +122,9 @@ class _Planner:
             growing = job.state is JobState.RUNNING
             decisions.extend(grow(cycle, job) if growing else [self._decide_demoted(job)])
         cycle.take_apart()
-        return Plan(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
+        return PlanningResult(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
 
-    def _without_search(self, job: Job) -> Decision | None:
+    def _without_search(self, job: SnapshotJob) -> Decision | None:
         """Point 4 and what is settled already."""
         cycle, say = self._cycle, self._cycle.say
         if job.state is JobState.RUNNING:
@@ -154,19 +154,19 @@ class _Planner:
             case OverQuota.LOWEST:
                 return None
 
-    def _is_demoted(self, job: Job) -> bool:
+    def _is_demoted(self, job: SnapshotJob) -> bool:
         if job.state is JobState.RUNNING:
             return job.id in self._cycle.demoted
         return self._snapshot.partition.over_quota is OverQuota.LOWEST and self._cycle.quotas.over(job)
 
-    def _decide_demoted(self, job: Job) -> Decision:
+    def _decide_demoted(self, job: SnapshotJob) -> Decision:
         cycle = self._cycle
         over = cycle.say.over_quota(job, cycle.quotas.nearest(job))
         decision = self._decide(job, cycle.ranking.reach(_NOTHING, _NOTHING))
         note = f" {clean(job.id)} counts as unconfigured: {over}."
         return replace(decision, explain=decision.explain + note)
 
-    def _decide(self, job: Job, reach: Reach) -> Decision:
+    def _decide(self, job: SnapshotJob, reach: PreemptionScope) -> Decision:
         """The steps of point 5."""
         cycle = self._cycle
         if job.request is None or not any(wanted(job).values()):

@@ -12,18 +12,18 @@ from collections.abc import Iterable, Set
 from typing import NamedTuple
 
 from scheduler.preemption.candidates import Candidate, harm_of
-from scheduler.preemption.places import Place, Runner
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
 Cost = tuple[tuple[int, int, int], ...]
 """Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
 stands."""
 
-Loss = tuple[Runner, str, int]
+Loss = tuple[RunningJob, str, int]
 """A runner, a node of its, and how many of its pieces there it loses."""
 
-Gone = Set[Runner]
+Gone = Set[RunningJob]
 NOBODY: Gone = frozenset()
 _NONE: dict[str, int] = {}
 
@@ -36,7 +36,7 @@ class Price(NamedTuple):
     """
 
     cost: Cost = ()
-    victims: tuple[Runner, ...] = ()
+    victims: tuple[RunningJob, ...] = ()
     waste: int = 0
     losses: tuple[Loss, ...] = ()
     units: int = 0
@@ -45,7 +45,7 @@ class Price(NamedTuple):
 FREE = Price()
 
 
-def fits(place: Place, shape: Shape, coming: bool) -> bool:
+def fits(place: NodeState, shape: Shape, coming: bool) -> bool:
     """Whether the shape fits on a node without stopping anybody, counting what is coming or not."""
     if shape.exclusive and (place.holders or (place.leaving and not coming)):
         return False
@@ -56,18 +56,18 @@ def fits(place: Place, shape: Shape, coming: bool) -> bool:
     return True
 
 
-def present(coming: bool, name: str, place: Place) -> int:
+def present(coming: bool, name: str, place: NodeState) -> int:
     """How much of a resource is free on a node, counting what is coming or not."""
     free = place.free.get(name, 0)
     return free + place.coming.get(name, 0) if coming else free
 
 
-def obtainable(name: str, place: Place) -> int:
+def obtainable(name: str, place: NodeState) -> int:
     """How much of a resource there is on a node once everybody has gone who may be stopped."""
     return place.free.get(name, 0) + place.coming.get(name, 0) + place.stoppable.get(name, 0)
 
 
-def price_without_victims(place: Place, shape: Shape, coming: bool) -> Price | None:
+def price_without_victims(place: NodeState, shape: Shape, coming: bool) -> Price | None:
     """The price of a node on which the shape fits: of several the one with the least left over is taken."""
     if not fits(place, shape, coming):
         return None
@@ -77,7 +77,9 @@ def price_without_victims(place: Place, shape: Shape, coming: bool) -> Price | N
     )
 
 
-def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gone = NOBODY) -> Price | None:
+def price(
+    place: NodeState, shape: Shape, candidates: Iterable[Candidate], gone: Gone = NOBODY
+) -> Price | None:
     """The price of a node when these candidates (the first to go first) may be stopped; None when not enough.
 
     `gone`: runners that are stopped anyway, whose room counts as there.
@@ -91,7 +93,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gon
     return None if taken is None else chosen(place, taken, short)
 
 
-def chosen(_: Place, taken: list[Candidate], short: dict[str, int]) -> Price:
+def chosen(_: NodeState, taken: list[Candidate], short: dict[str, int]) -> Price:
     """The price of a node when these are taken in step 1 above, and `short` is missing then."""
     return priced(taken if len(taken) == 1 else give_back(taken, short))
 
@@ -114,7 +116,7 @@ def take(short: dict[str, int], candidates: Iterable[Candidate]) -> list[Candida
     return None
 
 
-def missing(place: Place, shape: Shape, gone: Gone = NOBODY) -> dict[str, int]:
+def missing(place: NodeState, shape: Shape, gone: Gone = NOBODY) -> dict[str, int]:
     """What is missing on a node, by resource."""
     free, coming = place.free, place.coming
     short = {}
@@ -146,7 +148,9 @@ def give_back(taken: list[Candidate], short: dict[str, int]) -> list[Candidate]:
     return kept
 
 
-def _price_of_all(place: Place, shape: Shape, candidates: Iterable[Candidate], gone: Gone) -> Price | None:
+def _price_of_all(
+    place: NodeState, shape: Shape, candidates: Iterable[Candidate], gone: Gone
+) -> Price | None:
     """The price of a node that must be empty: everybody on it goes, or it cannot be had."""
     leaving = sum(runner in gone and runner.alive for runner in place.runners)
     taken = [c for c in candidates if c[4].may_go and c[4] not in gone]
@@ -173,12 +177,12 @@ def priced(victims: list[Candidate]) -> Price:
     return Price(tuple(cost), tuple([victim[4] for victim in victims]))
 
 
-def cost_of_runners(runners: Iterable[Runner], shape: Shape, reach: Reach) -> Price:
+def cost_of_runners(runners: Iterable[RunningJob], shape: Shape, reach: PreemptionScope) -> Price:
     """The price of a set of runners, whatever nodes they are on."""
     return priced(candidates_of(runners, shape, reach))
 
 
-def candidates_of(runners: Iterable[Runner], shape: Shape, reach: Reach) -> list[Candidate]:
+def candidates_of(runners: Iterable[RunningJob], shape: Shape, reach: PreemptionScope) -> list[Candidate]:
     """Some runners as victims, the most valuable first, without those who are out of reach."""
     victims: list[Candidate] = [
         (own_class, harm_of(runner, shape.harm), runner.ran, runner.order, runner, _NONE)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.resources import Amounts, total
 from scheduler.model.snapshot import PartitionRules
 from scheduler.priority.order import natural
@@ -50,7 +50,7 @@ class Beyond:
 class Quotas:
     """What is taken of the limits of one partition while a plan is made."""
 
-    def __init__(self, rules: PartitionRules, jobs: Iterable[Job]) -> None:
+    def __init__(self, rules: PartitionRules, jobs: Iterable[SnapshotJob]) -> None:
         self._quotas = rules.quotas
         self._amounts = rules.quota_amounts
         self._totals = rules.quota_totals
@@ -66,22 +66,22 @@ class Quotas:
         """Whether no level has any limit."""
         return not self._levels
 
-    def limit(self, job: Job) -> int:
+    def limit(self, job: SnapshotJob) -> int:
         """How many jobs of its level the job's user may have running; 0 where that has no limit."""
         return self._quotas.get(job.task_level if job.task_level is not None else -1, 0)
 
-    def running(self, job: Job) -> int:
+    def running(self, job: SnapshotJob) -> int:
         """How many jobs of its level the job's user has running, as far as the plan has got."""
         key = self.key(job)
         return self._running[key] if key else 0
 
-    def over(self, job: Job) -> bool:
+    def over(self, job: SnapshotJob) -> bool:
         """Whether starting the job would pass one of the limits."""
         if self.none:
             return False
         return any(self._used[meter] + asked > self._limit(meter) for meter, asked in self.share(job))
 
-    def nearest(self, job: Job) -> Beyond:
+    def nearest(self, job: SnapshotJob) -> Beyond:
         """The first limit that starting the job would pass: jobs, then the user's amounts, then totals. For jobs that
         `over` answers yes for; when so much was given up since that it would pass none, the first that it is under."""
         share = self.share(job)
@@ -89,19 +89,19 @@ class Quotas:
         meter, asked = next(passed, share[0])
         return Beyond(meter, self._limit(meter), self._used[meter], asked)
 
-    def started(self, job: Job) -> None:
+    def started(self, job: SnapshotJob) -> None:
         """A job starts, or room is made for it: it takes its share."""
         self._count(job, 1)
 
-    def stopped(self, job: Job) -> None:
+    def stopped(self, job: SnapshotJob) -> None:
         """A running job is stopped: its share is free."""
         self._count(job, -1)
 
-    def may_grow(self, job: Job, more: Amounts) -> bool:
+    def may_grow(self, job: SnapshotJob, more: Amounts) -> bool:
         """Whether a running job may come to hold so much more."""
         return all(self._used[meter] + n <= self._limit(meter) for meter, n in self._more(job, more))
 
-    def grown(self, job: Job, more: Amounts) -> None:
+    def grown(self, job: SnapshotJob, more: Amounts) -> None:
         """A running job gets so much more."""
         for meter, taken in self._more(job, more):
             self._used[meter] += taken
@@ -110,13 +110,13 @@ class Quotas:
         """Whether a job with this share is over quota when so much of what is taken now has been given up."""
         return any(self._used[meter] - leaving.get(meter, 0) + n > self._limit(meter) for meter, n in share)
 
-    def key(self, job: Job) -> Slots | None:
+    def key(self, job: SnapshotJob) -> Slots | None:
         """The slots of which the job takes one; None when its level has no limit at all."""
         if job.task_level is None or job.task_level not in self._levels:
             return None
         return job.user, job.task_level
 
-    def share(self, job: Job) -> Share:
+    def share(self, job: SnapshotJob) -> Share:
         """What the job takes of each limit that it is under, in the order in which limits are told."""
         level = job.task_level
         if level is None or level not in self._levels:
@@ -130,7 +130,7 @@ class Quotas:
         own += [(Meter(level, None, name), takes.get(name, 0)) for name in sorted(totals or ())]
         return tuple((meter, taken) for meter, taken in own if taken)
 
-    def _more(self, job: Job, more: Amounts) -> Share:
+    def _more(self, job: SnapshotJob, more: Amounts) -> Share:
         """What more amounts of a running job take of the limits; it remains one job."""
         share = self.share(replace(job, alloc={"": more})) if self._levels else ()
         return tuple((meter, taken) for meter, taken in share if meter.resource != JOBS)
@@ -140,7 +140,7 @@ class Quotas:
             return self._quotas[meter.level]
         return (self._totals if meter.user is None else self._amounts)[meter.level][meter.resource]
 
-    def _count(self, job: Job, by: int) -> None:
+    def _count(self, job: SnapshotJob, by: int) -> None:
         key = self.key(job)
         if key is None:
             return
@@ -149,7 +149,7 @@ class Quotas:
             self._used[meter] += by * taken
 
 
-def beyond_quota(rules: PartitionRules, jobs: Iterable[Job]) -> frozenset[str]:
+def beyond_quota(rules: PartitionRules, jobs: Iterable[SnapshotJob]) -> frozenset[str]:
     """Ids of the running jobs beyond their quotas.
 
     Those that others were stopped for keep their share (a job that started meanwhile in free room would else make
@@ -168,7 +168,7 @@ def beyond_quota(rules: PartitionRules, jobs: Iterable[Job]) -> frozenset[str]:
     return frozenset(beyond)
 
 
-def _takes(job: Job) -> Amounts:
+def _takes(job: SnapshotJob) -> Amounts:
     """What a job holds; what it asks for while it waits (one that wants whole nodes may come to hold more)."""
     request = job.request
     if job.state is not JobState.PENDING:

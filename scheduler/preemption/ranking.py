@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scheduler.model.jobs import Job, Level
+from scheduler.model.jobs import Level, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
 from scheduler.priority.levels import weight
@@ -20,7 +20,7 @@ SECOND_TIER = 1 << 63
 """Added to the class of a second-tier victim: every one of them is dearer than every first-tier victim."""
 
 
-class Reach(NamedTuple):
+class PreemptionScope(NamedTuple):
     """What a pending job may stop. A tuple, because so much that is kept is found by it.
 
     First tier: jobs whose weight on the first axis is below `first_floor`. Second tier, in modes that
@@ -47,7 +47,7 @@ class Reach(NamedTuple):
             return SECOND_TIER + second
         return None
 
-    def within(self, other: "Reach") -> bool:
+    def within(self, other: "PreemptionScope") -> bool:
         """Whether nobody is in it who is not in the other, or there in a higher class."""
         if self.first_floor > other.first_floor:
             return False
@@ -74,15 +74,15 @@ class Ranking:
         """Whether the mode has a second tier."""
         return self.mode in _TWO_AXES
 
-    def weights(self, job: Job) -> tuple[int, int]:
+    def weights(self, job: SnapshotJob) -> tuple[int, int]:
         """A job's weights on the first and second axis."""
         return ranks(self.mode, job)
 
-    def reach(self, first: int, second: int) -> Reach:
+    def reach(self, first: int, second: int) -> PreemptionScope:
         """What a job with these weights may stop: only what is in a lower band, on the axis that is
         compared."""
         second_floor = self._floor(second) if self.two_axes else None
-        return Reach(first, self._floor(first), second, second_floor)
+        return PreemptionScope(first, self._floor(first), second, second_floor)
 
     def _floor(self, own: int) -> int:
         """The lowest weight in the band of a weight; without bands every level is a band of its own."""

@@ -11,9 +11,9 @@ for. So
 from collections import Counter
 from collections.abc import Sequence
 
-from scheduler.preemption.places import Runner
+from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.quotas import Meter, Quotas, Share
-from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.ranking import PreemptionScope, Ranking
 
 
 class Returning:
@@ -26,7 +26,7 @@ class Returning:
         self._relied_on: dict[Meter, set[Share]] = {}
         """By limit, the shares of those who were stopped because they stay beyond it."""
 
-    def among(self, reach: Reach, victims: Sequence[Runner]) -> list[Runner]:
+    def among(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> list[RunningJob]:
         """Those of some victims who must be left alone."""
         if not self._demoted:
             return []
@@ -43,7 +43,7 @@ class Returning:
             or (share and self._would_outrank(reach, runner) and not self._quotas.stays_over(share, leaving))
         ]
 
-    def stopped(self, reach: Reach, victims: Sequence[Runner]) -> None:
+    def stopped(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> None:
         """These are stopped: whoever of them must stay beyond the quota relies on what is taken of it."""
         if not self._demoted:
             return
@@ -63,6 +63,6 @@ class Returning:
             for meter, _ in share
         }
 
-    def _would_outrank(self, reach: Reach, runner: Runner) -> bool:
+    def _would_outrank(self, reach: PreemptionScope, runner: RunningJob) -> bool:
         """Whether a victim, with the levels that it really has, is not below the job that it makes room for."""
         return runner.job.id in self._demoted and reach.class_of(*self._ranking.weights(runner.job)) is None

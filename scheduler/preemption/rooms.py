@@ -6,8 +6,8 @@ the same nodes, whatever the size of a unit.
 
 from collections.abc import Iterable, Sequence
 
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Universe
 
 Room = tuple[int, ...]
 """What a node has of each resource, in the order of their names; below zero where it is overcommitted."""
@@ -48,7 +48,7 @@ class Sums:
 class Rooms:
     """The rooms on the nodes of a shape. On nodes that must be empty there is nothing as long as they are not."""
 
-    def __init__(self, universe: Universe, shape: Shape) -> None:
+    def __init__(self, universe: ClusterState, shape: Shape) -> None:
         self.places = {place.order: place for place in shape.places}
         self.names = tuple([name for name, _ in shape.wants])
         self.exclusive = shape.exclusive

@@ -8,14 +8,14 @@ from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.changes import Changes
-from scheduler.preemption.ladders import How, Ladders, Stopping, Tiers
-from scheduler.preemption.offers import Offers, Quotes
+from scheduler.preemption.cheapest_nodes import CheapestNodes, Quotes
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.multi_node_search import MadeRoom, MultiNodeSearch, Spanning, highest_class
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.places import Place
 from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
-from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.rooms import Rooms
-from scheduler.preemption.several import Room, Spanning, Together, highest_class
 from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.stock import Stock, Stocks
@@ -23,7 +23,7 @@ from scheduler.preemption.units.pool import UnitPool
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
 from scheduler.preemption.units.pricing import price as price_in_pieces
 from scheduler.preemption.units.pricing import settled
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.victim_prefix_sums import Stopping, Tiers, VictimChoice, VictimPrefixSums
 
 Placement = Mapping[str, Amounts]
 
@@ -33,30 +33,32 @@ class Wanted:
     """A pending job's question: its shape and what it may stop."""
 
     shape: Shape
-    reach: Reach
+    reach: PreemptionScope
 
 
-class Search:
+class RoomSearch:
     """Answers for one universe; keeps what it has worked out, and brings it up to date when asked again."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self._universe = universe
         self._candidates = Candidates(universe)
         self._spanning = Spanning(universe)
         self._changes = Changes(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._rooms: dict[ShapeKey, Rooms] = {}
-        self._without: dict[tuple[ShapeKey, bool], Offers] = {}
-        self._ladders: dict[tuple[str, Tiers], Ladders] = {}
-        self._stopping: dict[tuple[ShapeKey, Tiers], Offers] = {}
+        self._without: dict[tuple[ShapeKey, bool], CheapestNodes] = {}
+        self._ladders: dict[tuple[str, Tiers], VictimPrefixSums] = {}
+        self._stopping: dict[tuple[ShapeKey, Tiers], CheapestNodes] = {}
         self._quoted: dict[tuple[Wants, bool, str, Tiers], Quotes] = {}
         self._stocks: dict[tuple[object, str], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
         self._how = (
-            How(partial(chosen_in_pieces, whole=self._whole), partial(price_in_pieces, whole=self._whole))
+            VictimChoice(
+                partial(chosen_in_pieces, whole=self._whole), partial(price_in_pieces, whole=self._whole)
+            )
             if universe.divided
-            else How(chosen, price)
+            else VictimChoice(chosen, price)
         )
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
@@ -67,11 +69,11 @@ class Search:
         found = self._fits(shape, coming=coming).cheapest(shape.count)
         return placed(shape, [place for place, _ in found]) if len(found) == shape.count else None
 
-    def free_places(self, shape: Shape, most: int, *, coming: bool) -> list[Place]:
+    def free_places(self, shape: Shape, most: int, *, coming: bool) -> list[NodeState]:
         """At most so many nodes on which a shape fits without victims, counting what is coming or not."""
         return [place for place, _ in self._fits(shape, coming=coming).cheapest(most)]
 
-    def fitting(self, shape: Shape, *, coming: bool) -> Sequence[tuple[Place, Price]]:
+    def fitting(self, shape: Shape, *, coming: bool) -> Sequence[tuple[NodeState, Price]]:
         """All nodes on which the shape fits without victims, the one with the least left over first."""
         return self._fits(shape, coming=coming).cheapest(len(shape.places))
 
@@ -79,11 +81,11 @@ class Search:
         """What each node (by its order) has free or coming of what a spread request asks for."""
         return self.pool(shape).each(coming=coming)
 
-    def cheapest(self, wanted: Wanted, count: int, *, both: bool) -> Sequence[tuple[Place, Price]]:
+    def cheapest(self, wanted: Wanted, count: int, *, both: bool) -> Sequence[tuple[NodeState, Price]]:
         """At most so many nodes one by one, with the price of each: by the first tier of victims alone, or both."""
         return (self._both if both else self._first)(wanted, count)
 
-    def victims(self, wanted: Wanted) -> Room | None:
+    def victims(self, wanted: Wanted) -> MadeRoom | None:
         """Who has to go so that the job fits (with what is free and coming), and where it then runs.
 
         For a spread request the room names no nodes: what is used where is seen once the victims are stopped.
@@ -91,13 +93,13 @@ class Search:
         shape = wanted.shape
         if not shape.count:
             found = self.pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
-            return Room((), found) if found and found.victims else None
+            return MadeRoom((), found) if found and found.victims else None
         room = self._nodes(wanted)
         if room is None:
             self._note_failure(wanted)
         return room
 
-    def placement(self, shape: Shape, room: Room) -> Placement:
+    def placement(self, shape: Shape, room: MadeRoom) -> Placement:
         """What the job takes on each node, its victims being stopped."""
         return (
             placed(shape, list(room.places))
@@ -117,7 +119,7 @@ class Search:
         rooms = [self._universe.by_name[node].free for node in nodes]
         return {name: sum(max(0, room.get(name, 0)) for room in rooms) for name, _ in shape.wants}
 
-    def _nodes(self, wanted: Wanted) -> Room | None:
+    def _nodes(self, wanted: Wanted) -> MadeRoom | None:
         """The first tier alone if that is enough, else both tiers (spec 1.4)."""
         shape, reach = wanted.shape, wanted.reach
         found, tiers = self._first(wanted, shape.count), None
@@ -127,40 +129,40 @@ class Search:
             return None
         if shape.count > 1 and self._spanning.is_needed(reach, dearest := highest_class(found)):
             ladders = self._on_nodes(shape.harm, tiers)
-            together = Together(self._spanning, ladders, shape, reach, dearest)
+            together = MultiNodeSearch(self._spanning, ladders, shape, reach, dearest)
             room = together.room(self._offers(shape, tiers))
             return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
-        return Room(tuple(places), _sum(victims))
+        return MadeRoom(tuple(places), _sum(victims))
 
-    def _fits(self, shape: Shape, *, coming: bool) -> Offers:
+    def _fits(self, shape: Shape, *, coming: bool) -> CheapestNodes:
         offers = self._without.get((shape.each, coming))
         if offers is None:
             quotes = Quotes(self._changes, lambda place: price_without_victims(place, shape, coming))
             stocks = self._stocks_for(shape, coming, partial(present, coming))
-            offers = Offers(shape.orders, quotes, stocks=stocks)
+            offers = CheapestNodes(shape.orders, quotes, stocks=stocks)
             self._without[shape.each, coming] = offers
         return offers
 
-    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, Place], int]) -> Stocks:
+    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, NodeState], int]) -> Stocks:
         """What each node could give at most of what a shape wants."""
         for name, _ in shape.wants:
             if (key, name) not in self._stocks:
                 self._stocks[key, name] = Stock(self._universe, partial(most, name))
         return Stocks([(self._stocks[key, name], amount) for name, amount in shape.wants])
 
-    def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
+    def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
         """The cheapest nodes by the first tier alone."""
         return self._offers(wanted.shape, None).cheapest(count, wanted.reach.first_floor)
 
-    def _both(self, wanted: Wanted, count: int) -> Sequence[tuple[Place, Price]]:
+    def _both(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
         """The cheapest nodes by both tiers: where the first is enough, the second changes nothing."""
         reach = wanted.reach
         below = SECOND_TIER + (reach.second_floor or 0)
         return self._offers(wanted.shape, (reach.first, reach.first_floor)).cheapest(count, below)
 
-    def _offers(self, shape: Shape, tiers: Tiers) -> Offers:
+    def _offers(self, shape: Shape, tiers: Tiers) -> CheapestNodes:
         """Prices in which nobody of the last tier is out of reach: the caller cuts it off."""
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
@@ -171,7 +173,7 @@ class Search:
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
             quotes = self._quotes(shape, tiers)
-            offers = Offers(shape.orders, quotes, stocks=stocks, since=since)
+            offers = CheapestNodes(shape.orders, quotes, stocks=stocks, since=since)
             self._stopping[shape.each, tiers] = offers
         return offers
 
@@ -193,11 +195,11 @@ class Search:
         most = max(shape.wants, key=lambda want: want[1] / total[want[0]])
         return self._quotes(replace(shape, wants=(most,)), None)
 
-    def _on_nodes(self, harm: str, tiers: Tiers) -> Ladders:
+    def _on_nodes(self, harm: str, tiers: Tiers) -> VictimPrefixSums:
         ladders = self._ladders.get((harm, tiers))
         if ladders is None:
             first = self._on_nodes(harm, None) if tiers else None
-            ladders = self._ladders[harm, tiers] = Ladders(
+            ladders = self._ladders[harm, tiers] = VictimPrefixSums(
                 self._changes, self._candidates, harm, first, tiers
             )
         return ladders
@@ -241,7 +243,7 @@ class Search:
         return shape.partial and self._universe.snapshot.partition.partial is Partial.TAKE
 
 
-def placed(shape: Shape, places: list[Place]) -> Placement:
+def placed(shape: Shape, places: list[NodeState]) -> Placement:
     """What a shape takes on the nodes it gets, in their order."""
     return {
         place.node.name: dict(place.node.total) if shape.exclusive else with_type(place, dict(shape.wants))

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from scheduler.model import words
-from scheduler.model.jobs import Job, Level, Request
+from scheduler.model.jobs import Level, Request, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.limits import Found, Held
-from scheduler.preemption.places import Runner
+from scheduler.preemption.limits import Found, HeldBack
+from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.quotas import JOBS, Beyond
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.tallies import Below
@@ -18,7 +18,7 @@ from scheduler.priority.levels import level_word
 _LONGEST = 60
 
 
-class Speaker:
+class ExplanationWriter:
     """Talks about one snapshot's jobs."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -26,7 +26,7 @@ class Speaker:
         self._rules = snapshot.partition
         self._levels: dict[tuple[Level, Level], str] = {}
 
-    def level(self, job: Job) -> str:
+    def level(self, job: SnapshotJob) -> str:
         """The levels that the partition's mode looks at; many jobs have the same."""
         levels = job.user_level, job.task_level
         known = self._levels.get(levels)
@@ -34,7 +34,7 @@ class Speaker:
             known = self._levels[levels] = self._level(job)
         return known
 
-    def _level(self, job: Job) -> str:
+    def _level(self, job: SnapshotJob) -> str:
         names = self._rules.level_names
         user = level_word(job.user_level, names)
         task = f"task {level_word(job.task_level, names, 'L')}"
@@ -46,37 +46,39 @@ class Speaker:
             case _:
                 return f"{user}, {task}"
 
-    def who(self, job: Job) -> str:
+    def who(self, job: SnapshotJob) -> str:
         """`102 (bob, P1)`."""
         return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)})"
 
-    def victim(self, runner: Runner) -> str:
+    def victim(self, runner: RunningJob) -> str:
         """`101 (ann, P2, ran 2 h 14 min)`."""
         job = runner.job
         return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)}, ran {words.duration(runner.ran)})"
 
-    def needs(self, job: Job) -> str:
+    def needs(self, job: SnapshotJob) -> str:
         """`102 (bob, P1) needs 6 cpu on one node`."""
         return f"{self.who(job)} needs {need(job.request)}" if job.request else self.who(job)
 
-    def start(self, job: Job, nodes: Iterable[str], free: Amounts) -> str:
+    def start(self, job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> str:
         """There is room."""
         return f"{self.needs(job)}; {free_now(job, nodes, free)}."
 
-    def wait(self, job: Job, nodes: Iterable[str]) -> str:
+    def wait(self, job: SnapshotJob, nodes: Iterable[str]) -> str:
         """Room is coming by itself."""
         return f"{self.needs(job)}. Jobs that are ending already make room for it on {_names(nodes)}."
 
-    def promised(self, job: Job) -> str:
+    def promised(self, job: SnapshotJob) -> str:
         """A plan is being carried out."""
         return f"Room for {self.who(job)} is being made on {_names(job.promised)}."
 
-    def preempt(self, job: Job, nodes: Iterable[str], free: Amounts, victims: Iterable[Runner]) -> str:
+    def preempt(
+        self, job: SnapshotJob, nodes: Iterable[str], free: Amounts, victims: Iterable[RunningJob]
+    ) -> str:
         """Victims make room."""
         stopped = words.told(victims, self.victim, limit=5)
         return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
 
-    def held(self, job: Job, found: Found, free: Amounts) -> str:
+    def held(self, job: SnapshotJob, found: Found, free: Amounts) -> str:
         """Victims would make room, but may not be stopped."""
         victims = found.room.price.victims[::-1]
         stopped = words.told(victims, self.victim, limit=5)
@@ -85,7 +87,7 @@ class Speaker:
         why = self.limit(job, found.held, len(victims)) if found.held else ""
         return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} would make room{where}, but {why}."
 
-    def limit(self, job: Job, held: Held, victims: int) -> str:
+    def limit(self, job: SnapshotJob, held: HeldBack, victims: int) -> str:
         """The limit that holds stops back."""
         rules = self._rules
         match held.reason:
@@ -111,7 +113,7 @@ class Speaker:
             case _:
                 return f"some of them would come back ranked above {clean(job.id)}"
 
-    def _hourly(self, held: Held, victims: int) -> str:
+    def _hourly(self, held: HeldBack, victims: int) -> str:
         """`x has had 5 of 5 stops in this hour`."""
         most = self._rules.max_stops_per_user_hour if held.user else self._rules.max_stops_per_hour
         if held.user:
@@ -120,11 +122,11 @@ class Speaker:
             had = f"{clean(self._rules.name)} has had {held.used} of {most} stops in this hour"
         return had if held.used >= (most or 0) else f"{had}, and {victims} more would be too many"
 
-    def nothing_lower(self, job: Job) -> str:
+    def nothing_lower(self, job: SnapshotJob) -> str:
         """Nobody to stop."""
         return f"{self.needs(job)}; nothing of lower rank runs in {clean(self._rules.name)}."
 
-    def not_enough(self, job: Job, below: Below) -> str:
+    def not_enough(self, job: SnapshotJob, below: Below) -> str:
         """Stopping everybody below would not do."""
         often = "because their users' jobs were stopped often enough in this hour"
         limited = f", {below.limited} of them {often}" if below.limited else ""
@@ -139,7 +141,7 @@ class Speaker:
         )
         return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."
 
-    def never(self, job: Job, shape: Shape) -> str:
+    def never(self, job: SnapshotJob, shape: Shape) -> str:
         """Too much for the partition."""
         partition = clean(self._rules.name)
         if not shape.count:
@@ -152,11 +154,11 @@ class Speaker:
             has = f"of such nodes {partition} has only {shape.suitable}"
         return f"{self.needs(job)}; {has}: it can never start here."
 
-    def blocked(self, job: Job) -> str:
+    def blocked(self, job: SnapshotJob) -> str:
         """Something other than room is missing."""
         return f"{self.who(job)} may not start yet: {clean(job.blocked, 200)}."
 
-    def over_quota(self, job: Job, beyond: Beyond) -> str:
+    def over_quota(self, job: SnapshotJob, beyond: Beyond) -> str:
         """`bob may have 1 P0 job running at a time and has 1`, `bob's running P0 jobs may hold 16 gpu together …`."""
         level = level_word(job.task_level, self._rules.level_names, "L")
         what, user = beyond.meter.resource, beyond.meter.user
@@ -211,7 +213,7 @@ def _set(features: frozenset[str]) -> str:
     return "&".join(sorted(features)) if len(features) == 1 else f"({'&'.join(sorted(features))})"
 
 
-def wanted(job: Job) -> Mapping[str, int]:
+def wanted(job: SnapshotJob) -> Mapping[str, int]:
     """The amounts that a pending job asks for, per node or in all."""
     request = job.request
     if request is None:
@@ -230,7 +232,7 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
-def free_now(job: Job, nodes: Iterable[str], free: Amounts) -> str:
+def free_now(job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> str:
     """`n1 has 4 cpu free`; of a request that names no number of nodes, what is free in all."""
     if job.request and not job.request.nodes:
         return f"free now: {words.amounts(free)}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from scheduler.model.jobs import Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, covers
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.places import Place
-from scheduler.preemption.universe import Universe
 
 ShapeKey = tuple[object, ...]
 Wants = tuple[tuple[str, int], ...]
@@ -39,7 +39,7 @@ class Shape:
     pool: ShapeKey
     wants: Wants
     exclusive: bool
-    places: tuple[Place, ...]
+    places: tuple[NodeState, ...]
     orders: frozenset[int]
     harm: str
     ever: bool
@@ -54,7 +54,7 @@ class Shape:
         return ((name, amount * self.units) for name, amount in self.wants) if self.units else self.wants
 
 
-def orders_of(places: Iterable[Place]) -> frozenset[int]:
+def orders_of(places: Iterable[NodeState]) -> frozenset[int]:
     """Some nodes by their orders."""
     return frozenset([place.order for place in places])
 
@@ -62,7 +62,7 @@ def orders_of(places: Iterable[Place]) -> frozenset[int]:
 class _Allowed(NamedTuple):
     """The nodes that a request allows: those that are up; how many there are, up or not, in all and of each kind."""
 
-    up: tuple[Place, ...]
+    up: tuple[NodeState, ...]
     orders: frozenset[int]
     number: int
     kinds: Mapping[int, int]
@@ -71,7 +71,7 @@ class _Allowed(NamedTuple):
 class Shapes:
     """The shapes of one universe, made when first asked for."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self._universe = universe
         self._known: dict[ShapeKey, Shape] = {}
         self._groups: dict[ShapeKey, tuple[Shape, ...]] = {}
@@ -189,7 +189,7 @@ def alternatives(request: Request) -> tuple[Request, ...]:
     return (request,)
 
 
-def groups_of(request: Request, nodes: Iterable[Node]) -> tuple[Request, ...]:
+def groups_of(request: Request, nodes: Iterable[SnapshotNode]) -> tuple[Request, ...]:
     """What a request that counts nodes by their features asks of each group of them.
 
     A node that would do for several goes to the one that lacks most; then the others do not get it.
@@ -220,7 +220,7 @@ def groups_of(request: Request, nodes: Iterable[Node]) -> tuple[Request, ...]:
     )
 
 
-def suits(request: Request, node: Node) -> bool:
+def suits(request: Request, node: SnapshotNode) -> bool:
     """Whether a node is one that the request allows, apart from its state and its room."""
     return (
         request.features <= node.features
@@ -230,7 +230,7 @@ def suits(request: Request, node: Node) -> bool:
     )
 
 
-def with_type(place: Place, taken: dict[str, int]) -> dict[str, int]:
+def with_type(place: NodeState, taken: dict[str, int]) -> dict[str, int]:
     """What is taken on a node, a plain `gpu` on a node with GPUs of one type only counting as that type too.
 
     Else the same cards could be promised again to a job that asks for them by their type.

@@ -12,14 +12,14 @@ from scheduler.model import resources
 from scheduler.model.policy import GiveBack
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Price, cost_of_runners, obtainable
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.trials import Trial, covers, share
 from scheduler.preemption.units.giving_back import give_back, needed, price_of
-from scheduler.preemption.universe import Universe
 
 Amounts = dict[str, int]
 _NONE: Amounts = {}
@@ -31,7 +31,7 @@ class Pool:
     Shared by all spread requests for these resources that allow the same nodes.
     """
 
-    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
+    def __init__(self, universe: ClusterState, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
         self.places = rooms.places
         self.exclusive = shape.exclusive
         self._universe = universe
@@ -59,12 +59,12 @@ class Pool:
         parts = [(order, zip(self._names, room, strict=True)) for order, room in rooms if max(room) > 0]
         return [(order, {name: n for name, n in part if n > 0}) for order, part in parts]
 
-    def price(self, shape: Shape, reach: Reach) -> Price | None:
+    def price(self, shape: Shape, reach: PreemptionScope) -> Price | None:
         """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
         trial = self.trial(shape)
         soon = self.soon()
         short = tuple([(name, 1) for name, amount in shape.wants if amount > soon.get(name, 0)])
-        taken: dict[Runner, int] = {}
+        taken: dict[RunningJob, int] = {}
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
             if not runner.may_go or not self._may_help(runner, short):
@@ -110,7 +110,7 @@ class Pool:
             return {place.node.name: dict(place.node.total) for place in places}
         return {place.node.name: with_type(place, result[place.order]) for place in places}
 
-    def room(self, place: Place, extra: Amounts, leaving: int) -> Amounts:
+    def room(self, place: NodeState, extra: Amounts, leaving: int) -> Amounts:
         """What a node adds with some runners stopped on trial: never below zero, and nothing of a node
         that must be empty and is not. `extra` and `leaving`: what those runners hold there, and how many
         they are.
@@ -129,7 +129,7 @@ class Pool:
                 result[name] = amount
         return result
 
-    def _may_help(self, runner: Runner, wanted: Wants) -> bool:
+    def _may_help(self, runner: RunningJob, wanted: Wants) -> bool:
         """Whether it holds anything of some resources on a node that counts and that could ever give enough of them to
         make a difference. Most do not where nodes are kept for jobs that wait."""
         if self.exclusive:
@@ -141,7 +141,7 @@ class Pool:
                     return True
         return False
 
-    def _could_give(self, place: Place, wanted: Wants) -> bool:
+    def _could_give(self, place: NodeState, wanted: Wants) -> bool:
         """Whether a node could give so much of any of some resources, once everybody has gone who may go."""
         for name, amount in wanted:  # noqa: SIM110 - asked for every runner; a loop is twice as fast
             if obtainable(name, place) >= amount:
@@ -172,7 +172,7 @@ class _Short(Trial):
         """Millionths of what was missing at first, over all resources."""
         return share(self._short, self._scale)
 
-    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+    def missing_after(self, lost: Iterable[tuple[RunningJob, NodeState, int]]) -> list[int]:
         """The same, worked out once for all that give as much: most of many workers do."""
         if self.exclusive:
             return super().missing_after(lost)
@@ -187,7 +187,7 @@ class _Short(Trial):
             rests.append(rest)
         return rests
 
-    def _gains(self, runner: Runner, place: Place, count: int) -> tuple[int, ...]:
+    def _gains(self, runner: RunningJob, place: NodeState, count: int) -> tuple[int, ...]:
         """What a node gives more without some pieces of a runner; what was overcommitted there gives nothing."""
         if place.order not in self._pool.places or runner.pieces is None:
             return (0,) * len(self._short)
@@ -199,7 +199,7 @@ class _Short(Trial):
             gains.append(gives if there >= 0 else max(0, there + gives))
         return tuple(gains)
 
-    def change(self, place: Place, gives: resources.Amounts, leaving: int) -> None:
+    def change(self, place: NodeState, gives: resources.Amounts, leaving: int) -> None:
         """More or less on a node, if it counts."""
         pool, order = self._pool, place.order
         if order not in pool.places:

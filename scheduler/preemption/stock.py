@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from scheduler.preemption.places import Place
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 
 
 class Stock:
     """What every node could give of one resource, brought up to date by the universe's log."""
 
-    def __init__(self, universe: Universe, most: Callable[[Place], int]) -> None:
+    def __init__(self, universe: ClusterState, most: Callable[[NodeState], int]) -> None:
         """`most`: how much a node could give."""
         self._universe = universe
         self._most = most

@@ -1,14 +1,14 @@
 """Room that lower jobs make: they are stopped, or not, all or none of them; and what is left to say without room."""
 
-from scheduler.model.plan import Decision, DecisionKind, Victim
+from scheduler.model.plan import DecidedVictim, Decision, DecisionKind
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
-from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.limits import Found
+from scheduler.preemption.multi_node_search import MadeRoom
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.ranking import SECOND_TIER, Reach
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.search import Wanted
-from scheduler.preemption.several import Room
 from scheduler.preemption.units.steps import granted, part_if_held
 from scheduler.preemption.units.words import losses_of, making_room, rest, victim_of
 from scheduler.priority.levels import weight
@@ -16,19 +16,19 @@ from scheduler.priority.levels import weight
 _NOTHING = weight(None)
 
 
-def stop_lower_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
+def stop_lower_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Victims make room (`search`), unless a limit forbids to stop those who were found (`limits`)."""
     below = cycle.universe.below(ask.reach)
     found = cycle.limits.victims(ask.job, Wanted(ask.shape, ask.reach), below)
     return None if found is None else stop_or_not(cycle, ask, found)
 
 
-def stop_or_not(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+def stop_or_not(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
     """Those who were found make room, or it is said why they may not."""
     return _held(cycle, ask, found) if found.held else _preempt(cycle, ask, found)
 
 
-def no_room(cycle: Cycle, ask: Ask) -> Decision:
+def no_room(cycle: PlanningRun, ask: Ask) -> Decision:
     """Nothing could be done: the job stays in the queue."""
     below = cycle.universe.below(ask.reach)
     if below.stoppable + below.spared == 0:
@@ -38,7 +38,7 @@ def no_room(cycle: Cycle, ask: Ask) -> Decision:
     return cycle.with_passed_over(decision, ask)
 
 
-def _held(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+def _held(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
     free = cycle.search.free(ask.shape, [place.node.name for place in found.room.places])
     reason = found.held.reason if found.held else Reason.NOT_ENOUGH_EVEN_SO
     cycle.about_to_get(found.room.places or ask.shape.places)
@@ -46,7 +46,7 @@ def _held(cycle: Cycle, ask: Ask, found: Found) -> Decision:
     return part_if_held(cycle, ask, cycle.with_passed_over(decision, ask, found))
 
 
-def _preempt(cycle: Cycle, ask: Ask, found: Found) -> Decision:
+def _preempt(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
     room, units = found.room, found.room.price.units
     names = [place.node.name for place in room.places]
     free = cycle.search.free(ask.shape, names)
@@ -70,7 +70,7 @@ def _preempt(cycle: Cycle, ask: Ask, found: Found) -> Decision:
     return decision
 
 
-def _give_way(cycle: Cycle, price: Price) -> tuple[Victim, ...]:
+def _give_way(cycle: PlanningRun, price: Price) -> tuple[DecidedVictim, ...]:
     """Stop the victims, or take their pieces: those who go first in front."""
     lost = losses_of(price)
     result = []
@@ -80,13 +80,13 @@ def _give_way(cycle: Cycle, price: Price) -> tuple[Victim, ...]:
             result.append(victim_of(runner, lost[runner]))
             cycle.universe.lose(runner, lost[runner])
         else:
-            result.append(Victim(runner.job.id, runner.job.how))
+            result.append(DecidedVictim(runner.job.id, runner.job.how))
             cycle.universe.stop(runner)
             cycle.quotas.stopped(runner.job)
     return tuple(result)
 
 
-def lower(mode: Mode, reach: Reach, room: Room) -> Reason:
+def lower(mode: Mode, reach: PreemptionScope, room: MadeRoom) -> Reason:
     """Which tiers the victims are of, in the words of the mode."""
     classes = [reach.class_of(runner.first, runner.second) or 0 for runner in room.price.victims]
     second = any(own_class >= SECOND_TIER + _NOTHING for own_class in classes)

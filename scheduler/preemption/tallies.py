@@ -7,7 +7,7 @@ from scheduler.model.resources import Amounts, add, subtract, total
 
 
 @dataclass(slots=True)
-class Tally:
+class VictimTally:
     """The running jobs of one pair of weights: how many may be stopped and what they hold; how many are
     spared, and how many of those by a limit."""
 
@@ -26,7 +26,7 @@ class Tally:
 class Below:
     """All running jobs that a pending job outranks, as they were when that was asked."""
 
-    def __init__(self, tallies: Sequence[Tally]) -> None:
+    def __init__(self, tallies: Sequence[VictimTally]) -> None:
         self.stoppable = sum([tally.stoppable for tally in tallies])
         self.spared = sum([tally.spared for tally in tallies])
         self.limited = sum([tally.limited for tally in tallies])

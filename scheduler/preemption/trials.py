@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.shapes import Shape
 
 
@@ -29,7 +29,7 @@ class Trial(ABC):
         """A quick look: whether so much more, on one node, might be enough. No is certain."""
         return True
 
-    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+    def missing_after(self, lost: Iterable[tuple[RunningJob, NodeState, int]]) -> list[int]:
         """How much would be missing after each of these losses alone: who, where, and how many pieces."""
         rests = []
         for runner, place, count in lost:
@@ -43,23 +43,23 @@ class Trial(ABC):
         return 0
 
     @abstractmethod
-    def change(self, place: Place, gives: Amounts, leaving: int) -> None:
+    def change(self, place: NodeState, gives: Amounts, leaving: int) -> None:
         """Somebody leaves (`leaving` 1) or comes back (-1) on a node, or only gives or takes there (0).
 
         `gives` is what that adds on the node, below zero when it is taken again.
         """
 
-    def stop(self, runner: Runner) -> None:
+    def stop(self, runner: RunningJob) -> None:
         """Stop a runner."""
         for place, gives in runner.parts:
             self.change(place, gives, 1)
 
-    def restore(self, runner: Runner) -> None:
+    def restore(self, runner: RunningJob) -> None:
         """Let a runner go on after all."""
         for place, gives in runner.parts:
             self.change(place, {name: -amount for name, amount in gives.items()}, -1)
 
-    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+    def pieces(self, runner: RunningJob, place: NodeState, count: int) -> None:
         """A runner loses so many pieces on a node; below zero, it gets them back."""
         if runner.pieces and count:
             each = runner.pieces.each[place.node.name]
@@ -87,7 +87,7 @@ def most(limit: int, fits: Callable[[int], bool], *, whole: bool = False) -> int
 class Places(Trial):
     """What is missing on some nodes, each by resource; below zero, what is left over there."""
 
-    def __init__(self, places: Iterable[Place], shape: Shape) -> None:
+    def __init__(self, places: Iterable[NodeState], shape: Shape) -> None:
         """For what a shape wants of each of them, with what is free or coming."""
         self.exclusive = shape.exclusive
         chosen = list(places)
@@ -113,7 +113,7 @@ class Places(Trial):
         """Millionths of what was missing at first, over all nodes and resources."""
         return sum(share(short, self._scale[order]) for order, short in self._short.items())
 
-    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+    def pieces(self, runner: RunningJob, place: NodeState, count: int) -> None:
         """The same, directly: this is asked more than anything else."""
         short = self._short.get(place.order)
         if short is None or not runner.pieces:
@@ -125,7 +125,7 @@ class Places(Trial):
         if self.exclusive and abs(count) == runner.pieces.counts[name]:
             self._there[place.order] -= 1 if count > 0 else -1
 
-    def change(self, place: Place, gives: Amounts, leaving: int) -> None:
+    def change(self, place: NodeState, gives: Amounts, leaving: int) -> None:
         """More or less on a node, if it is one of these."""
         short = self._short.get(place.order)
         if short is not None:
@@ -141,7 +141,7 @@ def covers(gives: Amounts, short: Amounts) -> bool:
     return True
 
 
-def _missing(place: Place, shape: Shape) -> dict[str, int]:
+def _missing(place: NodeState, shape: Shape) -> dict[str, int]:
     if shape.exclusive:
         return {name: amount - place.node.total.get(name, 0) for name, amount in shape.wants}
     free, coming = place.free, place.coming

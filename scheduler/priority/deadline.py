@@ -13,7 +13,7 @@ from datetime import date, timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UrgencyStep:
     """From `days_left` days before the deadline on (0 is its day) the urgency is at least `urgency`."""
 
     days_left: int
@@ -24,7 +24,7 @@ class Step:
 class Schedule:
     """Steps, the farthest first; nearer ones are more urgent."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[UrgencyStep, ...] = ()
     hold_days: int = 0
 
     @property

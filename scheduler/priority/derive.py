@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Level, ObservedJob
-from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.model.words import moment
 from scheduler.priority.globs import Globs, globs
 from scheduler.priority.levels import level_of
@@ -28,7 +28,7 @@ _NOTHING = "nothing configured"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class JobStanding:
     """Where a job stands in a partition, and why. A score is None when the job belongs to no project."""
 
     project: str = ""
@@ -64,12 +64,12 @@ class _Overrides:
 class _Known:
     """A project with what is computed once from it."""
 
-    project: Project
+    project: ProjectFacts
     score: float
     globs: Globs
-    tasks: tuple[TaskPattern, ...]
+    tasks: tuple[TaskRule, ...]
 
-    def task(self, name: str) -> TaskPattern | None:
+    def task(self, name: str) -> TaskRule | None:
         """The pattern that counts for a job of this name."""
         number = self.globs.first(name)
         return None if number is None else self.tasks[number]
@@ -96,13 +96,13 @@ class Deriver:
     """
 
     policy: PartitionPolicy
-    projects: Sequence[Project]
+    projects: Sequence[ProjectFacts]
     now: int = 0
     _by_user: dict[str, list[_Known]] = field(init=False)
     _user_overrides: _Overrides = field(init=False)
     _task_overrides: _Overrides = field(init=False)
     _keywords: list[_Keyword] = field(init=False)
-    _answers: dict[tuple[str, str, str, str, str], Standing] = field(init=False, default_factory=dict)
+    _answers: dict[tuple[str, str, str, str, str], JobStanding] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_user = {}
@@ -122,7 +122,7 @@ class Deriver:
         )
         self._keywords = sorted(keywords, key=lambda keyword: -len(keyword.word))
 
-    def derive(self, job: ObservedJob) -> Standing:
+    def derive(self, job: ObservedJob) -> JobStanding:
         """The standing of one job."""
         key = (job.user, job.account, job.wckey, job.comment, job.name)
         answer = self._answers.get(key)
@@ -130,15 +130,15 @@ class Deriver:
             answer = self._answers[key] = self._derive(job)
         return answer
 
-    def _derive(self, job: ObservedJob) -> Standing:
+    def _derive(self, job: ObservedJob) -> JobStanding:
         known = _project_of(job, self._by_user.get(job.user, ()))
         user_level, user_origin = self._user(job.user, known)
         level, origin, importance = self._task(job.name, job.user, known)
         if known is None:
-            return Standing("", None, None, user_level, level, user_origin, origin)
+            return JobStanding("", None, None, user_level, level, user_origin, origin)
         project = known.project
         score = task_score(project.size, project.grade, project.urgency, importance)
-        return Standing(project.code, known.score, score, user_level, level, user_origin, origin)
+        return JobStanding(project.code, known.score, score, user_level, level, user_origin, origin)
 
     def _user(self, user: str, known: _Known | None) -> tuple[Level, str]:
         override, origin = self._override(self._user_overrides, user)
@@ -164,7 +164,7 @@ class Deriver:
         level, origin = self._without_keyword(known, pattern)
         return level, denied + origin + by_hand, importance
 
-    def _without_keyword(self, known: _Known | None, pattern: TaskPattern | None) -> tuple[Level, str]:
+    def _without_keyword(self, known: _Known | None, pattern: TaskRule | None) -> tuple[Level, str]:
         """What is left when neither an override nor a keyword says the task's level."""
         if known is None:
             return None, _NOTHING
@@ -176,6 +176,8 @@ class Deriver:
 
     def _override(self, overrides: _Overrides, name: str) -> tuple[Level, str]:
         """Level and origin; without a level, what to add to the origin of the one that counts instead."""
+        if not overrides.values:
+            return None, ""
         ended = ""
         for each in overrides.of(name):
             if each.until is None:
@@ -187,7 +189,7 @@ class Deriver:
             ended = ended or f"; the override to {each.level} ended {moment(each.until)}"
         return None, ended
 
-    def _by_score(self, known: _Known, pattern: TaskPattern | None) -> tuple[Level, str]:
+    def _by_score(self, known: _Known, pattern: TaskRule | None) -> tuple[Level, str]:
         project = known.project
         factors = f"{project.size:g} ÷ {project.grade:g} × {project.urgency:g}"
         score, end = known.score, ""
@@ -200,7 +202,38 @@ class Deriver:
         return level, f"{project.code}: {factors} = {score:.6g} {result}{end}"
 
 
-def derive(job: ObservedJob, policy: PartitionPolicy, projects: Sequence[Project], now: int = 0) -> Standing:
+MOST_ANSWERS = 200_000
+"""So many are kept from one moment to the next; then it begins anew."""
+
+
+def deriver_for(
+    policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int, last: Deriver | None
+) -> Deriver:
+    """The deriver of the last moment, if all its answers still hold, else a new one.
+
+    They do as long as policy and projects are the same and no override has ended since.
+    """
+    if (
+        last is None
+        or last.policy != policy
+        or list(last.projects) != list(projects)
+        or len(last._answers) > MOST_ANSWERS  # noqa: SLF001 - its own module
+        or not last.now <= now
+        or any(last.now < end <= now for end in _ends(policy))
+    ):
+        return Deriver(policy, projects, now)
+    last.now = now
+    return last
+
+
+def _ends(policy: PartitionPolicy) -> Iterator[int]:
+    yield from policy.user_overrides_until.values()
+    yield from policy.task_overrides_until.values()
+
+
+def derive(
+    job: ObservedJob, policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int = 0
+) -> JobStanding:
     """The standing of one job in one partition; for many jobs keep a `Deriver`."""
     return Deriver(policy, projects, now).derive(job)
 
@@ -210,7 +243,7 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
     return name.startswith(keyword) and not name[len(keyword) : len(keyword) + 1].isalnum()
 
 
-def _known(project: Project) -> _Known:
+def _known(project: ProjectFacts) -> _Known:
     by_pattern = {task.pattern: task for task in project.tasks}
     patterns = tuple(specific_first(by_pattern))
     tasks = tuple(by_pattern[pattern] for pattern in patterns)

@@ -49,7 +49,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PlaceInLine:
     """Where a job stands (1 the first; 0: it is held), and the whole nice and the priority that put it there.
 
     `own`: the priority that Slurm would give it, with its user's own nice. `keeps`: its old place is kept for it.
@@ -82,7 +82,7 @@ def band(mode: Mode, levels: int, user: Level, task: Level) -> int:
             return axes[1] * (levels + 1) + axes[0]
 
 
-def stand(jobs: Sequence[Waiting], count: int) -> dict[str, Place]:
+def stand(jobs: Sequence[Waiting], count: int) -> dict[str, PlaceInLine]:
     """Where each job is to stand, by its id. `count`: how many bands there are; with one, only kept places matter."""
     figures = _figures(jobs)
     grid = _Grid.over(jobs, figures, count)
@@ -102,10 +102,10 @@ def stand(jobs: Sequence[Waiting], count: int) -> dict[str, Place]:
     }
 
 
-def _place(job: Waiting, number: int, figure: int, value: int, grid: "_Grid") -> Place:
+def _place(job: Waiting, number: int, figure: int, value: int, grid: "_Grid") -> PlaceInLine:
     offset, own = grid.offset(job.band), grid.cut(job.own_nice)
     nice = offset + own - (value - (figure - own))
-    return Place(
+    return PlaceInLine(
         number,
         max(-MOST_NICE, min(nice, MOST_NICE)),
         value - offset,

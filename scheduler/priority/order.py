@@ -2,7 +2,7 @@
 
 import re
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.priority.levels import weight
 
@@ -30,7 +30,7 @@ def _by_length(number: re.Match[str]) -> str:
     return f"0{chr(len(significant))}{significant}"
 
 
-def ranks(mode: Mode, job: Job) -> tuple[int, int]:
+def ranks(mode: Mode, job: SnapshotJob) -> tuple[int, int]:
     """A job's weights on the mode's first and second axis; 0 on a second axis that the mode does not have."""
     user, task = weight(job.user_level), weight(job.task_level)
     if mode is _USER_THEN_TASK:
@@ -40,7 +40,7 @@ def ranks(mode: Mode, job: Job) -> tuple[int, int]:
     return (user, 0) if mode is _USER else (task, 0)
 
 
-def pending_order(mode: Mode, job: Job) -> OrderKey:
+def pending_order(mode: Mode, job: SnapshotJob) -> OrderKey:
     """Who is decided first: by the mode's first priority, then its second, submit time, id (spec 1.4)."""
     first, second = ranks(mode, job)
     return -first, -second, job.submit, natural(job.id)

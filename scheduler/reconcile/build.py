@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from scheduler.model.jobs import Job, JobState, ObservedJob, RunKey
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.priority.derive import Deriver, Standing
+from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
 
@@ -27,22 +27,24 @@ class Built:
     """A partition's snapshot, and of each of its jobs where it stands and why."""
 
     snapshot: Snapshot
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, JobStanding]
 
 
 def snapshot_for(
     observation: Observation,
     policy: PartitionPolicy,
-    projects: Sequence[Project],
+    projects: Sequence[ProjectFacts],
     *,
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),
+    deriver: Deriver | None = None,
 ) -> Built:
     """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
 
     A pending job that may go to several partitions counts in each of them. What jobs of other partitions
     hold on shared nodes is `held_elsewhere`, or `coming_elsewhere` of those that are ending. `preemptions`: how often
     each job was stopped by us so far. `ending`: runs that are being stopped; of other partitions they count as ending.
+    `deriver`: one of this policy, these projects and this moment, whose answers are used.
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
@@ -50,9 +52,9 @@ def snapshot_for(
     nodes = [node for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
-    deriver = Deriver(policy, projects, observation.taken_at)
-    jobs: list[Job] = []
-    standings: dict[str, Standing] = {}
+    deriver = deriver or Deriver(policy, projects, observation.taken_at)
+    jobs: list[SnapshotJob] = []
+    standings: dict[str, JobStanding] = {}
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
@@ -108,9 +110,9 @@ def _partition(observation: Observation, name: str) -> ObservedPartition:
     raise PartitionNotObservedError(f"the cluster has no partition {name}")
 
 
-def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Job:
+def _job(observed: ObservedJob, standing: JobStanding, nodes: frozenset[str]) -> SnapshotJob:
     pending = observed.state is JobState.PENDING
-    return Job(
+    return SnapshotJob(
         id=observed.id,
         name=observed.name,
         state=observed.state,
@@ -126,7 +128,9 @@ def _job(observed: ObservedJob, standing: Standing, nodes: frozenset[str]) -> Jo
     )
 
 
-def _as_victim(job: Job, observed: ObservedJob, policy: PartitionPolicy, protected: str) -> Job:
+def _as_victim(
+    job: SnapshotJob, observed: ObservedJob, policy: PartitionPolicy, protected: str
+) -> SnapshotJob:
     """A running job with what may be done to it."""
     if protected:
         return replace(job, preemptable=False, protected=protected)
@@ -138,7 +142,7 @@ def _hold(elsewhere: dict[str, dict[str, int]], alloc: Mapping[str, Amounts]) ->
         add(elsewhere.setdefault(name, {}), part)
 
 
-def _node(node: Node, held: Amounts, coming: Amounts) -> Node:
+def _node(node: SnapshotNode, held: Amounts, coming: Amounts) -> SnapshotNode:
     if held:
         node = replace(node, held_elsewhere=total((node.held_elsewhere, held)))
     if coming:

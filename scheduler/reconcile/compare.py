@@ -7,21 +7,21 @@ neither side acts, their plans are compared as if they were carried out: that is
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scheduler.model.jobs import Job, JobState, Level
+from scheduler.model.jobs import JobState, Level, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
-from scheduler.priority.derive import Standing
+from scheduler.priority.derive import JobStanding
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class DecidedSide:
     """One way to decide: the policy, where each job stands by it, and what was decided on which snapshot."""
 
     policy: PartitionPolicy
     snapshot: Snapshot
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, JobStanding]
     decisions: Sequence[Decision]
 
     @property
@@ -50,7 +50,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ComparedJob:
     """A job as the answer tells it, with its levels in the side that it is told of."""
 
     job: str
@@ -61,11 +61,11 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class ComparedStop:
     """A running job that is stopped, and the one that it is stopped for. `amounts`: all that it holds."""
 
-    victim: Told
-    beneficiary: Told
+    victim: ComparedJob
+    beneficiary: ComparedJob
     how: How
     ran_s: int
     amounts: Mapping[str, int]
@@ -75,16 +75,16 @@ class Stop:
 class Start:
     """A waiting job that starts; `stops`: how many others are stopped for it. `nodes`: where."""
 
-    job: Told
+    job: ComparedJob
     nodes: tuple[str, ...]
     stops: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class PolicyEffect:
     """All that a side comes to at this moment, by job."""
 
-    stops: Mapping[str, Stop] = field(default_factory=dict)
+    stops: Mapping[str, ComparedStop] = field(default_factory=dict)
     starts: Mapping[str, Start] = field(default_factory=dict)
 
 
@@ -93,10 +93,10 @@ class Comparison:
     """What changes in one partition. `users` and `tasks` move; the rest is told by the side it is part of."""
 
     partition: str
-    before: Side
-    after: Side
-    was: Effect
-    becomes: Effect
+    before: DecidedSide
+    after: DecidedSide
+    was: PolicyEffect
+    becomes: PolicyEffect
     users: tuple[Move, ...]
     tasks: tuple[Move, ...]
 
@@ -106,12 +106,12 @@ class Comparison:
         return not (self.before.acts or self.after.acts)
 
     @property
-    def stopped(self) -> list[Stop]:
+    def stopped(self) -> list[ComparedStop]:
         """Runs that are stopped only after the change."""
         return [stop for job, stop in self.becomes.stops.items() if job not in self.was.stops]
 
     @property
-    def spared(self) -> list[Stop]:
+    def spared(self) -> list[ComparedStop]:
         """Runs that are stopped only without the change."""
         return [stop for job, stop in self.was.stops.items() if job not in self.becomes.stops]
 
@@ -132,7 +132,7 @@ class Comparison:
         return not (self.users or self.tasks or differs)
 
 
-def compare(before: Side, after: Side) -> Comparison:
+def compare(before: DecidedSide, after: DecidedSide) -> Comparison:
     """What changes from one side to the other; both are of the same partition and observation."""
     neither = not (before.acts or after.acts)
     users, tasks = _moves(before, after)
@@ -147,11 +147,11 @@ def compare(before: Side, after: Side) -> Comparison:
     )
 
 
-def effect_of(side: Side, *, carried_out: bool) -> Effect:
+def effect_of(side: DecidedSide, *, carried_out: bool) -> PolicyEffect:
     """What a side's decisions come to: who is stopped for whom, who starts. Where they are not carried out, only
     what starts in free room."""
     jobs = {job.id: job for job in side.snapshot.jobs}
-    stops: dict[str, Stop] = {}
+    stops: dict[str, ComparedStop] = {}
     starts: dict[str, Start] = {}
     for decision in side.decisions:
         if not (decision.action is DecisionKind.START or (carried_out and decision.victims)):
@@ -160,23 +160,25 @@ def effect_of(side: Side, *, carried_out: bool) -> Effect:
         starts[decision.job] = Start(told, decision.nodes, len(decision.victims))
         for victim in decision.victims:
             stops[victim.job] = _stop(jobs[victim.job], told, victim.how, side)
-    return Effect(stops, starts)
+    return PolicyEffect(stops, starts)
 
 
-def _stop(job: Job, beneficiary: Told, how: How, side: Side) -> Stop:
+def _stop(job: SnapshotJob, beneficiary: ComparedJob, how: How, side: DecidedSide) -> ComparedStop:
     ran = max(0, side.snapshot.now - (job.start or side.snapshot.now))
-    return Stop(_told(job, side.policy), beneficiary, how, ran, total(job.alloc.values()))
+    return ComparedStop(_told(job, side.policy), beneficiary, how, ran, total(job.alloc.values()))
 
 
-def _told(job: Job, policy: PartitionPolicy) -> Told:
-    return Told(job.id, job.name, job.user, _named(policy, job.user_level), _named(policy, job.task_level))
+def _told(job: SnapshotJob, policy: PartitionPolicy) -> ComparedJob:
+    return ComparedJob(
+        job.id, job.name, job.user, _named(policy, job.user_level), _named(policy, job.task_level)
+    )
 
 
 def _named(policy: PartitionPolicy, level: Level) -> NamedLevel:
     return NamedLevel(level, policy.level_name(level))
 
 
-def _moves(before: Side, after: Side) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+def _moves(before: DecidedSide, after: DecidedSide) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
     """Who changes level, by user and by job name. A level is the same as long as it is called the same: a new one
     above it moves its rank, but for whoever is in it nothing has been renamed."""
     users: dict[tuple[str, NamedLevel, NamedLevel], list[int]] = {}
@@ -190,14 +192,16 @@ def _moves(before: Side, after: Side) -> tuple[tuple[Move, ...], tuple[Move, ...
     return _listed(users), _listed(tasks)
 
 
-def _pair(before: Side, after: Side, was: Level, becomes: Level) -> tuple[NamedLevel, NamedLevel]:
+def _pair(
+    before: DecidedSide, after: DecidedSide, was: Level, becomes: Level
+) -> tuple[NamedLevel, NamedLevel]:
     return _named(before.policy, was), _named(after.policy, becomes)
 
 
 def _count(
     into: dict[tuple[str, NamedLevel, NamedLevel], list[int]],
     who: str,
-    job: Job,
+    job: SnapshotJob,
     levels: tuple[NamedLevel, NamedLevel],
 ) -> None:
     if levels[0].name != levels[1].name:

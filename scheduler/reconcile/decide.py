@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from scheduler.model.jobs import Job, JobState, RunKey
-from scheduler.model.nodes import Node
-from scheduler.model.plan import STOPPED, Plan
+from scheduler.model.jobs import JobState, RunKey, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
+from scheduler.model.plan import STOPPED, PlanningResult
 from scheduler.model.resources import Amounts, add
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
@@ -25,7 +25,7 @@ class Outstanding:
     victims: frozenset[RunKey] = frozenset()
     yielded: Mapping[str, str] = field(default_factory=dict)
 
-    def plus(self, made: Plan, snapshot: Snapshot) -> "Outstanding":
+    def plus(self, made: PlanningResult, snapshot: Snapshot) -> "Outstanding":
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under
         way."""
         runs = {job.id: job.run for job in snapshot.jobs if job.state is JobState.RUNNING}
@@ -41,7 +41,7 @@ class Outstanding:
 NOTHING = Outstanding()
 
 
-def decide(snapshot: Snapshot, outstanding: Outstanding = NOTHING) -> Plan:
+def decide(snapshot: Snapshot, outstanding: Outstanding = NOTHING) -> PlanningResult:
     """The plan for a partition, given what is under way."""
     return plan(overlay(snapshot, outstanding))
 
@@ -67,7 +67,7 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
     return replace(snapshot, jobs=jobs, nodes=nodes)
 
 
-def _under_way(job: Job, outstanding: Outstanding, snapshot: Snapshot) -> Job:
+def _under_way(job: SnapshotJob, outstanding: Outstanding, snapshot: Snapshot) -> SnapshotJob:
     if job.state is JobState.RUNNING and job.run in outstanding.victims:
         return replace(job, state=JobState.COMPLETING, preemptable=True, protected="")
     if job.state is not JobState.PENDING:
@@ -84,7 +84,7 @@ def _under_way(job: Job, outstanding: Outstanding, snapshot: Snapshot) -> Job:
     return job
 
 
-def _shared(node: Node, held: Mapping[str, int] | None) -> Node:
+def _shared(node: SnapshotNode, held: Mapping[str, int] | None) -> SnapshotNode:
     if not held:
         return node
     together = dict(node.held_elsewhere)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from scheduler.model.jobs import Job, JobState, ObservedJob, RunKey
+from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.observation import Observation
-from scheduler.model.policy import OverQuota, PartitionPolicy, Project
+from scheduler.model.policy import OverQuota, PartitionPolicy, ProjectFacts
 from scheduler.preemption.quotas import Quotas, beyond_quota
-from scheduler.preemption.ranking import Ranking, Reach
+from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.priority.derive import Deriver
 from scheduler.priority.levels import weight
 from scheduler.reconcile.blocking import starts_jobs, why_protected
@@ -18,7 +18,7 @@ _NOTHING = weight(None)
 def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     observation: Observation,
     policy: PartitionPolicy,
-    projects: Sequence[Project],
+    projects: Sequence[ProjectFacts],
     *,
     beneficiary: str,
     victims: frozenset[RunKey],
@@ -56,7 +56,7 @@ class _Ranks:
         self,
         observation: Observation,
         policy: PartitionPolicy,
-        projects: Sequence[Project],
+        projects: Sequence[ProjectFacts],
         served: frozenset[tuple[str, int]],
     ) -> None:
         self._served = served
@@ -93,13 +93,13 @@ class _Ranks:
                 return f"{victim.id} no longer ranks below {beneficiary.id}."
         return ""
 
-    def _is_below(self, reach: Reach, victim: Job) -> bool:
+    def _is_below(self, reach: PreemptionScope, victim: SnapshotJob) -> bool:
         weights = (_NOTHING, _NOTHING) if victim.id in self._demoted else self._ranking.weights(victim)
         return reach.class_of(*weights) is not None
 
-    def _placed(self, job: ObservedJob) -> Job:
+    def _placed(self, job: ObservedJob) -> SnapshotJob:
         standing = self._deriver.derive(job)
-        return Job(
+        return SnapshotJob(
             id=job.id,
             name=job.name,
             state=job.state,

@@ -13,23 +13,23 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from scheduler.simulate.machine import Machine
-from scheduler.simulate.queue import Entry, Queue
-from scheduler.simulate.room import Room
-from scheduler.simulate.tasks import Task
+from scheduler.simulate.queue import Entry, WaitingTasks
+from scheduler.simulate.room import FreeRoom
+from scheduler.simulate.tasks import SimulatedTask
 
 _Candidate = tuple[tuple[int, ...], int, list[Entry]]
 """Whose turn it is, where in which list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class EasyReservation:
     """Room is kept for `head` from `at` on. `later`: what will be free then, as far as is known, without the head."""
 
-    head: Task
+    head: SimulatedTask
     at: int
-    later: Room
+    later: FreeRoom
 
-    def allowed(self, room: Room, fitting: int, wants: int) -> int:
+    def allowed(self, room: FreeRoom, fitting: int, wants: int) -> int:
         """Of the nodes where a job fits now, those where it may stay beyond `at`.
 
         Which nodes are kept is chosen anew each time: first those that are of least use now.
@@ -42,14 +42,14 @@ class Reservation:
 class Starter:
     """Starts jobs of one queue on one machine. `passing`: whether anybody may pass the head."""
 
-    def __init__(self, machine: Machine, queue: Queue, *, passing: bool) -> None:
+    def __init__(self, machine: Machine, queue: WaitingTasks, *, passing: bool) -> None:
         self._machine = machine
         self._queue = queue
         self._passing = passing
-        self.reservation: Reservation | None = None
+        self.reservation: EasyReservation | None = None
 
     def start(
-        self, now: int, arrived: Iterable[Task] | None = None, until: tuple[int, ...] | None = None
+        self, now: int, arrived: Iterable[SimulatedTask] | None = None, until: tuple[int, ...] | None = None
     ) -> None:
         """Start whoever may. `arrived`: when nothing but these arrivals happened since the last time.
 
@@ -77,11 +77,11 @@ class Starter:
         running = self._machine.running
         return bool(running) and running[0][0] > now
 
-    def _is_outdated(self, head: Task, now: int, *, late: bool) -> bool:
+    def _is_outdated(self, head: SimulatedTask, now: int, *, late: bool) -> bool:
         kept = self.reservation
         return kept is None or kept.head is not head or late or self._machine.early or kept.at <= now
 
-    def _start_in_order(self, now: int, until: tuple[int, ...] | None) -> Task | None:
+    def _start_in_order(self, now: int, until: tuple[int, ...] | None) -> SimulatedTask | None:
         """Step 1; the head."""
         room = self._machine.room
         while (head := self._queue.head()) is not None and (until is None or head.key < until):
@@ -91,11 +91,11 @@ class Starter:
             self._start(head, room.pick(fitting, head.work.nodes), now)
         return None
 
-    def _start(self, task: Task, nodes: int, now: int) -> None:
+    def _start(self, task: SimulatedTask, nodes: int, now: int) -> None:
         self._queue.remove(task)
         self._machine.start(task, nodes, now)
 
-    def _reserve(self, head: Task) -> Reservation:
+    def _reserve(self, head: SimulatedTask) -> EasyReservation:
         """Step 2. There is such a moment: when all have ended, the head fits."""
         wants, count = head.work.wants, head.work.nodes
         later = self._machine.room.copy()
@@ -106,7 +106,7 @@ class Starter:
             at = expected_end
             later.shift(task.nodes, task.holds)
             fitting = later.fitting(wants)
-        return Reservation(head, at, later)
+        return EasyReservation(head, at, later)
 
     def _pass(self, now: int, until: tuple[int, ...] | None) -> None:
         """Step 3, in the order of turns; a group whose next one does not fit is done with."""
@@ -142,7 +142,7 @@ class Starter:
             at += 1
         return at
 
-    def _pass_one_by_one(self, now: int, arrived: Iterable[Task]) -> None:
+    def _pass_one_by_one(self, now: int, arrived: Iterable[SimulatedTask]) -> None:
         """Step 4."""
         kept = self.reservation
         for task in sorted(arrived, key=lambda task: task.turn):
@@ -150,7 +150,7 @@ class Starter:
             if kept is not None and fitting.bit_count() >= task.work.nodes:
                 self._start_beside(kept, task, fitting, now)
 
-    def _start_beside(self, kept: Reservation, task: Task, fitting: int, now: int) -> bool:
+    def _start_beside(self, kept: EasyReservation, task: SimulatedTask, fitting: int, now: int) -> bool:
         """Start a job that fits on these nodes if that does not delay the head; whether it did."""
         wants, count = task.work.wants, task.work.nodes
         if self._machine.expects_end(task, now) <= kept.at:

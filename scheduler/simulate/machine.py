@@ -4,8 +4,8 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
-from scheduler.simulate.room import Packing, Room
-from scheduler.simulate.tasks import Pair, Task
+from scheduler.simulate.room import FreeRoom, Packing
+from scheduler.simulate.tasks import Pair, SimulatedTask
 
 Outranks = Callable[[Pair, Pair], bool]
 """Whether jobs of the first pair may stop jobs of the second."""
@@ -20,12 +20,12 @@ class Machine:
 
     def __init__(self, packing: Packing, nodes: int, *, exact: bool, restart_s: int = 0) -> None:
         self.packing = packing
-        self.room = Room.empty(packing, nodes)
-        self.reach: dict[Pair, Room] = {}
-        self.running: list[tuple[int, int, Task]] = []
+        self.room = FreeRoom.empty(packing, nodes)
+        self.reach: dict[Pair, FreeRoom] = {}
+        self.running: list[tuple[int, int, SimulatedTask]] = []
         self.early = False
         self._outranks: dict[tuple[Pair, Pair], bool] = {}
-        self._ends: list[tuple[int, int, Task]] = []
+        self._ends: list[tuple[int, int, SimulatedTask]] = []
         self._exact = exact
         self._restart_s = restart_s
 
@@ -44,19 +44,19 @@ class Machine:
             heappop(ends)
         return ends[0][0] if ends else None
 
-    def expects_end(self, task: Task, now: int) -> int:
+    def expects_end(self, task: SimulatedTask, now: int) -> int:
         """When a job would be expected to end if it started now."""
         run = -(-task.left // task.pieces.count) if self._exact else task.estimate
         return now + run + (self._restart_s if task.stops else 0)
 
-    def start(self, task: Task, nodes: int, now: int) -> None:
+    def start(self, task: SimulatedTask, nodes: int, now: int) -> None:
         """Start a job on just these nodes, which must have the room."""
         task.expected_end = self.expects_end(task, now)
         task.begin(nodes, now, self._restart_s)
         self._hold(task, 1)
         self._expect(task)
 
-    def finish(self, now: int) -> list[Task]:
+    def finish(self, now: int) -> list[SimulatedTask]:
         """End all jobs that end now, in the order of jobs."""
         ended = []
         while self.next_end() == now:
@@ -66,12 +66,12 @@ class Machine:
             ended.append(task)
         return ended
 
-    def stop(self, task: Task, now: int, checkpoint_s: int | None) -> None:
+    def stop(self, task: SimulatedTask, now: int, checkpoint_s: int | None) -> None:
         """Stop a running job."""
         self._release(task, now)
         task.stop(now, checkpoint_s)
 
-    def resize(self, task: Task, nodes: int, held: int, now: int) -> None:
+    def resize(self, task: SimulatedTask, nodes: int, held: int, now: int) -> None:
         """A running job goes on with so many pieces on these nodes."""
         self._forget(task)
         self._hold(task, -1)
@@ -92,16 +92,16 @@ class Machine:
             insort(self.running, (task.expected_end, task.index, task))
         return bool(late)
 
-    def may_stop(self, above: Pair, task: Task) -> bool:
+    def may_stop(self, above: Pair, task: SimulatedTask) -> bool:
         """Whether a job with these weights may have this running job stopped."""
         return not task.fixed and self._outranks[above, task.pair]
 
-    def _release(self, task: Task, now: int) -> None:
+    def _release(self, task: SimulatedTask, now: int) -> None:
         self._forget(task)
         self._hold(task, -1)
         self.early = self.early or task.expected_end > now
 
-    def _hold(self, task: Task, sign: int) -> None:
+    def _hold(self, task: SimulatedTask, sign: int) -> None:
         """What a job has is taken (1) or given back (-1)."""
         nodes, by = task.nodes, -sign * task.holds
         self.room.shift(nodes, by)
@@ -109,9 +109,9 @@ class Machine:
             if not self.may_stop(above, task):
                 room.shift(nodes, by)
 
-    def _expect(self, task: Task) -> None:
+    def _expect(self, task: SimulatedTask) -> None:
         insort(self.running, (task.expected_end, task.index, task))
         heappush(self._ends, (task.end, task.index, task))
 
-    def _forget(self, task: Task) -> None:
+    def _forget(self, task: SimulatedTask) -> None:
         del self.running[bisect_left(self.running, (task.expected_end, task.index))]

@@ -8,8 +8,8 @@ from scheduler.model.policy import Mode
 from scheduler.model.resources import Amounts
 from scheduler.priority.levels import level_word
 from scheduler.simulate.policy import Policy
-from scheduler.simulate.replay import Outcome
-from scheduler.simulate.tasks import Task
+from scheduler.simulate.replay import SimulationOutcome
+from scheduler.simulate.tasks import SimulatedTask
 
 BOUND_S = 10
 """A run shorter than this counts as this long in slowdowns."""
@@ -18,7 +18,7 @@ _TWO_AXES = (Mode.USER_THEN_TASK, Mode.TASK_THEN_USER)
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class SimulatedWaits:
     """Seconds in the queue, all waits of a job together. `p90`: nine of ten jobs waited at most so long.
 
     `longest_tenth`: the mean of the tenth that waited longest.
@@ -32,7 +32,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SimulatedFigures:
     """The figures of some jobs.
 
     `slowdown`: the mean of (end - submit) / runtime, runtimes below `BOUND_S` counted as that, never below 1.
@@ -41,7 +41,7 @@ class Figures:
     """
 
     jobs: int
-    waits: Waits
+    waits: SimulatedWaits
     slowdown: float
     stops: int
     shrinks: int
@@ -58,8 +58,8 @@ class Result:
     """
 
     policy: Policy
-    everybody: Figures
-    levels: tuple[tuple[str, Figures], ...]
+    everybody: SimulatedFigures
+    levels: tuple[tuple[str, SimulatedFigures], ...]
     makespan: int
     used: dict[str, float]
     useful: dict[str, float]
@@ -67,12 +67,12 @@ class Result:
     plans: int
 
 
-def measure(outcome: Outcome) -> Result:
+def measure(outcome: SimulationOutcome) -> Result:
     """The figures of a workload of one job at least."""
     tasks = outcome.tasks
     first, last = tasks[0].work.submit, max(task.finished or 0 for task in tasks)
     arriving = tasks[-1].work.submit
-    by_level: dict[tuple[int, int], list[Task]] = {}
+    by_level: dict[tuple[int, int], list[SimulatedTask]] = {}
     for task in tasks:
         by_level.setdefault(task.pair, []).append(task)
     spent = [(task, task.occupied) for task in tasks]
@@ -92,9 +92,9 @@ def measure(outcome: Outcome) -> Result:
     )
 
 
-def _figures(tasks: Sequence[Task]) -> Figures:
+def _figures(tasks: Sequence[SimulatedTask]) -> SimulatedFigures:
     lost = _amounts((task, task.lost + task.restarting + task.idle) for task in tasks)
-    return Figures(
+    return SimulatedFigures(
         jobs=len(tasks),
         waits=_waits(sorted(task.waited for task in tasks)),
         slowdown=sum(map(_slowdown, tasks)) / len(tasks),
@@ -104,11 +104,11 @@ def _figures(tasks: Sequence[Task]) -> Figures:
     )
 
 
-def _waits(waited: Sequence[int]) -> Waits:
+def _waits(waited: Sequence[int]) -> SimulatedWaits:
     """Of waits in order, one at least."""
     count = len(waited)
     tenth = waited[-ceil(count / 10) :]
-    return Waits(
+    return SimulatedWaits(
         mean=sum(waited) / count,
         median=_rank(waited, 50),
         p90=_rank(waited, 90),
@@ -122,17 +122,17 @@ def _rank(ordered: Sequence[int], percent: int) -> int:
     return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
-def _slowdown(task: Task) -> float:
+def _slowdown(task: SimulatedTask) -> float:
     stayed = (task.finished or 0) - task.work.submit
     return max(1.0, stayed / max(task.work.runtime, BOUND_S))
 
 
-def _before(task: Task, moment: int) -> int:
+def _before(task: SimulatedTask, moment: int) -> int:
     """The piece-seconds that a job held before a moment."""
     return sum((min(end, moment) - since) * held for since, end, _, held in task.spans if since < moment)
 
 
-def _amounts(spent: Iterable[tuple[Task, int]]) -> dict[str, int]:
+def _amounts(spent: Iterable[tuple[SimulatedTask, int]]) -> dict[str, int]:
     """Piece-seconds of jobs as resource-seconds."""
     result: dict[str, int] = {}
     for task, piece_seconds in spent:
@@ -141,14 +141,16 @@ def _amounts(spent: Iterable[tuple[Task, int]]) -> dict[str, int]:
     return result
 
 
-def _shares(outcome: Outcome, spent: Iterable[tuple[Task, int]], seconds: int) -> dict[str, float]:
+def _shares(
+    outcome: SimulationOutcome, spent: Iterable[tuple[SimulatedTask, int]], seconds: int
+) -> dict[str, float]:
     machines = outcome.workload.machines
     held = _amounts(spent)
     there = {name: amount * machines.nodes * seconds for name, amount in machines.per_node.items()}
     return {name: held.get(name, 0) / amount if amount else 0.0 for name, amount in there.items()}
 
 
-def _title(policy: Policy, task: Task) -> str:
+def _title(policy: Policy, task: SimulatedTask) -> str:
     """What people call the levels of a job, as far as the mode looks at them: `P1`, `P1 / L0`."""
     names = policy.partition.level_names
     user, job = level_word(task.levels[0], names), level_word(task.levels[1], names, "L")

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
 
-from scheduler.model.jobs import Elastic, Job, JobState, Request
-from scheduler.model.nodes import Node
-from scheduler.model.plan import STOPPED, Decision, How, Victim
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
+from scheduler.model.plan import STOPPED, DecidedVictim, Decision, How
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.planner import plan
-from scheduler.simulate.easy import Reservation
+from scheduler.simulate.easy import EasyReservation
 from scheduler.simulate.machine import Machine
 from scheduler.simulate.policy import Policy
-from scheduler.simulate.queue import Queue
-from scheduler.simulate.room import Room, indexes
-from scheduler.simulate.tasks import Pieces, Task
+from scheduler.simulate.queue import WaitingTasks
+from scheduler.simulate.room import FreeRoom, indexes
+from scheduler.simulate.tasks import SimulatedTask, TaskPieces
 from scheduler.simulate.workload import Machines
 
 HOUR_S = 3600
@@ -30,14 +30,14 @@ HOUR_S = 3600
 class Planning:
     """The planner's part of one simulation. `due`: when it has to be asked next (None: not until something changes)."""
 
-    def __init__(self, policy: Policy, machines: Machines, machine: Machine, queue: Queue) -> None:
+    def __init__(self, policy: Policy, machines: Machines, machine: Machine, queue: WaitingTasks) -> None:
         self._policy = policy
         self._rules = _with_rests(policy)
         self._machine = machine
         self._queue = queue
         self._showing = _Showing(machines, machine, self._rules)
         self._stops: deque[tuple[int, str]] = deque()
-        self._shrunk: dict[int, Task] = {}
+        self._shrunk: dict[int, SimulatedTask] = {}
         self.due: int | None = None
         self.plans = 0
 
@@ -68,12 +68,12 @@ class Planning:
             self._ask_again(now, waiting, below)
         return bool(done)
 
-    def could_grow(self) -> list[Task]:
+    def could_grow(self) -> list[SimulatedTask]:
         """The shrunk jobs that there is room for, in order."""
         self._shrunk = {i: task for i, task in self._shrunk.items() if 0 < task.held < task.pieces.count}
         return sorted(filter(self._room_for, self._shrunk.values()), key=lambda task: task.key)
 
-    def grow(self, task: Task, now: int, kept: Reservation | None) -> bool:
+    def grow(self, task: SimulatedTask, now: int, kept: EasyReservation | None) -> bool:
         """Ask what a shrunk job gets back, beside what is kept for a higher one; whether it got anything."""
         nodes = self._room_for(task)
         if kept is not None and task.expected_end > kept.at:
@@ -91,12 +91,12 @@ class Planning:
             task.planned = None
         return bool(made.decisions)
 
-    def _room_for(self, task: Task) -> int:
+    def _room_for(self, task: SimulatedTask) -> int:
         """The nodes that have room for a piece more of a job."""
         fitting = self._machine.room.fitting(task.pieces.packed)
         return fitting & task.nodes if task.pieces.units else fitting & ~task.nodes
 
-    def _who_could_get_room(self) -> Iterator[Task]:
+    def _who_could_get_room(self) -> Iterator[SimulatedTask]:
         for (pair, (wants, count)), group in self._queue.groups.items():
             room = self._machine.reach.get(pair)
             if room is None or room.fitting(wants).bit_count() < count:
@@ -104,7 +104,9 @@ class Planning:
             most = _times(room, self._machine, group[0][1]) // count
             yield from nsmallest(most, (task for _, task in group), key=lambda task: task.key)
 
-    def _do(self, decision: Decision, shown: dict[str, Task], running: dict[str, Task], now: int) -> Decision:
+    def _do(
+        self, decision: Decision, shown: dict[str, SimulatedTask], running: dict[str, SimulatedTask], now: int
+    ) -> Decision:
         """Carry out a decision that makes room."""
         for victim in decision.victims:
             self._give_way(running[victim.job], victim, now)
@@ -116,7 +118,7 @@ class Planning:
         self._machine.start(task, nodes, now)
         return decision
 
-    def _give_way(self, task: Task, victim: Victim, now: int) -> None:
+    def _give_way(self, task: SimulatedTask, victim: DecidedVictim, now: int) -> None:
         if victim.how in STOPPED:
             self._machine.stop(task, now, self._policy.requeue.checkpoint_s)
             task.fixed = task.stops >= self._policy.max_stops_per_job
@@ -140,7 +142,7 @@ class Planning:
         by_user = Counter(user for _, user in self._stops)
         return replace(self._rules, stopped=len(self._stops), stopped_by_user=by_user)
 
-    def _ask_again(self, now: int, waiting: Iterable[Task], below: Iterable[Task]) -> None:
+    def _ask_again(self, now: int, waiting: Iterable[SimulatedTask], below: Iterable[SimulatedTask]) -> None:
         """Nothing was decided: when would time alone change that? Then is the next time to ask."""
         rules = self._rules
         moments = [task.work.submit + rules.min_wait_s for task in waiting]
@@ -182,18 +184,23 @@ class _Showing:
         self._machine = machine
         self._predicts = rules.patience_s > 0
         self._counts_stops = rules.max_stops_per_job_hour is not None
-        self._nodes: dict[tuple[int, int, bool], Node] = {}
+        self._nodes: dict[tuple[int, int, bool], SnapshotNode] = {}
 
     def set_of(self, names: Iterable[str]) -> int:
         """Nodes as a set, from their names."""
         return sum(1 << self._names.index[name] for name in names)
 
-    def user(self, task: Task) -> str:
+    def user(self, task: SimulatedTask) -> str:
         """Whose job it is."""
         return task.work.row.user or "unknown"
 
     def snapshot(
-        self, now: int, rules: PartitionRules, waiting: Iterable[Task], below: Sequence[Task], up: int = -1
+        self,
+        now: int,
+        rules: PartitionRules,
+        waiting: Iterable[SimulatedTask],
+        below: Sequence[SimulatedTask],
+        up: int = -1,
     ) -> Snapshot:
         """What the planner is shown. `up`: the nodes where something may start."""
         held = self._held_by_others(below)
@@ -201,7 +208,7 @@ class _Showing:
         jobs = [self._waiting(task) for task in waiting] + [self._running(task, now) for task in below]
         return Snapshot(now, rules, nodes, tuple(jobs))
 
-    def _held_by_others(self, below: Iterable[Task]) -> list[int]:
+    def _held_by_others(self, below: Iterable[SimulatedTask]) -> list[int]:
         """By node, what jobs hold (packed) that the planner is not shown."""
         held = [0] * len(self._names.names)
         for free, mask in self._machine.room.masks.items():
@@ -213,22 +220,22 @@ class _Showing:
                 held[i] -= task.holds
         return held
 
-    def _node(self, i: int, held: int, *, up: bool) -> Node:
+    def _node(self, i: int, held: int, *, up: bool) -> SnapshotNode:
         node = self._nodes.get((i, held, up))
         if node is None:
             elsewhere = self._machine.packing.unpack(held) if held else {}
-            node = Node(self._names.names[i], up=up, total=self._total, held_elsewhere=elsewhere)
+            node = SnapshotNode(self._names.names[i], up=up, total=self._total, held_elsewhere=elsewhere)
             self._nodes[i, held, up] = node
         return node
 
-    def _held(self, task: Task) -> dict[str, int]:
+    def _held(self, task: SimulatedTask) -> dict[str, int]:
         """What a running job has on each of its nodes; like its request, without what it has nothing of."""
         held = self._machine.packing.unpack(task.holds)
         return {name: amount for name, amount in held.items() if amount}
 
-    def _waiting(self, task: Task) -> Job:
+    def _waiting(self, task: SimulatedTask) -> SnapshotJob:
         work = task.work
-        return Job(
+        return SnapshotJob(
             id=work.row.id,
             name=work.row.name,
             state=JobState.PENDING,
@@ -241,11 +248,11 @@ class _Showing:
             stopped_at=task.stopped_at,
         )
 
-    def _running(self, task: Task, now: int) -> Job:
+    def _running(self, task: SimulatedTask, now: int) -> SnapshotJob:
         if task.planned is None:
             work, pieces = task.work, task.pieces
             names = [self._names.names[i] for i in indexes(task.nodes)]
-            task.planned = Job(
+            task.planned = SnapshotJob(
                 id=work.row.id,
                 name=work.row.name,
                 state=JobState.RUNNING,
@@ -268,13 +275,13 @@ class _Showing:
         return replace(task.planned, stopped=sum(at > now - HOUR_S for at in task.stops_at))
 
 
-def _elastic(pieces: Pieces) -> Elastic:
+def _elastic(pieces: TaskPieces) -> Elastic:
     if pieces.units:
         return Elastic(min_units=pieces.least, wish_units=pieces.count)
     return Elastic(min_nodes=pieces.least, wish_nodes=pieces.count, per_node=pieces.amounts)
 
 
-def _times(room: Room, machine: Machine, task: Task) -> int:
+def _times(room: FreeRoom, machine: Machine, task: SimulatedTask) -> int:
     """How many times what a job wants of a node fits on all nodes together, several times on one too."""
     wants = task.work.amounts
     result = 0

@@ -9,7 +9,7 @@ from math import ceil
 from scheduler.model.jobs import Level
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
-from scheduler.simulate.trace import Row, texts
+from scheduler.simulate.trace import TraceRow, texts
 
 
 class Scheduler(StrEnum):
@@ -23,7 +23,7 @@ class Scheduler(StrEnum):
     """EASY, and the planner makes room for jobs of higher levels."""
 
 
-class Order(StrEnum):
+class QueueOrder(StrEnum):
     """Who is first in the queue."""
 
     SUBMIT = "submit"
@@ -46,7 +46,7 @@ class Runtimes(StrEnum):
     """The mean of the last two that its user had finished when it was submitted; the limit until there are two."""
 
 
-class Text(StrEnum):
+class MatchedText(StrEnum):
     """The texts of a row that jobs are told apart by."""
 
     USER = "user"
@@ -68,11 +68,11 @@ class Pattern:
 class ByPattern:
     """The first pattern that a text of the job matches gives its level; a job that matches none has `otherwise`."""
 
-    by: Text
+    by: MatchedText
     patterns: tuple[Pattern, ...]
     otherwise: Level = None
 
-    def of(self, row: Row) -> Level:
+    def of(self, row: TraceRow) -> Level:
         """The level of a job."""
         word = text_of(row, self.by)
         return next((p.level for p in self.patterns if fnmatchcase(word, p.match)), self.otherwise)
@@ -93,11 +93,11 @@ class ByHash:
     All jobs with the same text have the same level; `by: job` deals them out one by one.
     """
 
-    by: Text
+    by: MatchedText
     seed: str
     shares: tuple[Share, ...]
 
-    def of(self, row: Row) -> Level:
+    def of(self, row: TraceRow) -> Level:
         """The level of a job."""
         point = evenly(self.seed, text_of(row, self.by)) * sum(each.share for each in self.shares)
         for each in self.shares:
@@ -113,7 +113,7 @@ class Everybody:
 
     level: Level = None
 
-    def of(self, _row: Row) -> Level:
+    def of(self, _row: TraceRow) -> Level:
         """The level of a job."""
         return self.level
 
@@ -140,12 +140,12 @@ class ElasticRule:
     part of the rest. Each keeps at least `min_share`, rounded up. Its speed is proportional to what it has.
     """
 
-    by: Text
+    by: MatchedText
     patterns: tuple[str, ...]
     min_share: float
     unit: str | None = None
 
-    def covers(self, row: Row) -> bool:
+    def covers(self, row: TraceRow) -> bool:
         """Whether a job is elastic."""
         word = text_of(row, self.by)
         return any(fnmatchcase(word, pattern) for pattern in self.patterns)
@@ -162,7 +162,7 @@ class Policy:
     name: str
     scheduler: Scheduler
     partition: PartitionRules = field(default_factory=lambda: PartitionRules("simulated", Mode.USER))
-    order: Order = Order.SUBMIT
+    order: QueueOrder = QueueOrder.SUBMIT
     backfill: Backfill = Backfill.ORDER
     runtimes: Runtimes = Runtimes.LIMIT
     assumed_limit_s: int | None = None
@@ -174,9 +174,9 @@ class Policy:
     elastic: ElasticRule | None = None
 
 
-def text_of(row: Row, which: Text) -> str:
+def text_of(row: TraceRow, which: MatchedText) -> str:
     """A text of a job; "" when the trace does not know it."""
-    return row.id if which is Text.JOB else dict(texts(row))[which.value]
+    return row.id if which is MatchedText.JOB else dict(texts(row))[which.value]
 
 
 def evenly(seed: str, word: str) -> float:

@@ -29,14 +29,14 @@ from scheduler.simulate.policy import (
     ElasticRule,
     Everybody,
     LevelRule,
-    Order,
+    MatchedText,
     Pattern,
     Policy,
+    QueueOrder,
     Requeue,
     Runtimes,
     Scheduler,
     Share,
-    Text,
 )
 from scheduler.simulate.workload import RESOURCES
 
@@ -65,8 +65,8 @@ def decode_policy(value: object) -> Policy:
         raise InputError(fields.at("schema"), f"must be {quoted(SCHEMA)}")
     scheduler = fields.need("scheduler", choice(Scheduler))
     preempts = scheduler is Scheduler.PREEMPT
-    order = fields.get("order", choice(Order), Order.LEVEL if preempts else Order.SUBMIT)
-    if preempts and order is Order.SUBMIT:
+    order = fields.get("order", choice(QueueOrder), QueueOrder.LEVEL if preempts else QueueOrder.SUBMIT)
+    if preempts and order is QueueOrder.SUBMIT:
         raise InputError(fields.at("order"), 'must be "level" where jobs of higher levels get room made')
     for key in () if preempts else _PREEMPT_ONLY:
         if fields.has(key):
@@ -113,7 +113,7 @@ def _level_rule(value: object, path: str) -> LevelRule:
 def _by_pattern(value: object, path: str) -> LevelRule:
     fields = Fields(value, path, ("by", "patterns", "otherwise"))
     return ByPattern(
-        fields.need("by", choice(Text)),
+        fields.need("by", choice(MatchedText)),
         fields.need("patterns", listing(_pattern)),
         fields.get("otherwise", level, None),
     )
@@ -129,7 +129,9 @@ def _by_hash(value: object, path: str) -> LevelRule:
     shares = fields.need("shares", listing(_share))
     if not any(each.share for each in shares):
         raise InputError(fields.at("shares"), "shares out nothing; give at least one share above 0")
-    return ByHash(fields.get("by", choice(Text), Text.JOB), fields.get("seed", text, ""), shares)
+    return ByHash(
+        fields.get("by", choice(MatchedText), MatchedText.JOB), fields.get("seed", text, ""), shares
+    )
 
 
 def _share(value: object, path: str) -> Share:
@@ -158,4 +160,6 @@ def _elastic(value: object, path: str) -> ElasticRule:
     if unit not in {None, *RESOURCES}:
         raise InputError(fields.at("unit"), f"{quoted(unit)} is not one of {', '.join(RESOURCES)}")
     patterns: tuple[str, ...] = fields.get("patterns", _texts, ())
-    return ElasticRule(fields.get("by", choice(Text), Text.JOB), patterns or ("*",), share, unit)
+    return ElasticRule(
+        fields.get("by", choice(MatchedText), MatchedText.JOB), patterns or ("*",), share, unit
+    )

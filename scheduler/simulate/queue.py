@@ -3,15 +3,15 @@
 from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
-from scheduler.simulate.tasks import Pair, Task
+from scheduler.simulate.tasks import Pair, SimulatedTask
 
 Ask = tuple[int, int]
 """What is wanted on a node (packed), and how many nodes."""
 GroupKey = tuple[Pair, Ask]
-Entry = tuple[tuple[int, ...], Task]
+Entry = tuple[tuple[int, ...], SimulatedTask]
 
 
-class Queue:
+class WaitingTasks:
     """The jobs that wait. `groups`: by weights and ask, each in the order in which they may pass; none is empty."""
 
     def __init__(self) -> None:
@@ -22,14 +22,14 @@ class Queue:
     def __len__(self) -> int:
         return self._count
 
-    def push(self, task: Task, now: int) -> None:
+    def push(self, task: SimulatedTask, now: int) -> None:
         """A job begins to wait."""
         task.queued, task.queued_at = True, now
         self._count += 1
         insort(self.groups.setdefault(_group(task), []), (task.turn, task))
         heappush(self._order, (task.key, task))
 
-    def remove(self, task: Task) -> None:
+    def remove(self, task: SimulatedTask) -> None:
         """A job waits no longer."""
         task.queued = False
         self._count -= 1
@@ -38,7 +38,7 @@ class Queue:
         if not group:
             del self.groups[_group(task)]
 
-    def head(self) -> Task | None:
+    def head(self) -> SimulatedTask | None:
         """The first in order."""
         order = self._order
         while order and not order[0][1].queued:
@@ -46,5 +46,5 @@ class Queue:
         return order[0][1] if order else None
 
 
-def _group(task: Task) -> GroupKey:
+def _group(task: SimulatedTask) -> GroupKey:
     return task.pair, (task.work.wants, task.work.nodes)

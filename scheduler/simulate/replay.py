@@ -8,29 +8,29 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scheduler.model.jobs import Job, JobState, Level
+from scheduler.model.jobs import JobState, Level, SnapshotJob
 from scheduler.preemption.ranking import Ranking
 from scheduler.simulate.easy import Starter
 from scheduler.simulate.machine import Machine
 from scheduler.simulate.planning import Planning
-from scheduler.simulate.policy import Backfill, Order, Policy, Runtimes, Scheduler
-from scheduler.simulate.queue import Queue
-from scheduler.simulate.tasks import Pair, Task, pieces_of
+from scheduler.simulate.policy import Backfill, Policy, QueueOrder, Runtimes, Scheduler
+from scheduler.simulate.queue import WaitingTasks
+from scheduler.simulate.tasks import Pair, SimulatedTask, pieces_of
 from scheduler.simulate.trace import fault
 from scheduler.simulate.workload import Work, Workload
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationOutcome:
     """What came of a workload under a policy: all its jobs, ended; `plans`: how often the planner was asked."""
 
     policy: Policy
     workload: Workload
-    tasks: tuple[Task, ...]
+    tasks: tuple[SimulatedTask, ...]
     plans: int
 
 
-def replay(workload: Workload, policy: Policy) -> Outcome:
+def replay(workload: Workload, policy: Policy) -> SimulationOutcome:
     """Run the workload. Raises `InputError` when the policy needs limits that the trace does not have."""
     _check_limits(workload, policy)
     return _Replay(workload, policy).run()
@@ -48,7 +48,7 @@ class _Replay:
         exact = policy.runtimes is Runtimes.TRUE
         restart_s = policy.requeue.restart_s
         self._machine = Machine(machines.packing(), machines.nodes, exact=exact, restart_s=restart_s)
-        self._queue = Queue()
+        self._queue = WaitingTasks()
         self._starter = Starter(self._machine, self._queue, passing=policy.scheduler is not Scheduler.FCFS)
         self._estimates = _Estimates(policy)
         self._planning: Planning | None = None
@@ -59,15 +59,15 @@ class _Replay:
                 lambda above, below: ranking.reach(*above).class_of(*below) is not None,
             )
 
-    def run(self) -> Outcome:
+    def run(self) -> SimulationOutcome:
         """From the first moment to the last."""
         coming = deque(self._tasks)
         while (now := self._next_moment(coming)) is not None:
             self._moment(now, coming)
         plans = self._planning.plans if self._planning else 0
-        return Outcome(self._policy, self._workload, self._tasks, plans)
+        return SimulationOutcome(self._policy, self._workload, self._tasks, plans)
 
-    def _next_moment(self, coming: deque[Task]) -> int | None:
+    def _next_moment(self, coming: deque[SimulatedTask]) -> int | None:
         moments = [
             self._machine.next_end(),
             coming[0].work.submit if coming else None,
@@ -75,11 +75,11 @@ class _Replay:
         ]
         return min((moment for moment in moments if moment is not None), default=None)
 
-    def _moment(self, now: int, coming: deque[Task]) -> None:
+    def _moment(self, now: int, coming: deque[SimulatedTask]) -> None:
         ended = self._machine.finish(now)
         for task in ended:
             self._estimates.ended(task)
-        arrived: list[Task] = []
+        arrived: list[SimulatedTask] = []
         while coming and coming[0].work.submit == now:
             task = coming.popleft()
             self._estimates.set(task)
@@ -111,12 +111,12 @@ class _Estimates:
         self._policy = policy
         self._ended: dict[str, deque[int]] = defaultdict(lambda: deque(maxlen=2))
 
-    def ended(self, task: Task) -> None:
+    def ended(self, task: SimulatedTask) -> None:
         """Remember how long a job ran."""
         if task.work.row.user:
             self._ended[task.work.row.user].append(task.work.runtime)
 
-    def set(self, task: Task) -> None:
+    def set(self, task: SimulatedTask) -> None:
         """Expect something of a job that arrives."""
         task.estimate = self._of(task.work)
         shortest = self._policy.backfill is Backfill.SHORTEST
@@ -132,18 +132,18 @@ class _Estimates:
         return limit
 
 
-def _task(work: Work, policy: Policy, ranking: Ranking) -> Task:
+def _task(work: Work, policy: Policy, ranking: Ranking) -> SimulatedTask:
     levels = policy.user_level.of(work.row), policy.task_level.of(work.row)
     pair = _weights(ranking, levels)
-    by_level = policy.order is Order.LEVEL
+    by_level = policy.order is QueueOrder.LEVEL
     key = (-pair[0], -pair[1], work.index) if by_level else (work.index,)
     pieces = pieces_of(work, policy.elastic)
-    return Task(work, levels, pair, key, pieces, left=pieces.count * work.runtime)
+    return SimulatedTask(work, levels, pair, key, pieces, left=pieces.count * work.runtime)
 
 
 def _weights(ranking: Ranking, levels: tuple[Level, Level]) -> Pair:
     user_level, task_level = levels
-    job = Job("", "", JobState.PENDING, "", user_level, task_level, 0)
+    job = SnapshotJob("", "", JobState.PENDING, "", user_level, task_level, 0)
     return ranking.weights(job)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from scheduler.model import words
 from scheduler.model.resources import Amounts
-from scheduler.simulate.measures import Figures, Result
+from scheduler.simulate.measures import Result, SimulatedFigures
 from scheduler.simulate.workload import LeftOut, Machines, Workload
 
 SCHEMA = "giveway.simulated/1"
@@ -55,7 +55,7 @@ def _policy(result: Result) -> dict[str, Any]:
     }
 
 
-def _json(figures: Figures) -> dict[str, Any]:
+def _json(figures: SimulatedFigures) -> dict[str, Any]:
     waits = figures.waits
     return {
         "jobs": figures.jobs,
@@ -107,10 +107,10 @@ def _whole(machines: Machines, results: Sequence[Result]) -> Iterator[Row]:
         yield f"{name} used while jobs arrive", [_percent(result.used_arriving[name]) for result in results]
 
 
-def _some(title: str, machines: Machines, columns: Sequence[Figures | None]) -> Iterator[Row]:
+def _some(title: str, machines: Machines, columns: Sequence[SimulatedFigures | None]) -> Iterator[Row]:
     yield "", []
     yield title, [_jobs(figures.jobs) if figures else "no jobs" for figures in columns]
-    cells: tuple[tuple[str, Callable[[Figures], str]], ...] = (
+    cells: tuple[tuple[str, Callable[[SimulatedFigures], str]], ...] = (
         ("waiting, mean", lambda figures: words.duration(figures.waits.mean)),
         ("waiting, median", lambda figures: words.duration(figures.waits.median)),
         ("waiting, 90th percentile", lambda figures: words.duration(figures.waits.p90)),

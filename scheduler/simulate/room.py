@@ -34,7 +34,7 @@ class Packing:
         return {name: packed >> self._shifts[name] & _FIELD for name in self.names}
 
 
-class Room:
+class FreeRoom:
     """Free amounts → the nodes that have just so much free; no entry is empty."""
 
     __slots__ = ("_guard", "masks")
@@ -44,13 +44,13 @@ class Room:
         self.masks = dict(masks)
 
     @classmethod
-    def empty(cls, packing: Packing, nodes: int) -> "Room":
+    def empty(cls, packing: Packing, nodes: int) -> "FreeRoom":
         """All nodes with all that they have."""
         return cls(packing.guard, {packing.total: (1 << nodes) - 1})
 
-    def copy(self) -> "Room":
+    def copy(self) -> "FreeRoom":
         """An independent copy."""
-        return Room(self._guard, self.masks)
+        return FreeRoom(self._guard, self.masks)
 
     def shift(self, nodes: int, by: int) -> None:
         """Change what is free on some nodes: `by` is packed, negative when it is taken."""

@@ -7,7 +7,7 @@ longer). All numbers are integers.
 
 from dataclasses import dataclass, field
 
-from scheduler.model.jobs import Job, Level
+from scheduler.model.jobs import Level, SnapshotJob
 from scheduler.model.resources import Amounts
 from scheduler.simulate.policy import ElasticRule
 from scheduler.simulate.workload import Work
@@ -20,7 +20,7 @@ CORRECTIONS = (60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class TaskPieces:
     """What a job consists of: `count` pieces of `amounts` (`packed`), of which it keeps `least` or is stopped.
 
     `units`: they are all on one node; else each is on a node of its own.
@@ -38,20 +38,20 @@ class Pieces:
         return self.least < self.count
 
 
-def pieces_of(work: Work, rule: ElasticRule | None) -> Pieces:
+def pieces_of(work: Work, rule: ElasticRule | None) -> TaskPieces:
     """The pieces of a job under the rule of a policy."""
     nodes = work.nodes
     if rule is None or not rule.covers(work.row):
-        return Pieces(nodes, nodes, work.wants, work.amounts, units=False)
+        return TaskPieces(nodes, nodes, work.wants, work.amounts, units=False)
     count = work.amounts.get(rule.unit or "", 0)
     if nodes == 1 and count > 1 and not any(amount % count for amount in work.amounts.values()):
         each = {name: amount // count for name, amount in work.amounts.items()}
-        return Pieces(count, rule.least(count), work.wants // count, each, units=True)
-    return Pieces(nodes, rule.least(nodes), work.wants, work.amounts, units=False)
+        return TaskPieces(count, rule.least(count), work.wants // count, each, units=True)
+    return TaskPieces(nodes, rule.least(nodes), work.wants, work.amounts, units=False)
 
 
 @dataclass(slots=True, eq=False)
-class Task:
+class SimulatedTask:
     """A job and its run.
 
     `key`: its place in the queue; `turn`: its place among those who may pass the first. `estimate`: how long it is
@@ -72,7 +72,7 @@ class Task:
     levels: tuple[Level, Level]
     pair: Pair
     key: tuple[int, ...]
-    pieces: Pieces
+    pieces: TaskPieces
     left: int
     turn: tuple[int, ...] = ()
     estimate: int = 1
@@ -88,7 +88,7 @@ class Task:
     expected_end: int = 0
     overdue: int = 0
     fixed: bool = False
-    planned: Job | None = None
+    planned: SnapshotJob | None = None
     stops_at: list[int] = field(default_factory=list)
     ran_s: int = 0
     first_start: int | None = None

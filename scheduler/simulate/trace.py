@@ -21,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceRow:
     """One job as the trace has it; None and "" stand for a blank. `row` counts from the header, which is row 1.
 
     `cpus` and `gpus` are those of all nodes together; times are seconds.
@@ -42,10 +42,10 @@ class Row:
     wait: int | None = None
 
 
-def read_trace(data: bytes, most: int | None = None) -> tuple[Row, ...]:
+def read_trace(data: bytes, most: int | None = None) -> tuple[TraceRow, ...]:
     """The rows, at most so many, in the order of the file. Raises `InputError` with the row and the column."""
     lines = csv.reader(_text(data).splitlines(keepends=True), strict=True)
-    rows: list[Row] = []
+    rows: list[TraceRow] = []
     seen: dict[str, int] = {}
     try:
         header = next(lines, None)
@@ -100,11 +100,11 @@ def _columns(header: list[str] | None) -> tuple[str, ...]:
     return columns
 
 
-def _row(columns: tuple[str, ...], values: list[str], number: int) -> Row:
+def _row(columns: tuple[str, ...], values: list[str], number: int) -> TraceRow:
     if len(values) != len(columns):
         raise InputError(f"row {number}", f"has {len(values)} values, not {len(columns)} as row 1")
     cells = _Cells(number, dict(zip(columns, map(str.strip, values), strict=True)))
-    return Row(
+    return TraceRow(
         row=number,
         id=cells.need("job_id"),
         submit=cells.whole("submit_s", needed=True) or 0,
@@ -155,7 +155,7 @@ class _Cells:
         return int(value)
 
 
-def texts(row: Row) -> Iterator[tuple[str, str]]:
+def texts(row: TraceRow) -> Iterator[tuple[str, str]]:
     """The words of a row by which jobs can be told apart, under the names that a policy uses."""
     yield "user", row.user
     yield "group", row.group

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scheduler.model.resources import Amounts
 from scheduler.priority.order import natural
 from scheduler.simulate.room import Packing
-from scheduler.simulate.trace import Row
+from scheduler.simulate.trace import TraceRow
 
 RESOURCES = ("cpu", "gpu")
 """What a trace tells of: its columns `cpus` and `gpus`."""
@@ -38,7 +38,7 @@ class Work:
     """
 
     index: int
-    row: Row
+    row: TraceRow
     submit: int
     runtime: int
     nodes: int
@@ -50,7 +50,7 @@ class Work:
 class LeftOut:
     """A row that is not simulated, and why."""
 
-    row: Row
+    row: TraceRow
     why: str
 
 
@@ -63,7 +63,7 @@ class Workload:
     left_out: tuple[LeftOut, ...]
 
 
-def fit(rows: Iterable[Row], machines: Machines) -> Workload:
+def fit(rows: Iterable[TraceRow], machines: Machines) -> Workload:
     """The rows that the cluster can run when it is empty. A run beyond its limit is cut off; one of 0 s takes 1."""
     packing = machines.packing()
     jobs: list[Work] = []
@@ -79,14 +79,14 @@ def fit(rows: Iterable[Row], machines: Machines) -> Workload:
     return Workload(machines, tuple(jobs), tuple(sorted(left_out, key=lambda left: left.row.row)))
 
 
-def _shape(row: Row, machines: Machines) -> tuple[int, dict[str, int]]:
+def _shape(row: TraceRow, machines: Machines) -> tuple[int, dict[str, int]]:
     """How many nodes and what of each, rounded up; as few nodes as can be where the trace does not say."""
     asked = {"cpu": row.cpus or 0, "gpu": row.gpus or 0}
     nodes = row.nodes or max([1, *(-(-asked[name] // has) for name, has in machines.per_node.items() if has)])
     return nodes, {name: -(-amount // nodes) for name, amount in asked.items() if amount}
 
 
-def _why_not(row: Row, nodes: int, amounts: Amounts, machines: Machines) -> str:
+def _why_not(row: TraceRow, nodes: int, amounts: Amounts, machines: Machines) -> str:
     if row.runtime is None:
         return "its runtime is unknown"
     for name, amount in amounts.items():

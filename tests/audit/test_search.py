@@ -10,7 +10,7 @@ from django.utils import timezone
 from console.audit import search
 from console.audit.forms import LogFilter
 from console.audit.models import AuditEntry
-from console.audit.search import Search, file_stem, place_in_log, read_page
+from console.audit.search import AuditSearch, file_stem, place_in_log, read_page
 from console.audit.services import Context, Subject
 from tests.audit.rows import append, append_many
 from tests.factories import NOW
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 EVERYTHING = AuditEntry.objects.all
 
 
-def found(wanted: Search) -> list[int]:
+def found(wanted: AuditSearch) -> list[int]:
     """All pages, one after the other."""
     numbers: list[int] = []
     before: int | None = None
@@ -36,20 +36,20 @@ def found(wanted: Search) -> list[int]:
 @pytest.mark.parametrize(
     ("wanted", "number"),
     [
-        (Search(object_type="plan", object_id="77"), 1),
-        (Search(object_type="plan"), 230),
-        (Search(object_id="77"), 1),
-        (Search(plan=77), 1),
-        (Search(plan=77, actor="ada"), 0),
-        (Search(job="101"), 230),
-        (Search(request="none"), 0),
-        (Search(since=NOW + timedelta(seconds=31), until=NOW + timedelta(seconds=150)), 120),
-        (Search(since=NOW + timedelta(seconds=31), partition="x", job="101"), 200),
-        (Search(until=NOW + timedelta(seconds=60), actor="giveway"), 60),
-        (Search(), 230),
+        (AuditSearch(object_type="plan", object_id="77"), 1),
+        (AuditSearch(object_type="plan"), 230),
+        (AuditSearch(object_id="77"), 1),
+        (AuditSearch(plan=77), 1),
+        (AuditSearch(plan=77, actor="ada"), 0),
+        (AuditSearch(job="101"), 230),
+        (AuditSearch(request="none"), 0),
+        (AuditSearch(since=NOW + timedelta(seconds=31), until=NOW + timedelta(seconds=150)), 120),
+        (AuditSearch(since=NOW + timedelta(seconds=31), partition="x", job="101"), 200),
+        (AuditSearch(until=NOW + timedelta(seconds=60), actor="giveway"), 60),
+        (AuditSearch(), 230),
     ],
 )
-def test_pages_have_each_row_once(wanted: Search, number: int) -> None:
+def test_pages_have_each_row_once(wanted: AuditSearch, number: int) -> None:
     append_many(230)
     numbers = found(wanted)
     assert len(numbers) == number
@@ -64,7 +64,7 @@ def test_rows_of_one_moment_are_all_on_the_pages() -> None:
     triggers.remove(connection)
     AuditEntry.objects.update(at=NOW)
     triggers.install(connection)
-    assert found(Search(since=NOW, until=NOW)) == list(range(120, 0, -1))
+    assert found(AuditSearch(since=NOW, until=NOW)) == list(range(120, 0, -1))
 
 
 @pytest.mark.parametrize(
@@ -78,23 +78,23 @@ def test_words_are_found_wherever_they_stand(words: str) -> None:
         after={"gpu-hours lost": 3, "victims": ["victim-9"], "x": "100% a_b"},
     )
     append(reason="Other", before={"urgency": 1}, after={"urgency": 2, "y": "1000 axb"})
-    assert found(Search(text=words)) == [1]
+    assert found(AuditSearch(text=words)) == [1]
 
 
 def test_words_are_looked_for_in_portions_that_lead_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "LOOK_THROUGH", 40)
     append_many(130)
-    page = read_page(EVERYTHING(), Search(text="plan 5"), None)
+    page = read_page(EVERYTHING(), AuditSearch(text="plan 5"), None)
     assert (page.entries, page.looked_from, page.looked_to, page.older) == ([], 130, 91, 91)
     # 5 and 50 to 59
-    assert found(Search(text="plan 5")) == [*range(59, 49, -1), 5]
-    assert found(Search(text="nowhere")) == []
+    assert found(AuditSearch(text="plan 5")) == [*range(59, 49, -1), 5]
+    assert found(AuditSearch(text="nowhere")) == []
 
 
 def test_words_about_few_rows_are_looked_for_in_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "LOOK_THROUGH", 10)
     append_many(100)
-    page = read_page(EVERYTHING(), Search(text="plan 7", object_id="7"), None)
+    page = read_page(EVERYTHING(), AuditSearch(text="plan 7", object_id="7"), None)
     assert [entry.sequence for entry in page.entries] == [7]
     assert page.looked_to is None
 
@@ -102,17 +102,17 @@ def test_words_about_few_rows_are_looked_for_in_all_of_them(monkeypatch: pytest.
 @pytest.mark.parametrize(
     "wanted",
     [
-        Search(),
-        Search(actor="ada"),
-        Search(object_type="project", object_id="alpha"),
-        Search(plan=3),
-        Search(request="x"),
-        Search(job="7"),
-        Search(since=NOW, until=NOW + timedelta(seconds=5)),
+        AuditSearch(),
+        AuditSearch(actor="ada"),
+        AuditSearch(object_type="project", object_id="alpha"),
+        AuditSearch(plan=3),
+        AuditSearch(request="x"),
+        AuditSearch(job="7"),
+        AuditSearch(since=NOW, until=NOW + timedelta(seconds=5)),
     ],
     ids=lambda wanted: "-".join(wanted.facts) or "everything",
 )
-def test_an_index_finds_and_orders(wanted: Search) -> None:
+def test_an_index_finds_and_orders(wanted: AuditSearch) -> None:
     """No page sorts, and no page reads the whole table."""
     append_many(300)
     if connection.vendor != "sqlite":
@@ -134,7 +134,7 @@ def test_the_place_of_a_page_is_a_number_or_nothing() -> None:
 
 def test_a_file_is_named_after_its_filter_and_the_time() -> None:
     at = datetime(2026, 3, 2, 12, 0, 5, tzinfo=UTC)
-    wanted = Search(partition="x", since=at).as_json
+    wanted = AuditSearch(partition="x", since=at).as_json
     assert file_stem(wanted, at) == "audit-since-2026-03-02T12_00_05_00_00-partition-x-20260302T120005Z"
     hostile = file_stem({"text": '../../etc/"passwd\r\nX: y;' + "z" * 10_000}, at)
     assert len(hostile) < 150
@@ -144,8 +144,8 @@ def test_a_file_is_named_after_its_filter_and_the_time() -> None:
 def test_an_address_keeps_what_is_known_and_nothing_else() -> None:
     form = LogFilter({"partition": "x", "before": "7", "open": "1", "evil": "1", "actor": ""})
     assert form.query == "partition=x"
-    assert form.search == Search(partition="x")
-    assert LogFilter({"since": "2026-03-02T12:00"}).search == Search(
+    assert form.search == AuditSearch(partition="x")
+    assert LogFilter({"since": "2026-03-02T12:00"}).search == AuditSearch(
         since=timezone.make_aware(datetime(2026, 3, 2, 12, 0))  # noqa: DTZ001 - what the field says is local
     )
     assert LogFilter({"since": "yesterday"}).search is None
@@ -155,4 +155,4 @@ def test_an_address_keeps_what_is_known_and_nothing_else() -> None:
 def test_a_row_is_found_by_its_request() -> None:
     append(context=Context(request_id="abc"))
     append(subject=Subject("project", "beta", "beta", cluster="dev", project="beta"))
-    assert found(Search(request="abc")) == [1]
+    assert found(AuditSearch(request="abc")) == [1]

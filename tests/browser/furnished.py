@@ -17,10 +17,10 @@ from console.history.models import PartitionMinute, QuotaMinute, Study
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
 from console.projects.models import Project, ProjectRules, UrgencyRequest
-from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, encode_rules
+from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from console.setup.models import Examination
 from console.steering.models import Incident, Plan
-from console.steering.people.pausing import pause
+from console.steering.operations.pausing import pause
 from tests import factories
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim
@@ -155,7 +155,7 @@ def asked_plan(cluster: Cluster) -> Plan:
 
 def asked_urgency(house: House) -> UrgencyRequest:
     """Alpha follows a deadline, the rules have a limit, and its manager asks for more."""
-    rules = Rules(DEFAULT_SCHEDULE, Limits(urgency_limit=4))
+    rules = Rules(DEFAULT_SCHEDULE, ManagerLimits(urgency_limit=4))
     ProjectRules.objects.create(pk=1, document=encode_rules(rules), version=2)
     day = clock.today() + timedelta(days=20)
     Project.objects.filter(code="alpha").update(urgency=1, urgency_by="deadline", deadline=day)

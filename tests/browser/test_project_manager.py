@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from console.accounts.models import User
 from console.core import clock
 from console.projects.models import Project, ProjectRules, UrgencyRequest
-from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, encode_rules
+from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from tests.browser.conftest import enter
 from tests.browser.keyboard import Keyboard
 from tests.history.test_pages import people
@@ -23,7 +23,7 @@ At = Callable[[str], str]
 def test_urgency_by_hand_above_the_limit_and_by_deadline(
     people: Sim, page: Page, at: At, page_faults: list[str]
 ) -> None:
-    rules = Rules(DEFAULT_SCHEDULE, Limits(urgency_limit=6))
+    rules = Rules(DEFAULT_SCHEDULE, ManagerLimits(urgency_limit=6))
     ProjectRules.objects.create(pk=1, document=encode_rules(rules), version=2)
     enter(page.context, at(""), User.objects.get(username="pam"))
     keys = Keyboard(page)

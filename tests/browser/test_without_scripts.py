@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from console.accounts.models import User
 from console.cluster.models import Cluster
 from console.projects.models import Project, ProjectRules, UrgencyRequest
-from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, encode_rules
+from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from console.setup.first import make_code
 from console.steering.models import Plan, PlanState
 from tests import factories
@@ -77,7 +77,7 @@ def test_the_administrator_of_a_partition_drafts_tries_activates_approves_and_pa
 
 
 def test_a_manager_changes_rows_and_asks_for_more_than_the_limit(people: Sim, plain: Page, at: At) -> None:
-    rules = Rules(DEFAULT_SCHEDULE, Limits(urgency_limit=6))
+    rules = Rules(DEFAULT_SCHEDULE, ManagerLimits(urgency_limit=6))
     ProjectRules.objects.create(pk=1, document=encode_rules(rules), version=2)
     enter(plain.context, at(""), User.objects.get(username="pam"))
     plain.goto(at("/projects/alpha/"))

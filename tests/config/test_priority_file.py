@@ -17,7 +17,7 @@ from console.audit.services import SYSTEM, verify_chain
 from console.cluster.models import Cluster
 from console.partitions.models import Partition, PolicyRevision
 from console.projects.models import Project
-from console.steering.people.priority_file import (
+from console.steering.operations.priority_file import (
     LISTED_AT_MOST,
     ImportResult,
     attached_cluster,

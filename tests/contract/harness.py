@@ -10,10 +10,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster
+from scheduler.ports import ClusterPort
 
 NODES = ("n1", "n2", "n3", "n4")
 CPUS = 8
@@ -65,7 +65,7 @@ class Harness(Protocol):
     """One adapter with the cluster behind it."""
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> ClusterPort:
         """The adapter to be tested."""
         ...
 
@@ -155,7 +155,7 @@ def wait_pending(harness: Harness, work: Work) -> ObservedJob:
     return find(seen, job_id)
 
 
-def apply_to(harness: Harness, kind: ActionKind, *jobs: ObservedJob, value: str = "") -> list[Outcome]:
+def apply_to(harness: Harness, kind: ActionKind, *jobs: ObservedJob, value: str = "") -> list[ActionOutcome]:
     """One call of `apply` for one kind of action on several jobs, as they were observed."""
     return list(harness.cluster.apply([Action(kind, job.run, value=value) for job in jobs]))
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.scenarios import scenario
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.adapters.simulator.stored import StoredSimulator
 from scheduler.model.jobs import Request
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster
+from scheduler.ports import ClusterPort
 from tests.contract.harness import PATIENCE_S, Work
 
 NOW = 1_700_000_000
@@ -22,7 +22,7 @@ class SimulatorHarness:
 
     def __init__(
         self,
-        cluster: Cluster,
+        cluster: ClusterPort,
         opened: Callable[[], AbstractContextManager[SimulatedCluster]],
         pass_time: Callable[[int], None],
     ) -> None:
@@ -50,11 +50,11 @@ class SimulatorHarness:
 
     def drain(self, node: str) -> None:
         with self._opened() as inner:
-            inner.set_node_state(node, NodeState.DRAIN, "maintenance")
+            inner.set_node_state(node, SimNodeState.DRAIN, "maintenance")
 
     def resume(self, node: str) -> None:
         with self._opened() as inner:
-            inner.set_node_state(node, NodeState.UP)
+            inner.set_node_state(node, SimNodeState.UP)
 
     @contextmanager
     def down(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.core.diff import Change, Difference, differences, read_back, words
+from console.core.diff import KeyChange, KeyDifference, differences, read_back, words
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,15 @@ names = st.text('ab:→ ["1', max_size=6) | st.sampled_from(["added x", "x: 3", 
 said = names | values
 
 
-@given(names, st.sampled_from(Change), said, said)
+@given(names, st.sampled_from(KeyChange), said, said)
 def test_a_line_is_read_back_as_what_it_was_made_from_or_not_at_all(
-    path: str, change: Change, before: Any, after: Any
+    path: str, change: KeyChange, before: Any, after: Any
 ) -> None:
-    kept = Difference(
-        path, change, None if change is Change.ADDED else before, None if change is Change.REMOVED else after
+    kept = KeyDifference(
+        path,
+        change,
+        None if change is KeyChange.ADDED else before,
+        None if change is KeyChange.REMOVED else after,
     )
     assert read_back(str(kept)) in (None, kept)
 
@@ -124,5 +127,5 @@ def _as_sets(value: Any) -> Any:
 
 def test_a_name_that_is_no_text_names_nothing() -> None:
     assert differences([{"name": []}], [{"name": [1]}]) == [
-        Difference("", Change.CHANGED, [{"name": []}], [{"name": [1]}])
+        KeyDifference("", KeyChange.CHANGED, [{"name": []}], [{"name": [1]}])
     ]

@@ -12,7 +12,7 @@ from pytest_django import Settings
 from console.cluster import connect
 from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster, Job
-from console.core import points
+from console.core import failpoints
 from console.partitions.services import activate_policy, ensure_partition
 from console.steering.cycle import run_cycle
 from console.steering.cycle_report import Report
@@ -37,11 +37,11 @@ def at(point: str, do: Callable[[], object]) -> Iterator[Callable[[], bool]]:
         if name == point and due:
             due.pop()()
 
-    points.at_point = reached
+    failpoints.at_point = reached
     try:
         yield lambda: not due
     finally:
-        points.at_point = None
+        failpoints.at_point = None
     assert not due, f"{point} was not reached"
 
 

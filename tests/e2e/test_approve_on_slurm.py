@@ -5,10 +5,10 @@ import time
 import pytest
 
 from console.steering.models import Plan, PlannedAction
-from console.steering.people.approving import OutOfDateError, approve, reject
-from console.steering.people.differences import since_read
-from console.steering.people.pausing import pause, resume
-from console.steering.people.requests import mark_of, request_of
+from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.differences import since_read
+from console.steering.operations.pausing import pause, resume
+from console.steering.operations.requests import mark_of, request_of
 from tests.e2e.slurm_driver import Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from console.audit.models import AuditEntry
 from console.cluster.models import Job
-from console.core import points
+from console.core import failpoints
 from console.steering.actions.checkpoint_tokens import make_token
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.plans.new_plans import BACK_IN_LINE
@@ -96,7 +96,7 @@ def test_two_victims_are_waited_for_and_stopped_together(
 ) -> None:
     """One of them answers only after three seconds."""
     come_to: list[str] = []
-    monkeypatch.setattr(points, "at_point", come_to.append)
+    monkeypatch.setattr(failpoints, "at_point", come_to.append)
     driver.policy("x", mode="user", levels=LEVELS, grace_s=GRACE_S, user_overrides=OVERRIDES)
     half = ("-p", "x", "-N", "1", "-n", "1", "-c", "4")
     answer = 'scontrol update JobId=$SLURM_JOB_ID Comment="ckpt:epoch=1"'
@@ -148,7 +148,7 @@ def test_the_victim_of_a_plan_that_is_undone_runs_before_the_flood_that_waited(
         if name == "act.requeue_hold.claimed":
             driver.slurm.run(["scontrol", "update", "PartitionName=x", "State=DOWN"])
 
-    monkeypatch.setattr(points, "at_point", at)
+    monkeypatch.setattr(failpoints, "at_point", at)
     driver.steer_until(_is_back_in_line, "the victim is first in line")
     driver.slurm.run(["scontrol", "update", "PartitionName=x", "State=UP"])
     driver.steer_until(lambda: driver.states()["low"] != "PENDING", "the victim runs")

@@ -6,7 +6,7 @@ import pytest
 
 from console.steering.models import Fate, Incident, Pause, Plan, PlannedAction, Victim
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from tests.e2e.slurm_driver import NAIVE, Driver
 
 pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm"), pytest.mark.timeout(300)]
@@ -18,9 +18,9 @@ def test_two_jobs_ended_failed_and_never_came_back(driver: Driver, monkeypatch: 
     """README's ¶81, with a signal that no script catches and a Slurm that does not put the jobs back."""
     honest = Writer.apply
 
-    def apply(writer: Writer, actions: Sequence[Action]) -> list[Outcome]:
+    def apply(writer: Writer, actions: Sequence[Action]) -> list[ActionOutcome]:
         if actions and actions[0].kind is ActionKind.RECOVER:
-            return [Outcome(OutcomeKind.GONE, "the job ended, but not by the signal") for _ in actions]
+            return [ActionOutcome(OutcomeKind.GONE, "the job ended, but not by the signal") for _ in actions]
         return honest(writer, actions)
 
     monkeypatch.setattr(Writer, "apply", apply)

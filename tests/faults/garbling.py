@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from scheduler.adapters.slurm.commands import Answer, Runner
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.errors import SlurmTimeoutError
 
 READS = 0.12
@@ -35,29 +35,29 @@ OTHER_RELEASES = (
 HEARD_OF_BY_NOBODY = ("Fatal: the gnomes are on strike", "error: 0x7f", "\x00\x01\ufffd\n" * 3, "Zut alors")
 _SEPARATORS = re.compile(r"([| \n])")
 
-Way = Callable[[random.Random, Answer], Answer]
+Way = Callable[[random.Random, CommandAnswer], CommandAnswer]
 
 
-def _cut(chance: random.Random, answer: Answer) -> Answer:
-    return Answer(answer.out[: chance.randrange(len(answer.out) + 1)], answer.err, answer.code)
+def _cut(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
+    return CommandAnswer(answer.out[: chance.randrange(len(answer.out) + 1)], answer.err, answer.code)
 
 
-def _fewer_lines(chance: random.Random, answer: Answer) -> Answer:
+def _fewer_lines(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     lines = answer.out.splitlines(keepends=True)
-    return Answer("".join(line for line in lines if chance.random() < 0.6), answer.err, answer.code)
+    return CommandAnswer("".join(line for line in lines if chance.random() < 0.6), answer.err, answer.code)
 
 
-def _other_order(chance: random.Random, answer: Answer) -> Answer:
+def _other_order(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     lines = answer.out.splitlines(keepends=True)
-    return Answer("".join(chance.sample(lines, len(lines))), answer.err, answer.code)
+    return CommandAnswer("".join(chance.sample(lines, len(lines))), answer.err, answer.code)
 
 
-def _doubled(chance: random.Random, answer: Answer) -> Answer:
+def _doubled(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     lines = answer.out.splitlines(keepends=True)
-    return Answer("".join(lines + chance.sample(lines, len(lines) // 2)), answer.err, answer.code)
+    return CommandAnswer("".join(lines + chance.sample(lines, len(lines) // 2)), answer.err, answer.code)
 
 
-def _fields(chance: random.Random, answer: Answer) -> Answer:
+def _fields(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     """Two fields change places, one is lost, or one is put in, at a few places."""
     parts = _SEPARATORS.split(answer.out)
     for _ in range(chance.randint(1, 4)):
@@ -69,43 +69,43 @@ def _fields(chance: random.Random, answer: Answer) -> Answer:
                 parts[one] = ""
             case _:
                 parts.insert(one, chance.choice(("|", "x=", "(null)", "\ufffd", "0")))
-    return Answer("".join(parts), answer.err, answer.code)
+    return CommandAnswer("".join(parts), answer.err, answer.code)
 
 
-def _other_release(chance: random.Random, answer: Answer) -> Answer:
+def _other_release(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     text = answer.out
     for ours, theirs in chance.sample(OTHER_RELEASES, 4):
         text = text.replace(ours, theirs)
-    return Answer(text, answer.err, answer.code)
+    return CommandAnswer(text, answer.err, answer.code)
 
 
-def _out_of_bounds(chance: random.Random, answer: Answer) -> Answer:
+def _out_of_bounds(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     numbers = [match.span() for match in re.finditer(r"\d+", answer.out)]
     if not numbers:
-        return Answer("9" * 400, answer.err, answer.code)
+        return CommandAnswer("9" * 400, answer.err, answer.code)
     begin, end = chance.choice(numbers)
     wrong = chance.choice(("9" * 400, "-1", "99999-01-01T00:00:00", "18446744073709551615", "1e9"))
-    return Answer(answer.out[:begin] + wrong + answer.out[end:], answer.err, answer.code)
+    return CommandAnswer(answer.out[:begin] + wrong + answer.out[end:], answer.err, answer.code)
 
 
-def _no_text(chance: random.Random, answer: Answer) -> Answer:
+def _no_text(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
     noise = "".join(map(chr, (chance.randrange(1, 0x250) for _ in range(chance.randint(1, 2000)))))
-    return Answer(noise, answer.err, answer.code)
+    return CommandAnswer(noise, answer.err, answer.code)
 
 
-def _empty(_chance: random.Random, answer: Answer) -> Answer:
-    return Answer("", "", answer.code)
+def _empty(_chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
+    return CommandAnswer("", "", answer.code)
 
 
-def _wrong_code(chance: random.Random, answer: Answer) -> Answer:
-    return Answer(answer.out, answer.err, 0 if answer.code else chance.choice((1, 2, 255, -9)))
+def _wrong_code(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
+    return CommandAnswer(answer.out, answer.err, 0 if answer.code else chance.choice((1, 2, 255, -9)))
 
 
-def _strange_words(chance: random.Random, answer: Answer) -> Answer:
-    return Answer("", chance.choice(HEARD_OF_BY_NOBODY), chance.choice((1, 255)))
+def _strange_words(chance: random.Random, answer: CommandAnswer) -> CommandAnswer:
+    return CommandAnswer("", chance.choice(HEARD_OF_BY_NOBODY), chance.choice((1, 255)))
 
 
-def _too_late(_chance: random.Random, _answer: Answer) -> Answer:
+def _too_late(_chance: random.Random, _answer: CommandAnswer) -> CommandAnswer:
     raise SlurmTimeoutError("the answer did not come in time (garbled)")
 
 
@@ -127,9 +127,11 @@ class Line:
 
     def __post_init__(self) -> None:
         self._chance = random.Random(self.seed)
-        self._real = Runner.run
+        self._real = CommandRunner.run
 
-    def run(self, runner: Runner, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+    def run(
+        self, runner: CommandRunner, program: str, *arguments: str, timeout_s: float | None = None
+    ) -> CommandAnswer:
         """As `Runner.run`, and sometimes not."""
         share = READS if _is_read(program, arguments) else OTHERS
         if not self.noisy or self._chance.random() >= share:

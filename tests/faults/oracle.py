@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scheduler.adapters.simulator.jobs import Held
+from scheduler.adapters.simulator.jobs import HeldBy
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import What
 from tests.faults.worlds import GRACE_S, START, Stage, World
@@ -57,7 +57,7 @@ def judge(stage: Stage) -> Verdict:
     _stops(stage, lines, names, verdict)
     _plans(stage, lines, names, verdict)
     verdict.stuck_jobs += [
-        f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {Held.REQUEUED, Held.ADMIN}
+        f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {HeldBy.REQUEUED, HeldBy.ADMIN}
     ]
     _gentle(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()

@@ -67,13 +67,13 @@ def _child(request: dict[str, Any]) -> int:
     from django.conf import settings
     from django.db import connections
 
-    from console.core import points
+    from console.core import failpoints
 
     folder = Path(request["folder"])
     settings.HOME = folder
     connections["default"].settings_dict["NAME"] = str(folder / "giveway.sqlite3")
     if "fault" in request:
-        points.arm(request["fault"], str(folder / "points"))
+        failpoints.arm(request["fault"], str(folder / "points"))
     try:
         return {"build": _build, "steer": _steer, "judge": _judge, "expire": _expire}[request["do"]](request)
     finally:

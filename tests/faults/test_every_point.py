@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from console.core.points import CYCLE
+from console.core.failpoints import CYCLE
 from tests.faults.conftest import LONG, nothing_was_lost
 from tests.faults.harness import KILLED, Harness, Told
 from tests.faults.worlds import WORLDS

@@ -18,9 +18,9 @@ from pytest_django import Settings
 from console.cluster.connect import connect, connect_anew, forget_adapters
 from console.partitions.models import Partition
 from console.steering.models import OPEN_STATES, STOP_KINDS, Pause, Plan, PlannedAction
-from console.steering.people.pausing import resume
+from console.steering.operations.pausing import resume
 from deploy.private_slurm import PrivateSlurm
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState
 from tests.e2e.slurm_driver import SLEEP, Driver
@@ -59,10 +59,10 @@ def line(monkeypatch: pytest.MonkeyPatch) -> Line:
     """A line that is quiet at first."""
     line = Line(SEED)
 
-    def run(runner: Runner, program: str, *arguments: str, timeout_s: float | None = None) -> object:
+    def run(runner: CommandRunner, program: str, *arguments: str, timeout_s: float | None = None) -> object:
         return line.run(runner, program, *arguments, timeout_s=timeout_s)
 
-    monkeypatch.setattr(Runner, "run", run)
+    monkeypatch.setattr(CommandRunner, "run", run)
     return line
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from console.core.points import WEB
+from console.core.failpoints import WEB
 from scheduler.adapters.simulator.state import What
 from tests.e2e.processes import manage
 from tests.faults.house import PLANS, ROLES, House, house

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from console.history import past as asked
-from console.history.changes import Change, policy_change, project_change
+from console.history.changes import HypotheticalChange, policy_change, project_change
 from console.history.models import RecordedObservation
-from console.history.past import Past, over_days
+from console.history.past import PastStudy, over_days
 from console.history.what_if import NotNowError
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -22,7 +22,7 @@ from tests.steering.conftest import Sim
 LOOK_S = 300
 
 
-def with_policy(**keys: Any) -> Change:
+def with_policy(**keys: Any) -> HypotheticalChange:
     row = Partition.objects.select_related("revision", "cluster").get(name="x")
     return policy_change(row, replace(policy_of(row), **keys))
 
@@ -34,7 +34,7 @@ def record(sim: Sim, looks: int) -> None:
         sim.port.advance(LOOK_S)
 
 
-def waited(past: Past, side: str) -> dict[str, float]:
+def waited(past: PastStudy, side: str) -> dict[str, float]:
     return {level.name: seconds for level, seconds in getattr(past.total, side).waited.items()}
 
 

@@ -11,17 +11,17 @@ from pytest_django import DjangoAssertNumQueries
 from console.audit.models import AuditEntry
 from console.core import clock
 from console.history import what_if as asked
-from console.history.changes import Change, file_change, policy_change, project_change
+from console.history.changes import HypotheticalChange, file_change, policy_change, project_change
 from console.history.models import LatestObservation
-from console.history.what_if import Answer, NotNowError, neighbourhoods, what_if
+from console.history.what_if import NotNowError, WhatIfAnswer, neighbourhoods, what_if
 from console.history.wording import sentences
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import policy_of
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from console.steering.models import Plan
-from console.steering.people.pausing import pause
-from console.steering.people.priority_file import export_config
+from console.steering.operations.pausing import pause
+from console.steering.operations.priority_file import export_config
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.policy import Enforcement, Mode, PartitionPolicy
@@ -37,12 +37,12 @@ def present(name: str = "x") -> tuple[Partition, PartitionPolicy]:
     return row, policy_of(row)
 
 
-def with_policy(name: str = "x", **keys: Any) -> Change:
+def with_policy(name: str = "x", **keys: Any) -> HypotheticalChange:
     row, policy = present(name)
     return policy_change(row, replace(policy, **keys))
 
 
-def with_project(sim: Sim, code: str, urgency: float) -> Change:
+def with_project(sim: Sim, code: str, urgency: float) -> HypotheticalChange:
     return project_change(sim.cluster, ProjectData(code, code, 10, 1, urgency, members=(code,)))
 
 
@@ -52,7 +52,7 @@ def look(sim: Sim) -> None:
     sim.cycle()
 
 
-def only(answer: Answer) -> Comparison:
+def only(answer: WhatIfAnswer) -> Comparison:
     [found] = answer.touched
     return found
 

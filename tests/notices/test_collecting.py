@@ -17,7 +17,7 @@ from console.notices.models import Notice
 from console.projects.changing import decide_request, withdraw_request
 from console.projects.models import UrgencyRequest
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from console.steering.people.pausing import pause
+from console.steering.operations.pausing import pause
 from scheduler.model.actions import ActionKind
 from tests import factories
 from tests.notices.conftest import MailSink

@@ -4,7 +4,7 @@ from console.notices.collecting import collect
 from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.steering.models import Incident, Pause
-from console.steering.people import pausing
+from console.steering.operations import pausing
 from scheduler.adapters.simulator.jobs import OnSignal
 from tests import factories
 from tests.steering.conftest import Sim

@@ -15,15 +15,22 @@ from console.core import clock
 from console.core.errors import ChangedSinceError
 from console.projects.models import Project, ProjectRules, rules_in_force
 from console.projects.rule_changes import change_rules, rules_row
-from console.projects.rulebook import DEFAULT_SCHEDULE, Limits, Rules, SizeGrade, decode_rules, encode_rules
+from console.projects.rulebook import (
+    DEFAULT_SCHEDULE,
+    ManagerLimits,
+    Rules,
+    SizeGrade,
+    decode_rules,
+    encode_rules,
+)
 from console.projects.selectors import core_projects, project_document, visible_projects, with_rules
 from console.projects.services import ProjectData, create_project, project_data
-from scheduler.priority.deadline import Schedule, Step
+from scheduler.priority.deadline import Schedule, UrgencyStep
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-SCHEDULE = Schedule((Step(30, 2.0), Step(7, 4.0)), hold_days=1)
+SCHEDULE = Schedule((UrgencyStep(30, 2.0), UrgencyStep(7, 4.0)), hold_days=1)
 DATA = ProjectData("alpha", "Alpha", 10, 1, 1, urgency_by="deadline", deadline=date(2026, 12, 31))
 
 
@@ -147,7 +154,7 @@ def test_an_old_tab_does_not_undo_newer_rules() -> None:
     assert rules_in_force().schedule == SCHEDULE
 
 
-LIMITS = Limits(4, SizeGrade.BOUNDS, 1, 50, 1, 5, 3.5, False, True, True)
+LIMITS = ManagerLimits(4, SizeGrade.BOUNDS, 1, 50, 1, 5, 3.5, False, True, True)
 
 
 def test_rules_are_read_as_they_were_written() -> None:
@@ -160,20 +167,20 @@ def test_rules_are_read_as_they_were_written() -> None:
 @pytest.mark.parametrize(
     ("rules", "field"),
     [
-        (Rules(Schedule((Step(-1, 2.0),))), "steps"),
-        (Rules(Schedule((Step(3651, 2.0),))), "steps"),
-        (Rules(Schedule((Step(7, 0.0),))), "steps"),
-        (Rules(Schedule((Step(7, float("nan")),))), "steps"),
-        (Rules(Schedule((Step(7, 1001.0),))), "steps"),
-        (Rules(Schedule((Step(7, 2.0), Step(7, 3.0)))), "steps"),
-        (Rules(Schedule((Step(30, 3.0), Step(7, 2.0)))), "steps"),
-        (Rules(Schedule(tuple(Step(n, 2.0) for n in range(51)))), "steps"),
+        (Rules(Schedule((UrgencyStep(-1, 2.0),))), "steps"),
+        (Rules(Schedule((UrgencyStep(3651, 2.0),))), "steps"),
+        (Rules(Schedule((UrgencyStep(7, 0.0),))), "steps"),
+        (Rules(Schedule((UrgencyStep(7, float("nan")),))), "steps"),
+        (Rules(Schedule((UrgencyStep(7, 1001.0),))), "steps"),
+        (Rules(Schedule((UrgencyStep(7, 2.0), UrgencyStep(7, 3.0)))), "steps"),
+        (Rules(Schedule((UrgencyStep(30, 3.0), UrgencyStep(7, 2.0)))), "steps"),
+        (Rules(Schedule(tuple(UrgencyStep(n, 2.0) for n in range(51)))), "steps"),
         (Rules(Schedule(hold_days=-1)), "hold_days"),
         (Rules(Schedule(hold_days=366)), "hold_days"),
-        (Rules(limits=Limits(urgency_limit=0)), "urgency_limit"),
-        (Rules(limits=Limits(size_min=2, size_max=1)), "size_max"),
-        (Rules(limits=Limits(grade_max=float("inf"))), "grade_max"),
-        (Rules(limits=Limits(importance_max=-1)), "importance_max"),
+        (Rules(limits=ManagerLimits(urgency_limit=0)), "urgency_limit"),
+        (Rules(limits=ManagerLimits(size_min=2, size_max=1)), "size_max"),
+        (Rules(limits=ManagerLimits(grade_max=float("inf"))), "grade_max"),
+        (Rules(limits=ManagerLimits(importance_max=-1)), "importance_max"),
     ],
 )
 def test_rules_that_make_no_sense_are_refused_by_field(rules: Rules, field: str) -> None:

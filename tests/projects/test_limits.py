@@ -12,22 +12,22 @@ from console.audit.models import AuditEntry
 from console.core.errors import ChangedSinceError
 from console.projects.changing import (
     AlreadyDecidedError,
-    Outcome,
+    ProjectChange,
     change_as,
     decide_request,
     withdraw_request,
 )
 from console.projects.limits import wants_approval
 from console.projects.models import Project, ProjectRules, UrgencyRequest
-from console.projects.rulebook import Limits, Rules, SizeGrade, encode_rules
+from console.projects.rulebook import ManagerLimits, Rules, SizeGrade, encode_rules
 from console.projects.services import ProjectData, TaskData, project_data
-from scheduler.priority.deadline import Schedule, Step
+from scheduler.priority.deadline import Schedule, UrgencyStep
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
 DAY = date(2026, 12, 31)
-SCHEDULE = Schedule((Step(30, 2.0), Step(1, 5.0)), hold_days=2)
+SCHEDULE = Schedule((UrgencyStep(30, 2.0), UrgencyStep(1, 5.0)), hold_days=2)
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def ada() -> User:
 
 
 def limit(**fields: Any) -> None:
-    document = encode_rules(Rules(SCHEDULE, Limits(**fields)))
+    document = encode_rules(Rules(SCHEDULE, ManagerLimits(**fields)))
     ProjectRules.objects.update_or_create(pk=1, defaults={"document": document})
 
 
-def change(person: User, project: Project, **fields: Any) -> Outcome:
+def change(person: User, project: Project, **fields: Any) -> ProjectChange:
     project = Project.objects.get(pk=project.pk)
     return change_as(
         person=person,
@@ -156,7 +156,9 @@ def test_as_long_as_nobody_has_set_limits_managers_say_how_urgent_it_is(alpha: P
     assert (asked.project.urgency, asked.request is not None) == (5, True)
 
 
-@pytest.mark.parametrize("document", [encode_rules(Rules(SCHEDULE, Limits())), {"steps": [], "hold_days": 2}])
+@pytest.mark.parametrize(
+    "document", [encode_rules(Rules(SCHEDULE, ManagerLimits())), {"steps": [], "hold_days": 2}]
+)
 def test_rules_that_were_stored_bind_as_they_did(document: dict[str, Any], alpha: Project, pam: User) -> None:
     """Whoever saved rules before there were others unless changed meant what stood there, or meant nothing by it."""
     ProjectRules.objects.create(pk=1, document=document, version=2)
@@ -291,6 +293,9 @@ DATED = replace(NOW, urgency_by="deadline", deadline=DAY)
     ],
 )
 def test_what_may_rise_above_the_limit_waits(before: ProjectData, after: ProjectData, waits: bool) -> None:
-    assert wants_approval(before, after, Rules(SCHEDULE, Limits(urgency_limit=4))) is waits
-    assert not wants_approval(before, after, Rules(SCHEDULE, Limits(urgency_limit=5))) or after.urgency > 5
-    assert not wants_approval(before, after, Rules(SCHEDULE, Limits()))
+    assert wants_approval(before, after, Rules(SCHEDULE, ManagerLimits(urgency_limit=4))) is waits
+    assert (
+        not wants_approval(before, after, Rules(SCHEDULE, ManagerLimits(urgency_limit=5)))
+        or after.urgency > 5
+    )
+    assert not wants_approval(before, after, Rules(SCHEDULE, ManagerLimits()))

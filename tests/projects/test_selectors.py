@@ -5,8 +5,8 @@ from django.contrib.auth.models import AnonymousUser
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from console.projects.selectors import core_projects, visible_projects
-from scheduler.model.policy import Project as CoreProject
-from scheduler.model.policy import TaskPattern as CoreTaskPattern
+from scheduler.model.policy import ProjectFacts as CoreProject
+from scheduler.model.policy import TaskRule as CoreTaskPattern
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 
-from scheduler.model.jobs import Job, JobState, Level, Request
-from scheduler.model.nodes import Node
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.jobs import JobState, Level, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
+from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
@@ -36,7 +36,7 @@ def is_lower(rules: PartitionRules, victim: Level, than: Level) -> bool:
     )
 
 
-def tier(rules: PartitionRules, job: Job, victim: Job) -> int:
+def tier(rules: PartitionRules, job: SnapshotJob, victim: SnapshotJob) -> int:
     """1 or 2: the tier in which a pending job may stop a running one (spec 1.4); 0 for never."""
     users = is_lower(rules, victim.user_level, job.user_level)
     tasks = is_lower(rules, victim.task_level, job.task_level)
@@ -52,7 +52,7 @@ def tier(rules: PartitionRules, job: Job, victim: Job) -> int:
             return 1 if tasks else 2 if same_task and users else 0
 
 
-def class_of(rules: PartitionRules, job: Job, victim: Job) -> tuple[int, int]:
+def class_of(rules: PartitionRules, job: SnapshotJob, victim: SnapshotJob) -> tuple[int, int]:
     """The larger, the more valuable: the tier, then the level that the tier is ordered by."""
     own_tier = tier(rules, job, victim)
     users_first = rules.mode in {Mode.USER, Mode.USER_THEN_TASK}
@@ -60,7 +60,7 @@ def class_of(rules: PartitionRules, job: Job, victim: Job) -> tuple[int, int]:
     return own_tier, -depth(victim.user_level if by_user else victim.task_level)
 
 
-def stoppable(snapshot: Snapshot, job: Job) -> list[Job]:
+def stoppable(snapshot: Snapshot, job: SnapshotJob) -> list[SnapshotJob]:
     """The running jobs that a pending one may stop."""
     rules = snapshot.partition
     return [
@@ -74,7 +74,7 @@ def stoppable(snapshot: Snapshot, job: Job) -> list[Job]:
     ]
 
 
-def rests(snapshot: Snapshot, job: Job) -> bool:
+def rests(snapshot: Snapshot, job: SnapshotJob) -> bool:
     """Whether a running job is left alone because it was stopped before."""
     rules = snapshot.partition
     if rules.max_stops_per_job_hour is not None and job.stopped >= rules.max_stops_per_job_hour:
@@ -82,12 +82,12 @@ def rests(snapshot: Snapshot, job: Job) -> bool:
     return job.restarts > 0 and not job.rested and snapshot.now - (job.start or 0) < rules.rest_s
 
 
-def ran(snapshot: Snapshot, job: Job) -> int:
+def ran(snapshot: Snapshot, job: SnapshotJob) -> int:
     """How long a running job has run, with the earlier runs that count."""
     return snapshot.now - (job.start or 0) + job.ran_s
 
 
-def quota_use(jobs: Iterable[Job]) -> Counter[tuple[str, Level, str]]:
+def quota_use(jobs: Iterable[SnapshotJob]) -> Counter[tuple[str, Level, str]]:
     """What jobs take of what could be limited: by user (`*`: by all), task level and resource (`jobs`: how many)."""
     taken: Counter[tuple[str, Level, str]] = Counter()
     for job in jobs:
@@ -101,7 +101,7 @@ def quota_use(jobs: Iterable[Job]) -> Counter[tuple[str, Level, str]]:
     return +taken
 
 
-def quota_limits(rules: PartitionRules, job: Job) -> dict[tuple[str, Level, str], int]:
+def quota_limits(rules: PartitionRules, job: SnapshotJob) -> dict[tuple[str, Level, str], int]:
     """The limits that a job is under."""
     level = -1 if job.task_level is None else job.task_level
     limits: dict[tuple[str, Level, str], int] = {}
@@ -121,7 +121,7 @@ class World:
     """Rooms set aside, by job; those taken out of what is free only are in `only_free`."""
     only_free: set[str] = field(default_factory=set)
 
-    def available(self, node: Node, stopped: Iterable[str] = ()) -> dict[str, int]:
+    def available(self, node: SnapshotNode, stopped: Iterable[str] = ()) -> dict[str, int]:
         """What is free or coming on a node, with further jobs stopped."""
         gone = self.stopped | set(stopped)
         have = dict(node.total)
@@ -137,7 +137,7 @@ class World:
                 have[name] = have.get(name, 0) - amount
         return have
 
-    def free_now(self, node: Node) -> dict[str, int]:
+    def free_now(self, node: SnapshotNode) -> dict[str, int]:
         """What is free without waiting for ending jobs: who waits, or stops others, uses what is coming first."""
         coming = dict(node.coming_elsewhere)
         for job in self.snapshot.jobs:
@@ -151,7 +151,7 @@ class World:
             have[name] = have.get(name, 0) - amount + used
         return have
 
-    def lonely(self, node: Node, stopped: Iterable[str] = ()) -> bool:
+    def lonely(self, node: SnapshotNode, stopped: Iterable[str] = ()) -> bool:
         """Whether nobody stays on a node, with further jobs stopped."""
         gone = self.stopped | set(stopped)
         there = (
@@ -185,7 +185,7 @@ class World:
                 self.only_free.add(decision.job)
 
 
-def suits(request: Request, node: Node) -> bool:
+def suits(request: Request, node: SnapshotNode) -> bool:
     """Whether a node has the features, and is not ruled out by name."""
     named = not request.only_nodes or node.name in request.only_nodes
     any_of = not request.any_of or any(one <= node.features for one in request.any_of)
@@ -197,7 +197,7 @@ def holds(room: Amounts, want: Amounts) -> bool:
     return all(room.get(name, 0) >= amount for name, amount in want.items() if amount)
 
 
-def sets_that_help(world: World, job: Job) -> Iterator[tuple[Job, ...]]:
+def sets_that_help(world: World, job: SnapshotJob) -> Iterator[tuple[SnapshotJob, ...]]:
     """Every set of victims with which a pending job fits, by trying them all."""
     candidates = [other for other in stoppable(world.snapshot, job) if other.id not in world.stopped]
     assert job.request is not None
@@ -207,7 +207,7 @@ def sets_that_help(world: World, job: Job) -> Iterator[tuple[Job, ...]]:
             yield chosen
 
 
-def lowest_sufficient_class(world: World, job: Job) -> tuple[int, int] | None:
+def lowest_sufficient_class(world: World, job: SnapshotJob) -> tuple[int, int] | None:
     """The lowest class that the most valuable victim can have; None when nothing helps. (0, 0): nobody needed."""
     rules = world.snapshot.partition
     highest = [
@@ -217,7 +217,7 @@ def lowest_sufficient_class(world: World, job: Job) -> tuple[int, int] | None:
     return min(highest) if highest else None
 
 
-def applied(snapshot: Snapshot, plan: Plan) -> Snapshot:
+def applied(snapshot: Snapshot, plan: PlanningResult) -> Snapshot:
     """The snapshot after a plan was carried out: victims held, beneficiaries running, ending jobs gone."""
     decisions = {decision.job: decision for decision in plan.decisions}
     stopped = {victim.job for decision in plan.decisions for victim in decision.victims}

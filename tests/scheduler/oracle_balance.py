@@ -11,8 +11,8 @@ from decimal import Decimal
 from itertools import combinations
 from typing import NamedTuple
 
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from tests.scheduler import naive
 
@@ -28,12 +28,12 @@ class Chosen(NamedTuple):
     places: tuple[int, ...]
 
 
-def power(node: Node, resource: str) -> Decimal:
+def power(node: SnapshotNode, resource: str) -> Decimal:
     """As it was written."""
     return Decimal(str(node.power[resource]))
 
 
-def distance(nodes: Iterable[Node], resource: str) -> Decimal:
+def distance(nodes: Iterable[SnapshotNode], resource: str) -> Decimal:
     """The largest power minus the smallest one."""
     powers = [power(node, resource) for node in nodes]
     return max(powers) - min(powers)
@@ -45,7 +45,7 @@ def most(rules: PartitionRules) -> Decimal:
     return Decimal(str(rules.balance.max_distance))
 
 
-def best_free_set(snapshot: Snapshot, job: Job) -> Chosen | None:
+def best_free_set(snapshot: Snapshot, job: SnapshotJob) -> Chosen | None:
     """The best set of measured nodes on which a job fits now: an even one inside a unit, else the closest one."""
     rules, request = snapshot.partition, job.request or Request()
     assert rules.balance
@@ -66,7 +66,7 @@ def best_free_set(snapshot: Snapshot, job: Job) -> Chosen | None:
     return min(sets, default=None)
 
 
-def cheapest_even_cost(snapshot: Snapshot, job: Job) -> Cost | None:
+def cheapest_even_cost(snapshot: Snapshot, job: SnapshotJob) -> Cost | None:
     """What the cheapest even set costs in victims; None when there is none. An empty cost is free room."""
     rules, request = snapshot.partition, job.request or Request()
     assert rules.balance
@@ -80,17 +80,17 @@ def cheapest_even_cost(snapshot: Snapshot, job: Job) -> Cost | None:
     return min(costs, default=None)
 
 
-def cost_of(snapshot: Snapshot, job: Job, victims: Iterable[Job]) -> Cost:
+def cost_of(snapshot: Snapshot, job: SnapshotJob, victims: Iterable[SnapshotJob]) -> Cost:
     """What stopping these costs."""
     return _together([_harm(snapshot, job, tuple(victims))])
 
 
-def _sets(snapshot: Snapshot, request: Request, resource: str) -> Iterator[tuple[Node, ...]]:
+def _sets(snapshot: Snapshot, request: Request, resource: str) -> Iterator[tuple[SnapshotNode, ...]]:
     measured = [node for node in snapshot.nodes if node.up and resource in node.power]
     return combinations(measured, request.nodes)
 
 
-def _free(snapshot: Snapshot, node: Node, gone: Iterable[str] = ()) -> Counter[str]:
+def _free(snapshot: Snapshot, node: SnapshotNode, gone: Iterable[str] = ()) -> Counter[str]:
     free = Counter(node.total)
     for job in snapshot.jobs:
         if job.state is not JobState.PENDING and job.id not in gone:
@@ -98,7 +98,9 @@ def _free(snapshot: Snapshot, node: Node, gone: Iterable[str] = ()) -> Counter[s
     return free
 
 
-def _price(snapshot: Snapshot, job: Job, request: Request, node: Node) -> Counter[object] | None:
+def _price(
+    snapshot: Snapshot, job: SnapshotJob, request: Request, node: SnapshotNode
+) -> Counter[object] | None:
     """The cheapest way to make room on one node."""
     here = [victim for victim in naive.stoppable(snapshot, job) if node.name in victim.alloc]
     sets = (each for size in range(len(here) + 1) for each in combinations(here, size))
@@ -114,7 +116,7 @@ def _price(snapshot: Snapshot, job: Job, request: Request, node: Node) -> Counte
     return min(harms, key=lambda harm: _together([harm]), default=None)
 
 
-def _harm(snapshot: Snapshot, job: Job, victims: tuple[Job, ...]) -> Counter[object]:
+def _harm(snapshot: Snapshot, job: SnapshotJob, victims: tuple[SnapshotJob, ...]) -> Counter[object]:
     harm: Counter[object] = Counter()
     for victim in victims:
         own_class = naive.class_of(snapshot.partition, job, victim)

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import STOPPED, Decision
 from scheduler.model.snapshot import Snapshot
 from tests.scheduler import oracle_balance
@@ -17,7 +17,7 @@ from tests.scheduler import oracle_balance
 Room = Mapping[str, int]
 
 
-def expected_end(job: Job, now: int) -> int | None:
+def expected_end(job: SnapshotJob, now: int) -> int | None:
     """An overdue job goes on for as long as it is overdue, a minute at least; an ending one is gone."""
     if job.state is JobState.COMPLETING:
         return now
@@ -26,7 +26,7 @@ def expected_end(job: Job, now: int) -> int | None:
     return now + max(60, now - job.predicted_end)
 
 
-def earliest_start(snapshot: Snapshot, job: Job) -> int | None:
+def earliest_start(snapshot: Snapshot, job: SnapshotJob) -> int | None:
     """The first moment at which the job fits; None when there is none that is known."""
     held = [each for each in snapshot.jobs if each.state is not JobState.PENDING]
     ends = {end for each in held if (end := expected_end(each, snapshot.now)) is not None}
@@ -54,7 +54,7 @@ def most_used(snapshot: Snapshot, decisions: Iterable[Decision]) -> dict[str, Co
     return most
 
 
-def _fits(snapshot: Snapshot, job: Job, held: Iterable[Job], t: int) -> bool:
+def _fits(snapshot: Snapshot, job: SnapshotJob, held: Iterable[SnapshotJob], t: int) -> bool:
     request = job.request or Request()
     there = [each for each in held if (end := expected_end(each, snapshot.now)) is None or end > t]
     rooms = [(node, _room(node, there, request)) for node in snapshot.nodes if _allowed(node, request)]
@@ -79,7 +79,7 @@ def _enough(rooms: Iterable[Counter[str]], wants: Room) -> bool:
     return all(total[name] >= n for name, n in wants.items())
 
 
-def _room(node: Node, there: Iterable[Job], request: Request) -> Counter[str]:
+def _room(node: SnapshotNode, there: Iterable[SnapshotJob], request: Request) -> Counter[str]:
     on_it = [each for each in there if node.name in each.alloc]
     if request.exclusive and (on_it or any(node.held_elsewhere.values())):
         return Counter()
@@ -90,7 +90,7 @@ def _room(node: Node, there: Iterable[Job], request: Request) -> Counter[str]:
     return +room
 
 
-def _allowed(node: Node, request: Request) -> bool:
+def _allowed(node: SnapshotNode, request: Request) -> bool:
     named = not request.only_nodes or node.name in request.only_nodes
     any_of = not request.any_of or any(one <= node.features for one in request.any_of)
     allowed = named and node.name not in request.not_nodes

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from scheduler.model.jobs import Job
-from scheduler.model.plan import Decision, How, Victim
+from scheduler.model.jobs import SnapshotJob
+from scheduler.model.plan import DecidedVictim, Decision, How
 from scheduler.model.policy import GiveBack
 from scheduler.model.snapshot import Snapshot
 from tests.scheduler import naive
@@ -47,7 +47,7 @@ class Loss:
         return sum(count for _, count in self.nodes)
 
 
-def best_units(snapshot: Snapshot, job: Job, units: int) -> UnitCost | None:
+def best_units(snapshot: Snapshot, job: SnapshotJob, units: int) -> UnitCost | None:
     """The least cost at which so many units of a request fit; None when nothing helps. Raises `TooManyError`."""
     world = World.of(snapshot)
     victims = by_value(snapshot, job)
@@ -59,16 +59,16 @@ def best_units(snapshot: Snapshot, job: Job, units: int) -> UnitCost | None:
     return min(costs, default=None)
 
 
-def units_cost(snapshot: Snapshot, job: Job, decision: Decision) -> UnitCost:
+def units_cost(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> UnitCost:
     """What a decision costs, in the same measure."""
     made = {victim.job: victim for victim in decision.victims}
-    nothing = Victim("", How.UNITS)
+    nothing = DecidedVictim("", How.UNITS)
     return _unit_cost(
         snapshot, [_as_loss(other, made.get(other.id, nothing)) for other in by_value(snapshot, job)]
     )
 
 
-def best_shrink(snapshot: Snapshot, job: Job) -> ShrinkCost | None:
+def best_shrink(snapshot: Snapshot, job: SnapshotJob) -> ShrinkCost | None:
     """The least cost at which a request fits when only elastic jobs lose workers. Raises `TooManyError`."""
     world = World.of(snapshot)
     elastic = [other for other in naive.stoppable(snapshot, job) if other.elastic]
@@ -86,7 +86,7 @@ def shrink_cost(snapshot: Snapshot, decision: Decision) -> ShrinkCost:
     return _shrink_cost(snapshot, [_as_loss(jobs[victim.job], victim) for victim in decision.victims])
 
 
-def by_value(snapshot: Snapshot, job: Job) -> list[Job]:
+def by_value(snapshot: Snapshot, job: SnapshotJob) -> list[SnapshotJob]:
     """Whom a pending job may take something from, the most valuable first."""
     return sorted(
         naive.stoppable(snapshot, job),
@@ -100,7 +100,7 @@ def by_value(snapshot: Snapshot, job: Job) -> list[Job]:
     )
 
 
-def _ways(snapshot: Snapshot, job: Job, *, shrink: bool) -> list[Loss]:
+def _ways(snapshot: Snapshot, job: SnapshotJob, *, shrink: bool) -> list[Loss]:
     """All that a job may lose. `shrink`: without being stopped, if it is elastic."""
     counts = _counts(job)
     every = Loss(job.id, tuple(counts.items()), stopped=True)
@@ -118,7 +118,7 @@ def _ways(snapshot: Snapshot, job: Job, *, shrink: bool) -> list[Loss]:
     return ways if shrink or least == 0 else [*ways, every]
 
 
-def _counts(job: Job) -> dict[str, int]:
+def _counts(job: SnapshotJob) -> dict[str, int]:
     return {node: whole(part, job.unit) if job.unit else 1 for node, part in job.alloc.items()}
 
 
@@ -131,7 +131,7 @@ def _combinations(ways: list[list[Loss]]) -> Iterator[tuple[Loss, ...]]:
     return product(*ways)
 
 
-def _fits(world: World, job: Job, chosen: tuple[Loss, ...], units: int | None) -> bool:
+def _fits(world: World, job: SnapshotJob, chosen: tuple[Loss, ...], units: int | None) -> bool:
     trial = world.copy()
     for loss in chosen:
         counts = _counts(world.job(loss.job))
@@ -162,7 +162,7 @@ def _shrink_cost(snapshot: Snapshot, chosen: tuple[Loss, ...] | list[Loss]) -> S
     return sum(len(loss.nodes) for loss in chosen), size
 
 
-def _as_loss(job: Job, victim: Victim) -> Loss:
+def _as_loss(job: SnapshotJob, victim: DecidedVictim) -> Loss:
     if victim.how is How.UNITS:
         return Loss(job.id, victim.on)
     if victim.how is How.NODES:

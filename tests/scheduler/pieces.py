@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Elastic, Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import GiveBack, Mode, Partial
 from scheduler.model.snapshot import PartitionRules, Snapshot
@@ -39,17 +39,17 @@ class World:
         held = {job: {node: dict(part) for node, part in parts.items()} for job, parts in self.held.items()}
         return World(self.snapshot, held, list(self.rooms))
 
-    def job(self, job_id: str) -> Job:
+    def job(self, job_id: str) -> SnapshotJob:
         return next(job for job in self.snapshot.jobs if job.id == job_id)
 
-    def free(self, node: Node) -> dict[str, int]:
+    def free(self, node: SnapshotNode) -> dict[str, int]:
         have = dict(node.total)
         for part in [*(held.get(node.name, {}) for held in self.held.values()), *self._set_aside(node)]:
             for name, amount in part.items():
                 have[name] = have.get(name, 0) - amount
         return have
 
-    def _set_aside(self, node: Node) -> list[Mapping[str, int]]:
+    def _set_aside(self, node: SnapshotNode) -> list[Mapping[str, int]]:
         return [room[node.name] for room in self.rooms if node.name in room]
 
     def units(self, job_id: str) -> int:
@@ -114,7 +114,7 @@ EVERY_KIND = (WHOLE, UNITS, UNITS, ELASTIC_UNITS, ELASTIC_NODES, ELASTIC_NODES)
 @st.composite
 def _running(
     draw: st.DrawFn, job_id: str, left: Mapping[str, dict[str, int]], kinds: Sequence[str]
-) -> Job | None:
+) -> SnapshotJob | None:
     kind = draw(st.sampled_from(kinds))
     names = draw(st.lists(st.sampled_from(sorted(left)), min_size=1, max_size=3, unique=True))
     alloc: dict[str, dict[str, int]] = {}
@@ -136,7 +136,7 @@ def _running(
         wish = draw(st.sampled_from([None, len(alloc), len(alloc) + 1]))
         fields["elastic"] = Elastic(min_nodes=draw(st.integers(1, len(alloc))), wish_nodes=wish)
     ran = draw(st.sampled_from([60, 600, HOUR, HOUR, 9 * HOUR]))
-    return Job(
+    return SnapshotJob(
         id=job_id,
         name="r",
         state=JobState.RUNNING,
@@ -174,7 +174,9 @@ def in_pieces(
 ) -> Snapshot:
     """A small crowded partition. `kinds` of running jobs, `shapes` of requests; `fixed`: rules."""
     places = [
-        Node(f"n{i}", up=True, total={"cpu": draw(st.integers(3, 8)), "mem": draw(st.integers(4, 12))})
+        SnapshotNode(
+            f"n{i}", up=True, total={"cpu": draw(st.integers(3, 8)), "mem": draw(st.integers(4, 12))}
+        )
         for i in range(1, draw(st.integers(1, 3)) + 1)
     ]
     left = {place.name: dict(place.total) for place in places}
@@ -188,7 +190,7 @@ def in_pieces(
                     left[name][resource] -= amount
     for i in range(draw(st.integers(1, most_pending))):
         jobs.append(
-            Job(
+            SnapshotJob(
                 id=str(200 + i),
                 name="p",
                 state=JobState.PENDING,

@@ -5,25 +5,30 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.planner import plan
-from scheduler.preemption.universe import Universe
 from tests.builders import snapshot
 
 
 def decisions(
-    jobs: Iterable[Job], nodes: Iterable[Node] | None = None, mode: Mode = Mode.USER, **rules: Any
+    jobs: Iterable[SnapshotJob],
+    nodes: Iterable[SnapshotNode] | None = None,
+    mode: Mode = Mode.USER,
+    **rules: Any,
 ) -> dict[str, Decision]:
     """The decisions by job, in the order in which they were made."""
     made = plan(snapshot(jobs, nodes, mode, **rules))
     return {decision.job: decision for decision in made.decisions}
 
 
-def decide(*jobs: Job, nodes: Iterable[Node] | None = None, mode: Mode = Mode.USER, **rules: Any) -> Decision:
+def decide(
+    *jobs: SnapshotJob, nodes: Iterable[SnapshotNode] | None = None, mode: Mode = Mode.USER, **rules: Any
+) -> Decision:
     """The decision on the only pending job."""
     (decision,) = decisions(jobs, nodes, mode, **rules).values()
     return decision
@@ -34,7 +39,7 @@ def stopped(decision: Decision) -> list[str]:
     return sorted(victim.job for victim in decision.victims)
 
 
-def change(universe: Universe, data: st.DataObject) -> None:
+def change(universe: ClusterState, data: st.DataObject) -> None:
     """Somebody is stopped, or loses a piece, or is left alone from now on, or a room is taken."""
     runners = [runner for runner in universe.runners if runner.alive]
     place = data.draw(st.sampled_from(universe.places))

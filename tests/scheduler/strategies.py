@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.policy import Mode, OverQuota, VictimOrder
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from tests.builders import HOUR, NOW
@@ -32,7 +32,7 @@ _past: st.SearchStrategy[dict[str, Any]] = st.one_of(
 
 
 @st.composite
-def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[Node]:
+def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[SnapshotNode]:
     """One to four nodes: CPUs, sometimes GPUs of one or two types, features; most of them up."""
     result = []
     for i in range(1, draw(st.integers(1, 4)) + 1):
@@ -42,7 +42,7 @@ def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[Node]:
             total |= {"gpu": a100 + h100}
             total |= {name: n for name, n in (("gpu:a100", a100), ("gpu:h100", h100)) if n}
         result.append(
-            Node(
+            SnapshotNode(
                 name=f"n{i}",
                 up=simple or draw(st.sampled_from([True, True, True, False])),
                 total=total,
@@ -55,7 +55,7 @@ def nodes(draw: st.DrawFn, *, simple: bool = False) -> list[Node]:
 
 
 @st.composite
-def _alloc(draw: st.DrawFn, places: Sequence[Node], *, spanning: bool) -> dict[str, dict[str, int]]:
+def _alloc(draw: st.DrawFn, places: Sequence[SnapshotNode], *, spanning: bool) -> dict[str, dict[str, int]]:
     """What a running job holds: a share of one node, or of several."""
     most = len(places) if spanning and draw(st.booleans()) else 1
     chosen = draw(
@@ -73,7 +73,7 @@ def _alloc(draw: st.DrawFn, places: Sequence[Node], *, spanning: bool) -> dict[s
 
 
 @st.composite
-def requests(draw: st.DrawFn, places: Sequence[Node], *, simple: bool = False) -> Request:
+def requests(draw: st.DrawFn, places: Sequence[SnapshotNode], *, simple: bool = False) -> Request:
     """Any shape of request, mostly one that could be met."""
     amounts = {"cpu": draw(st.integers(1, 6))}
     if not simple and draw(st.integers(0, 3)) == 0:
@@ -98,7 +98,9 @@ def requests(draw: st.DrawFn, places: Sequence[Node], *, simple: bool = False) -
 
 
 @st.composite
-def running_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most: int = 7) -> list[Job]:
+def running_jobs(
+    draw: st.DrawFn, places: Sequence[SnapshotNode], *, simple: bool, most: int = 7
+) -> list[SnapshotJob]:
     """Running and ending jobs that fit onto the nodes (a little overcommitment happens)."""
     free = {node.name: dict(node.total) for node in places}
     jobs = []
@@ -112,7 +114,7 @@ def running_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most:
                 free[name][resource] = free[name].get(resource, 0) - amount
         ending = not simple and draw(st.integers(0, 7)) == 0
         jobs.append(
-            Job(
+            SnapshotJob(
                 id=str(100 + i),
                 name=f"r{i}",
                 state=JobState.COMPLETING if ending else JobState.RUNNING,
@@ -130,10 +132,12 @@ def running_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most:
 
 
 @st.composite
-def pending_jobs(draw: st.DrawFn, places: Sequence[Node], *, simple: bool, most: int = 3) -> list[Job]:
+def pending_jobs(
+    draw: st.DrawFn, places: Sequence[SnapshotNode], *, simple: bool, most: int = 3
+) -> list[SnapshotJob]:
     """One or more pending jobs, a few of them blocked."""
     return [
-        Job(
+        SnapshotJob(
             id=str(200 + i),
             name=f"p{i}",
             state=JobState.PENDING,
@@ -207,10 +211,11 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
     `spanning`: a running job may hold two nodes, and pending ones may ask for several.
     """
     places = [
-        Node(f"n{i}", True, {"cpu": draw(st.integers(3, 6))}) for i in range(1, draw(st.integers(1, 3)) + 1)
+        SnapshotNode(f"n{i}", True, {"cpu": draw(st.integers(3, 6))})
+        for i in range(1, draw(st.integers(1, 3)) + 1)
     ]
     left = {place.name: place.total["cpu"] for place in places}
-    jobs: list[Job] = []
+    jobs: list[SnapshotJob] = []
     # Half of the time all users, or all tasks, are equal: then the second tier decides.
     flat = draw(st.sampled_from(["", "", "user", "task"]))
     while any(left.values()) and len(jobs) < 9:
@@ -226,7 +231,7 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
         for each, part in alloc.items():
             left[each] -= part["cpu"]
         jobs.append(
-            Job(
+            SnapshotJob(
                 id=str(100 + len(jobs)),
                 name="r",
                 state=JobState.RUNNING,
@@ -246,7 +251,7 @@ def crowded(draw: st.DrawFn, *, spanning: bool = False, most_pending: int = 1) -
             st.sampled_from([Request(nodes=1, per_node={"cpu": cpu}), Request(spread={"cpu": cpu})])
         )
         jobs.append(
-            Job(
+            SnapshotJob(
                 id=str(200 + i),
                 name="p",
                 state=JobState.PENDING,

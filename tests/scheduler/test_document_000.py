@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from scheduler.contracts.snapshot import encode_snapshot
-from scheduler.model.jobs import Job, Level
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Level, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
@@ -34,7 +34,7 @@ def levels(first: str, own: Level, other: Level = None) -> dict[str, Any]:
     return {"user": own, "task": other} if first == "user" else {"task": own, "user": other}
 
 
-def decide(mode: Mode, jobs: Iterable[Job], nodes: Iterable[Node] | None = None) -> Decision:
+def decide(mode: Mode, jobs: Iterable[SnapshotJob], nodes: Iterable[SnapshotNode] | None = None) -> Decision:
     """The decision on the only pending job."""
     (decision,) = plan(snapshot(jobs, nodes, mode=mode)).decisions
     return decision
@@ -153,7 +153,7 @@ def test_the_unconfigured_go_first_then_the_lowest_level_and_so_on_upwards(first
 # --- Claims 5 to 9, 11 to 15: two axes --------------------------------------------------------------------
 
 
-def equals(first: str, *hours_and_others: tuple[int, Level]) -> list[Job]:
+def equals(first: str, *hours_and_others: tuple[int, Level]) -> list[SnapshotJob]:
     """Jobs e1, e2, … of one CPU each, equal (level 1) on the first axis: hours run, level on the other."""
     return [
         running(f"e{i}", cpu=1, ran=hours * HOUR, **levels(first, 1, other))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from scheduler.model.jobs import JobState, Level, ObservedJob
 from scheduler.model.observation import ObservedPartition
-from scheduler.model.plan import DecisionKind, Plan
-from scheduler.model.policy import LevelRule, Mode, OverQuota, PartitionPolicy, Project, TaskPattern
+from scheduler.model.plan import DecisionKind, PlanningResult
+from scheduler.model.policy import LevelRule, Mode, OverQuota, PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.model.reasons import Reason
 from scheduler.priority.derive import derive
 from scheduler.priority.score import task_score, user_score
@@ -28,7 +28,9 @@ def keyworded(count: int, **fields: object) -> PartitionPolicy:
     return policy(levels=levels, mode=Mode.TASK, **fields)
 
 
-def planned(rules: PartitionPolicy, jobs: list[ObservedJob], projects: list[Project], cpus: int = 8) -> Plan:
+def planned(
+    rules: PartitionPolicy, jobs: list[ObservedJob], projects: list[ProjectFacts], cpus: int = 8
+) -> PlanningResult:
     """What the whole core makes of observed jobs: levels derived, then decided."""
     seen = observation(jobs, [node(cpu=cpus)])
     return decide(snapshot_for(seen, rules, projects, preemptions={}).snapshot)
@@ -64,9 +66,9 @@ def test_more_of_anything_never_lowers_a_level(
 ) -> None:
     """¶68: larger, of a better grade (a smaller number), more urgent, more important."""
     job = observed("1", name="train")
-    before = project(size=size, grade=grade, urgency=urgency, tasks=(TaskPattern("train", importance),))
+    before = project(size=size, grade=grade, urgency=urgency, tasks=(TaskRule("train", importance),))
     if what == "importance":
-        after = replace(before, tasks=(TaskPattern("train", importance * factor),))
+        after = replace(before, tasks=(TaskRule("train", importance * factor),))
     else:
         value = getattr(before, what)
         after = replace(before, **{what: value / factor if what == "grade" else value * factor})
@@ -91,7 +93,7 @@ def test_a_project_with_a_delivery_this_month_gets_the_room() -> None:
 
 def test_jobs_named_after_the_project_may_have_the_highest_task_level() -> None:
     """¶69: `a_jobname` stands for the task that is to be delivered."""
-    a = project("a", size=10, grade=2, urgency=1, tasks=(TaskPattern("a_*", level="P0"),))
+    a = project("a", size=10, grade=2, urgency=1, tasks=(TaskRule("a_*", level="P0"),))
     assert derive(observed(name="a_jobname"), policy(), [a]).task_level == 0
     assert derive(observed(name="other"), policy(), [a]).task_level == 2
 

@@ -5,7 +5,7 @@ import pytest
 from console.audit.models import AuditEntry
 from console.steering.acknowledging import cleaned, saved_word
 from console.steering.models import Checkpoint, PlannedAction
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
@@ -115,7 +115,7 @@ def test_a_run_is_asked_once_whatever_answers_are_lost(sim: Sim) -> None:
     sim.policy(grace_s=30)
     sim.running("ann", 8, **SAVES)
     sim.submit("cy", 6)
-    sim.port.faults.actions.append(ActionFault(Effect.LOSE_REQUEST, kind=ActionKind.SIGNAL, times=1))
+    sim.port.faults.actions.append(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.SIGNAL, times=1))
 
     sim.cycles(40)
 

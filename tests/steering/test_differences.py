@@ -8,7 +8,7 @@ import pytest
 from console.core import clock
 from console.partitions.selectors import decoded
 from console.steering.models import PlanVersion
-from console.steering.people.differences import Difference, asked_for
+from console.steering.operations.differences import RequestDifference, asked_for
 from tests import factories
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
@@ -20,14 +20,14 @@ def victim(job: str, **facts: Any) -> dict[str, Any]:
     return {**run, **held, **facts}
 
 
-def difference(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> Difference:
+def difference(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> RequestDifference:
     """The second an hour after the first."""
     now = clock.now()
     versions = [
         PlanVersion(number=number, at=at, victims=victims, placement={"n1": {"cpu": 8}}, policy_revision=1)
         for number, at, victims in ((1, now - timedelta(hours=1), before), (2, now, after))
     ]
-    return Difference(asked_for(versions[:1]), asked_for(versions[1:]), frozenset())
+    return RequestDifference(asked_for(versions[:1]), asked_for(versions[1:]), frozenset())
 
 
 def costs_more(
@@ -99,7 +99,7 @@ def test_it_is_told_in_words() -> None:
         placement={"n2": {}},
         policy_revision=2,
     )
-    told = Difference(asked_for([before]), asked_for([after]), frozenset({"2"})).sentences
+    told = RequestDifference(asked_for([before]), asked_for([after]), frozenset({"2"})).sentences
     assert told == [
         "2 (ann) has ended.",
         "5 (bob) is stopped instead of 4 (ann).",

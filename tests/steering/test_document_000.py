@@ -12,7 +12,7 @@ from console.projects.models import Project
 from console.projects.services import ProjectData, change_project, create_project
 from console.steering import cycle
 from console.steering.models import Plan
-from console.steering.people.priority_file import import_config
+from console.steering.operations.priority_file import import_config
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.model.actions import ActionKind

@@ -15,14 +15,14 @@ from console.steering import closing, cycle
 from console.steering.decisions import deciding
 from console.steering.failures import EVERYWHERE, LONGEST_SAID, place_and_words
 from console.steering.models import Cycle, CycleMeter, Pause, Plan, PlannedAction
-from console.steering.people.pausing import pause, resume
-from console.steering.people.standing import standing
+from console.steering.operations.pausing import pause, resume
+from console.steering.operations.standing import standing
 from console.steering.streaks import Streak
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState
-from scheduler.model.plan import Plan as CorePlan
+from scheduler.model.plan import PlanningResult as CorePlan
 from scheduler.model.snapshot import Snapshot
 from tests.steering.conftest import Sim
 
@@ -51,7 +51,7 @@ def apply_raises(sim: Sim, *kinds: ActionKind, job: str = "") -> Iterator[None]:
     """The adapter raises for these kinds, as `recover` did for an exit code of 0:10."""
     honest = type(sim.port).apply
 
-    def apply(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         if any(action.kind in kinds and job in ("", action.run.job_id) for action in actions):
             raise ValueError("invalid literal for int() with base 10: '0:10'")
         return honest(port, actions)
@@ -129,8 +129,8 @@ def test_recover_raises_every_second_and_nobody_else_is_stopped(sim: Sim) -> Non
     assert meter().failing == {}
 
 
-PARTS = ("connect", "verify", "free_stranded", "gather", "decide_all", "intend", "rows", "note_cycle", "act", "count",
-         "write_submit_rules")  # fmt: skip
+PARTS = ("connect", "verify", "free_orphaned_holds", "gather", "decide_all", "intend", "rows", "note_cycle", "act",
+         "count", "write_submit_rules")  # fmt: skip
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -166,7 +166,7 @@ def test_while_it_is_held_nothing_new_is_begun_anywhere(sim: Sim) -> None:
     sim.policy()
     low, other = sim.running("ann", 8), full_q(sim)
     sim.cycle()
-    with broken(cycle, "free_stranded"):
+    with broken(cycle, "free_orphaned_holds"):
         sim.cycle()
         sim.submit("cy", 6)
         sim.submit("cy", 6, "q")
@@ -303,7 +303,7 @@ def test_its_plans_stay_as_they_are(sim: Sim) -> None:
 # --- The pause ------------------------------------------------------------------------------------------------
 
 
-def fail(sim: Sim, times: int, part: str = "free_stranded") -> None:
+def fail(sim: Sim, times: int, part: str = "free_orphaned_holds") -> None:
     with broken(cycle, part):
         sim.cycles(times)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from console.core import points
+from console.core import failpoints
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
@@ -21,7 +21,7 @@ def dies_at(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             due.remove(name)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(points, "at_point", at)
+    monkeypatch.setattr(failpoints, "at_point", at)
     yield due
     assert not due
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db.models import F
 
-from console.core import clock, points
+from console.core import clock, failpoints
 from console.steering.actions import lease
 from console.steering.cycle import run_cycle
 from console.steering.models import Cycle, CycleLease
@@ -23,7 +23,7 @@ def rival(sim: Sim) -> None:
 
 
 def at(monkeypatch: pytest.MonkeyPatch, point: str, do: object) -> None:
-    monkeypatch.setattr(points, "at_point", lambda name: do() if name == point else None)  # type: ignore[operator]
+    monkeypatch.setattr(failpoints, "at_point", lambda name: do() if name == point else None)  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("point", ["act.requeue_hold.due", "act.requeue_hold.claimed"])

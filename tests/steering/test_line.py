@@ -10,7 +10,7 @@ from console.audit.models import AuditEntry
 from console.partitions.models import Partition
 from console.steering.line import placing
 from console.steering.models import LinePlace, PlanState
-from console.steering.people.pausing import pause, resume
+from console.steering.operations.pausing import pause, resume
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import Action, ActionKind
 from scheduler.model.jobs import JobState, Request

@@ -8,8 +8,8 @@ from django.test import Client
 from console.cluster.models import JobRun
 from console.cluster.services import forget_ended_jobs
 from console.core import clock
-from console.steering.why import Stage, read
-from console.steering.why.stopping import comes_back
+from console.steering.explanations import Stage, read
+from console.steering.explanations.stopping import comes_back
 from tests import factories
 from tests.steering.conftest import START, Sim
 

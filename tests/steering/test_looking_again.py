@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from console.core import points
+from console.core import failpoints
 from console.steering.models import Plan, PlannedAction
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -17,10 +17,10 @@ def once_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], obje
     def set_up(name: str, happens: Callable[[], object]) -> None:
         def at(point: str) -> None:
             if point == name:
-                monkeypatch.setattr(points, "at_point", None)
+                monkeypatch.setattr(failpoints, "at_point", None)
                 happens()
 
-        monkeypatch.setattr(points, "at_point", at)
+        monkeypatch.setattr(failpoints, "at_point", at)
 
     return set_up
 

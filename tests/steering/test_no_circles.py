@@ -9,14 +9,14 @@ from console.steering.decisions.deciding import decide_all
 from console.steering.decisions.facts import gather, open_plans, partition_policies
 from console.steering.models import FailedStart, Plan
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import NodeState, What
-from scheduler.model.jobs import Job, JobState
+from scheduler.adapters.simulator.state import SimNodeState, What
+from scheduler.model.jobs import JobState, SnapshotJob
 from tests.steering.conftest import Sim
 
 SAVES = {"on_signal": OnSignal.CHECKPOINT}
 
 
-def planned(sim: Sim, job: str) -> Job:
+def planned(sim: Sim, job: str) -> SnapshotJob:
     """The job as the next plan sees it."""
     facts = gather(sim.cluster, open_plans(sim.cluster), partition_policies(sim.cluster))
     (verdict,) = (each for each in decide_all(sim.port.observe(), facts) if each.facts.row.name == "x")
@@ -116,8 +116,8 @@ def test_one_job_is_stopped_no_more_than_so_often_within_an_hour(sim: Sim) -> No
 
 def fail(sim: Sim) -> None:
     """The node of partition x breaks down for a moment: what runs there is put back."""
-    sim.port.set_node_state("n1", NodeState.DOWN)
-    sim.port.set_node_state("n1", NodeState.UP)
+    sim.port.set_node_state("n1", SimNodeState.DOWN)
+    sim.port.set_node_state("n1", SimNodeState.UP)
 
 
 def crash(sim: Sim, urgent: str, after_s: int) -> None:

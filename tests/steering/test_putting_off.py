@@ -9,12 +9,12 @@ import pytest
 
 from console.core import clock
 from console.steering.decisions.putting_off import likeness, putting_off
+from console.steering.explanations import why
 from console.steering.models import Cycle, Plan, PlannedAction
-from console.steering.why import why
 from scheduler.adapters.simulator import placement, schedule
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.model.actions import ActionKind
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import JobState, Request, SnapshotJob
 from tests.steering.conftest import Sim
 
 NEVER = 6
@@ -76,7 +76,7 @@ def _undone(sim: Sim, job: str, now: Any) -> Plan:
     """The job's plan as it would be after it was undone in vain."""
     cycle = Cycle.objects.create(cluster=sim.cluster, number=99, started_at=now)
     seen = next(each for each in sim.port.observe().jobs if each.id == job)
-    asked = Job(job, seen.name, JobState.PENDING, seen.user, 0, 0, seen.submit, request=seen.request)
+    asked = SnapshotJob(job, seen.name, JobState.PENDING, seen.user, 0, 0, seen.submit, request=seen.request)
     return Plan(
         cluster=sim.cluster, cycle=cycle, partition="x", job_id=job, job_name=seen.name, user=seen.user,
         state="undone", not_started=True, likeness=likeness(asked), created_at=now, reason="", explain="",

@@ -9,9 +9,9 @@ import pytest
 from django.core.management import call_command
 
 from console.steering.models import Plan, StoredSnapshot
-from console.steering.people import replaying
-from scheduler.model.plan import DecisionKind, How, Victim
-from scheduler.model.plan import Plan as Decided
+from console.steering.operations import replaying
+from scheduler.model.plan import DecidedVictim, DecisionKind, How
+from scheduler.model.plan import PlanningResult as Decided
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.reconcile.decide import decide
@@ -80,7 +80,7 @@ def test_as_json(plan: Plan, capsys: pytest.CaptureFixture[str]) -> None:
     [
         ({"action": DecisionKind.QUEUE}, "action"),
         ({"reason": Reason.OVER_QUOTA_HELD}, "reason"),
-        ({"victims": (Victim("999", How.REQUEUE),)}, "victims"),
+        ({"victims": (DecidedVictim("999", How.REQUEUE),)}, "victims"),
         ({"explain": "Something else."}, "explain"),
         ({"placement": {"n4": {"cpu": 5}, "n9": {"cpu": 1}}}, "placement"),
     ],
@@ -106,7 +106,7 @@ def test_a_changed_outcome_is_told_field_by_field(
 def test_how_a_victim_gives_way_counts(
     plan: Plan, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    victims = tuple(Victim(victim["job"], How.CANCEL) for victim in plan.victims)
+    victims = tuple(DecidedVictim(victim["job"], How.CANCEL) for victim in plan.victims)
     change(monkeypatch, plan.job_id, victims=victims)
     status, out, _ = run("replay", plan.pk, capsys=capsys)
     assert status == 1 and '"cancel"' in out and '"requeue"' in out

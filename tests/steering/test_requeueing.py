@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from console.audit.models import AuditEntry
-from console.core import points
+from console.core import failpoints
 from console.steering.models import NotRequeued
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -104,11 +104,11 @@ def test_a_change_between_the_plan_and_the_stop_gains_nothing(sim: Sim) -> None:
         if name == "act.requeue_hold.claimed":
             sim.port.set_requeue(low, requeue=False)
 
-    points.at_point = once_more
+    failpoints.at_point = once_more
     try:
         sim.cycles(5)
     finally:
-        points.at_point = None
+        failpoints.at_point = None
     assert (sim.state(urgent), sim.state(low)) == (RUNNING, PENDING)
 
 
@@ -116,7 +116,7 @@ def test_a_stop_that_was_refused_for_that_is_tried_again_later(sim: Sim) -> None
     sim.policy()
     low = sim.running("ann", 8)
     refusal = "Requested operation is presently disabled"
-    sim.port.faults.add(ActionFault(Effect.REFUSE, refusal, ActionKind.REQUEUE_HOLD, times=1))
+    sim.port.faults.add(ActionFault(FaultEffect.REFUSE, refusal, ActionKind.REQUEUE_HOLD, times=1))
     urgent = sim.submit("cy", 6, run_time_s=300)
     sim.cycles(5)
     assert (sim.state(urgent), sim.state(low)) == (PENDING, RUNNING)
@@ -128,7 +128,7 @@ def test_a_stop_that_was_refused_for_that_is_tried_again_later(sim: Sim) -> None
 def test_a_refusal_is_told_and_tried_again_more_and_more_seldom(sim: Sim) -> None:
     low = changed(sim)
     sim.port.faults.add(
-        ActionFault(Effect.REFUSE, "Access/permission denied", ActionKind.ALLOW_REQUEUE, times=3)
+        ActionFault(FaultEffect.REFUSE, "Access/permission denied", ActionKind.ALLOW_REQUEUE, times=3)
     )
     sim.cycles(20)
     assert told("requeue.refused") == 3

@@ -10,11 +10,11 @@ from console.core import clock
 from console.steering import selectors
 from console.steering.decisions.rejections import HEEDED
 from console.steering.models import Plan, PlannedAction, PlanVersion
-from console.steering.people.approving import OutOfDateError, approve, reject
-from console.steering.people.differences import since_opened, since_read
-from console.steering.people.instead import mark_of_alternative
-from console.steering.people.replaying import NotReplayableError, replay
-from console.steering.people.requests import mark_of, request_of
+from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.differences import since_opened, since_read
+from console.steering.operations.instead import mark_of_alternative
+from console.steering.operations.replaying import NotReplayableError, replay
+from console.steering.operations.requests import mark_of, request_of
 from console.steering.plans.proposals import STANDS_FOR_READERS
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState

@@ -10,8 +10,8 @@ from console.steering.models import Pause, Plan, PlannedAction
 from console.steering.plans.new_plans import BACK_IN_LINE, FIRST_IN_LINE, LEVELS, PLANS
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
-from scheduler.adapters.simulator.state import NodeState
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.adapters.simulator.state import SimNodeState
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, Request
 from tests.steering.conftest import Sim
 
@@ -58,7 +58,7 @@ def test_a_stopped_victim_goes_on_before_a_flood_that_would_take_its_room(sim: S
 
 def test_a_victim_that_cannot_start_gives_its_place_back_after_a_minute(sim: Sim) -> None:
     low, _ = _undone_after_the_stops(sim)
-    sim.port.set_node_state("n1", NodeState.DRAIN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DRAIN, "fan")
 
     sim.cycles(20)
     assert sim.port.job(low).priority == BACK_IN_LINE
@@ -71,7 +71,7 @@ def test_a_victim_that_cannot_start_gives_its_place_back_after_a_minute(sim: Sim
 
 def test_a_victim_held_by_its_user_meanwhile_stays_held(sim: Sim) -> None:
     low, _ = _undone_after_the_stops(sim)
-    sim.port.set_node_state("n1", NodeState.DRAIN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DRAIN, "fan")
     sim.cycles(6)
     sim.port.hold_by_user(low)
 
@@ -175,7 +175,7 @@ def test_a_pause_that_is_set_within_the_cycle_is_heeded(sim: Sim) -> None:
     sim.submit("cy", 8)
     honest = type(sim.port).apply
 
-    def pauses(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def pauses(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         if actions[0].kind is ActionKind.PRIORITISE:
             Pause.objects.get_or_create(
                 cluster=sim.cluster, partition="", defaults={"since": clock.now(), "by": "dave"}

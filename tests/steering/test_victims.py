@@ -6,9 +6,9 @@ import pytest
 
 from console.audit.models import AuditEntry
 from console.steering.models import Fate, Incident, Plan, Victim
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
@@ -136,7 +136,7 @@ def test_a_recovery_that_is_lost_on_its_way_is_tried_again_before_slurm_forgets_
     """Seen on a noisy line to 26.05: the sixth try came after more than five minutes, and the job was gone by then."""
     sim.policy(**SIGNAL)
     low = sim.running("ann", 8, on_signal=OnSignal.DIE)
-    sim.port.faults.add(ActionFault(Effect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=6))
+    sim.port.faults.add(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=6))
     sim.submit("cy", 6, run_time_s=300)
 
     sim.cycles(60)
@@ -147,7 +147,7 @@ def test_a_recovery_that_is_lost_on_its_way_is_tried_again_before_slurm_forgets_
 def test_a_recovery_of_which_nobody_knows_is_lost_after_a_minute_of_tries_and_found_again(sim: Sim) -> None:
     sim.policy(**SIGNAL)
     low = sim.running("ann", 8, on_signal=OnSignal.DIE)
-    sim.port.faults.add(ActionFault(Effect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=18))
+    sim.port.faults.add(ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.RECOVER, times=18))
     sim.submit("cy", 6, run_time_s=300)
 
     sim.cycles(90)
@@ -219,7 +219,7 @@ def test_a_node_that_breaks_down_under_a_returned_job_is_no_incident_when_slurm_
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=5)
     sim.cycles(10)
-    sim.port.set_node_state("n1", NodeState.DOWN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DOWN, "fan")
     sim.cycles(5)
 
     assert fate(low).fate == Fate.WAITING

@@ -11,10 +11,10 @@ from console.steering.actions import acting, lease
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Plan, PlannedAction
 from scheduler.adapters.simulator.cluster import SimulatedCluster
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import NodeState
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.adapters.simulator.state import SimNodeState
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
 
@@ -23,7 +23,9 @@ def test_a_lost_answer_does_not_stop_a_job_twice(sim: Sim) -> None:
     sim.policy()
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 6)
-    sim.port.faults.actions.append(ActionFault(Effect.LOSE_ANSWER, kind=ActionKind.REQUEUE_HOLD, times=1))
+    sim.port.faults.actions.append(
+        ActionFault(FaultEffect.LOSE_ANSWER, kind=ActionKind.REQUEUE_HOLD, times=1)
+    )
 
     sim.cycles(6)
 
@@ -36,7 +38,9 @@ def test_a_lost_request_is_sent_again(sim: Sim) -> None:
     sim.policy()
     low = sim.running("ann", 8)
     urgent = sim.submit("cy", 6)
-    sim.port.faults.actions.append(ActionFault(Effect.LOSE_REQUEST, kind=ActionKind.REQUEUE_HOLD, times=1))
+    sim.port.faults.actions.append(
+        ActionFault(FaultEffect.LOSE_REQUEST, kind=ActionKind.REQUEUE_HOLD, times=1)
+    )
 
     sim.cycles(20)
 
@@ -51,7 +55,7 @@ def test_a_refused_stop_undoes_the_plan_and_that_run_is_left_alone(sim: Sim) -> 
     stubborn = sim.running("ann", 4)
     urgent = sim.submit("cy", 8)
     sim.port.faults.actions.append(
-        ActionFault(Effect.REFUSE, words="no", kind=ActionKind.REQUEUE_HOLD, job=stubborn)
+        ActionFault(FaultEffect.REFUSE, words="no", kind=ActionKind.REQUEUE_HOLD, job=stubborn)
     )
 
     sim.cycles(6)
@@ -69,7 +73,9 @@ def test_a_refused_release_is_tried_again_until_the_victim_is_free(sim: Sim) -> 
     sim.policy()
     low = sim.running("ann", 8)
     sim.submit("cy", 6, run_time_s=5)
-    sim.port.faults.actions.append(ActionFault(Effect.REFUSE, words="no", kind=ActionKind.RELEASE, times=2))
+    sim.port.faults.actions.append(
+        ActionFault(FaultEffect.REFUSE, words="no", kind=ActionKind.RELEASE, times=2)
+    )
 
     sim.cycles(20)
     assert sim.row(low).held
@@ -171,7 +177,7 @@ def test_a_node_that_drains_in_the_grace_time_saves_the_victim(sim: Sim) -> None
     low = sim.running("ann", 8)
     sim.submit("cy", 6)
     sim.cycles(2)
-    sim.port.set_node_state("n1", NodeState.DRAIN, "fan")
+    sim.port.set_node_state("n1", SimNodeState.DRAIN, "fan")
 
     sim.cycles(8)
 
@@ -240,7 +246,7 @@ def test_a_process_that_dies_between_claim_and_stop_is_made_good(
     urgent = sim.submit("cy", 6)
     honest = type(sim.port).apply
 
-    def dies(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def dies(port: SimulatedCluster, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         if any(action.kind is ActionKind.REQUEUE_HOLD for action in actions):
             raise KeyboardInterrupt
         return honest(port, actions)
@@ -265,7 +271,7 @@ def test_a_process_that_dies_between_stop_and_note_is_made_good(
     urgent = sim.submit("cy", 6)
     honest = acting._settle
 
-    def dies(action: PlannedAction, outcome: Outcome) -> None:
+    def dies(action: PlannedAction, outcome: ActionOutcome) -> None:
         if action.kind == ActionKind.REQUEUE_HOLD:
             raise KeyboardInterrupt
         honest(action, outcome)

@@ -177,7 +177,7 @@ def test_an_example_that_is_said_to_be_data_is_in_the_data(rows: list[Row]) -> N
     ("reference", "told"),
     [
         ("scheduler/priority/score.py:user_score", ""),
-        ("scheduler/preemption/ranking.py:Reach.class_of", ""),
+        ("scheduler/preemption/ranking.py:PreemptionScope.class_of", ""),
         ("tests/test_project/test_traceability.py::test_every_paragraph_has_a_row", ""),
         ("scheduler/priority/score.py:user_scores", "no such name"),
         ("scheduler/priority/scores.py:user_score", "no such file"),

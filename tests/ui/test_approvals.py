@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from console.projects.models import UrgencyRequest
 from console.steering.models import Plan, PlannedAction
-from console.steering.people.pausing import pause
+from console.steering.operations.pausing import pause
 from tests import factories
 from tests.factories import EPOCH
 from tests.ui.conftest import House, SignedIn, part

@@ -23,8 +23,8 @@ from console.projects.selectors import project_document
 from console.setup.examining import examine_if_asked
 from console.setup.models import Examination
 from console.steering.models import Plan
-from console.steering.people import priority_file
-from console.steering.people.priority_file import export_config, import_config
+from console.steering.operations import priority_file
+from console.steering.operations.priority_file import export_config, import_config
 from tests import factories
 from tests.test_project.repository import ROOT
 from tests.ui.conftest import House

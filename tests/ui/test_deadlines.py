@@ -18,14 +18,14 @@ from console.projects.models import (
     UrgencyRequest,
     rules_in_force,
 )
-from console.projects.rulebook import Limits, Rules, SizeGrade, encode_rules
-from scheduler.priority.deadline import Schedule, Step
+from console.projects.rulebook import ManagerLimits, Rules, SizeGrade, encode_rules
+from scheduler.priority.deadline import Schedule, UrgencyStep
 from tests import factories
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_hostile_text import HOSTILE, MARK
 from tests.ui.test_project_pages import typed
 
-SCHEDULE = Schedule((Step(30, 2.0), Step(7, 4.0)), hold_days=1)
+SCHEDULE = Schedule((UrgencyStep(30, 2.0), UrgencyStep(7, 4.0)), hold_days=1)
 DATED = {"urgency": "1", "urgency_by": "deadline", "deadline": "2026-12-31"}
 
 
@@ -35,7 +35,7 @@ def december(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def limit(**fields: Any) -> None:
-    document = encode_rules(Rules(SCHEDULE, Limits(**fields)))
+    document = encode_rules(Rules(SCHEDULE, ManagerLimits(**fields)))
     ProjectRules.objects.update_or_create(pk=1, defaults={"document": document})
 
 
@@ -132,8 +132,8 @@ def test_an_administrator_sets_the_rules_and_finds_the_revision(house: House, ad
     page = ada.post("/project-rules/", RULES, follow=True).content.decode()
     assert "The rules have been saved" in page
     assert rules_in_force() == Rules(
-        Schedule((Step(30, 2.0), Step(7, 4.5)), 1),
-        Limits(
+        Schedule((UrgencyStep(30, 2.0), UrgencyStep(7, 4.5)), 1),
+        ManagerLimits(
             urgency_limit=4,
             size_grade=SizeGrade.BOUNDS,
             size_max=50,

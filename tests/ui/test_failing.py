@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from console.accounts.models import User
 from console.steering.models import CycleMeter
-from console.steering.people.pausing import pause
-from console.steering.people.up_to_date import what_changed
+from console.steering.operations.pausing import pause
+from console.steering.operations.up_to_date import what_changed
 from console.steering.streaks import Streak, written
 from tests.ui.conftest import House, SignedIn, part
 from tests.ui.test_pause import EVERY_PAGE

@@ -12,7 +12,7 @@ from django.test import Client
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.partitions.services import activate_policy
-from console.steering.people.priority_file import export_config, import_config
+from console.steering.operations.priority_file import export_config, import_config
 from console.steering.reports.submit_rules import partition_lines
 from scheduler.model.observation import ObservedPartition
 from scheduler.reconcile.build import snapshot_for

@@ -20,8 +20,8 @@ from console.overview.stories import tell
 from console.overview.templatetags.console import part_in_plan
 from console.partitions.documents import path_steps
 from console.projects.forms import TaskForm
+from console.steering.explanations import read
 from console.steering.models import Checkpoint, Plan
-from console.steering.why import read
 from scheduler.model.plan import DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode
 from tests import factories

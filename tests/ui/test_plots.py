@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from console.core import clock
 from console.history.models import PartitionMinute
 from console.history.spans import SPANS
-from console.history.timeline import Step, read_timeline
+from console.history.timeline import TimelineStep, read_timeline
 from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
 from tests.ui.conftest import House
@@ -108,8 +108,8 @@ def test_the_dearest_resource_is_plotted(total: Mapping[str, int], resource: str
 # --- Plots ------------------------------------------------------------------------------------------------
 
 
-def drawn(steps: list[Step], most: float = 0) -> Plot:
-    def values(step: Step) -> list[tuple[str, float]]:
+def drawn(steps: list[TimelineStep], most: float = 0) -> Plot:
+    def values(step: TimelineStep) -> list[tuple[str, float]]:
         return [("lv-0", step.mean("0")), (PLAIN, float(step.stops))]
 
     return plot("k", "t", "s", steps, values, Scale(str, most))
@@ -118,9 +118,9 @@ def drawn(steps: list[Step], most: float = 0) -> Plot:
 def test_columns_stand_on_each_other_and_fit_the_scale() -> None:
     start = NOW - timedelta(hours=1)
     steps = [
-        Step(start, minutes=1, pending={"0": 1.0}, stops=3),
-        Step(start + timedelta(minutes=15)),
-        Step(start + timedelta(minutes=30), minutes=2, pending={"0": 2.0}),
+        TimelineStep(start, minutes=1, pending={"0": 1.0}, stops=3),
+        TimelineStep(start + timedelta(minutes=15)),
+        TimelineStep(start + timedelta(minutes=30), minutes=2, pending={"0": 2.0}),
     ]
     made = drawn(steps)
     assert len(made.columns) == 2, "nobody looked in the second step"
@@ -136,7 +136,7 @@ def test_columns_stand_on_each_other_and_fit_the_scale() -> None:
 
 
 def test_a_fixed_scale_holds_and_nothing_leaves_the_plot() -> None:
-    [column] = drawn([Step(NOW, minutes=1, stops=50)], most=10).columns
+    [column] = drawn([TimelineStep(NOW, minutes=1, stops=50)], most=10).columns
     [part] = column.parts
     assert float(part.y) >= 0
     assert float(part.y) + float(part.height) <= HEIGHT
@@ -144,7 +144,7 @@ def test_a_fixed_scale_holds_and_nothing_leaves_the_plot() -> None:
 
 def test_no_steps_and_only_nothing_are_no_fault() -> None:
     assert drawn([]).columns == []
-    assert drawn([Step(NOW, minutes=1)]).columns[0].parts == []
+    assert drawn([TimelineStep(NOW, minutes=1)]).columns[0].parts == []
 
 
 # --- The page ---------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.actions.kinds import AuditAction, Reason
+from console.audit.actions.kinds import AuditAction, ReasonRule
 
 ACTIONS = (
     AuditAction(
@@ -22,14 +22,14 @@ ACTIONS = (
         _("Invited"),
         _("{actor} invited {object_label}."),
         ("after",),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "account.invitation_withdrawn",
         _("Invitation taken back"),
         _("{actor} took the invitation of {object_label} back."),
         ("after",),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction("account.signed_in", _("Signed in"), _("{actor} signed in.")),
     AuditAction("account.signed_out", _("Signed out"), _("{actor} signed out.")),
@@ -42,7 +42,7 @@ ACTIONS = (
         "account.not_admitted",
         _("Not let in"),
         _("{object_label} signed in elsewhere and was not let in."),
-        reason=Reason.ALWAYS,
+        reason=ReasonRule.ALWAYS,
     ),
     AuditAction("account.token_made", _("Token made"), _("A token was made for {object_label}.")),
     AuditAction(

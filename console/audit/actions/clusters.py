@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.actions.kinds import AuditAction, Reason
+from console.audit.actions.kinds import AuditAction, ReasonRule
 
 ACTIONS = (
     AuditAction(
@@ -10,7 +10,7 @@ ACTIONS = (
         _("Cluster not readable"),
         _("{object_label} could not be read in full; nothing is decided until it can: {reason}"),
         ("cluster",),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "cluster.recovered",
@@ -23,7 +23,7 @@ ACTIONS = (
         _("Cycle failed"),
         _("{object_label}: nobody is stopped until a cycle has ended well. {reason}"),
         ("cluster",),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "cycle.recovered",

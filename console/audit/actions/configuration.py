@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.actions.kinds import AuditAction, Reason
+from console.audit.actions.kinds import AuditAction, ReasonRule
 
 ACTIONS = (
     # --- What people configure ---
@@ -11,56 +11,56 @@ ACTIONS = (
         _("Project created"),
         _("{actor} created the project {object_label}."),
         ("cluster", "project", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "project.changed",
         _("Project changed"),
         _("{actor} changed the project {object_label}."),
         ("cluster", "project", "before", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "project.deleted",
         _("Project deleted"),
         _("{actor} deleted the project {object_label}."),
         ("cluster", "project", "before"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "project_rules.changed",
         _("Rules for projects changed"),
         _("{actor} changed the rules for projects: the schedule of urgency or the limits for managers."),
         ("before", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "urgency_request.asked",
         _("Urgency asked for"),
         _("{actor} asked for another urgency of {object_label}."),
         ("cluster", "project", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "urgency_request.approved",
         _("Urgency approved"),
         _("{actor} approved the urgency that was asked for {object_label}."),
         ("cluster", "project", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "urgency_request.rejected",
         _("Urgency rejected"),
         _("{actor} rejected the urgency that was asked for {object_label}: {reason}"),
         ("cluster", "project", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "urgency_request.withdrawn",
         _("Request withdrawn"),
         _("{actor} withdrew the urgency that was asked for {object_label}."),
         ("cluster", "project", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "partition.created",
@@ -73,35 +73,35 @@ ACTIONS = (
         _("Partition administrators changed"),
         _("{actor} changed who administers the partition {object_label}."),
         ("cluster", "partition"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "policy.activated",
         _("Policy changed"),
         _("{actor} put policy revision {policy_revision} of partition {partition} in force."),
         ("cluster", "partition", "before", "after", "policy_revision"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "policy.draft_saved",
         _("Policy draft saved"),
         _("{actor} saved a draft of a policy, not in force: {object_label}."),
         ("cluster", "partition", "after"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "policy.draft_deleted",
         _("Policy draft deleted"),
         _("{actor} deleted a draft of a policy: {object_label}."),
         ("cluster", "partition", "before"),
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "config.imported",
         _("Priority file imported"),
         _("{actor} imported a priority file into {object_label}."),
         ("cluster", "after"),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     # --- What if ---
     AuditAction(

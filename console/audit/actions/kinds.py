@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 Text = str | Promise
 
 
-class Reason(Enum):
+class ReasonRule(Enum):
     """Whether a row must carry a reason in words."""
 
     FREE = "free"
@@ -26,11 +26,11 @@ class AuditAction:
     label: Text
     sentence: Text
     needs: tuple[str, ...] = ()
-    reason: Reason = Reason.FREE
+    reason: ReasonRule = ReasonRule.FREE
 
     def missing(self, facts: dict[str, Any], *, by_person: bool) -> list[str]:
         """The fields that this action requires and `facts` lacks."""
         needs = list(self.needs)
-        if self.reason is Reason.ALWAYS or (self.reason is Reason.BY_PEOPLE and by_person):
+        if self.reason is ReasonRule.ALWAYS or (self.reason is ReasonRule.BY_PEOPLE and by_person):
             needs.append("reason")
         return [field for field in needs if facts[field] in (None, "", {}, [])]

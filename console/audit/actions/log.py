@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.actions.kinds import AuditAction, Reason
+from console.audit.actions.kinds import AuditAction, ReasonRule
 
 ACTIONS = (
     AuditAction(
@@ -16,7 +16,7 @@ ACTIONS = (
         _("Log found broken"),
         _("{actor} found that the audit log is not whole: {reason}"),
         ("after",),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "chain.whole",

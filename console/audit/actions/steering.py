@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from console.audit.actions.kinds import AuditAction, Reason
+from console.audit.actions.kinds import AuditAction, ReasonRule
 
 PLAN_FACTS = ("cluster", "partition", "job_id", "plan")
 
@@ -19,21 +19,21 @@ ACTIONS = (
         _("Plan approved"),
         _("{actor} approved {object_label}."),
         PLAN_FACTS,
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "plan.rejected",
         _("Plan rejected"),
         _("{actor} rejected {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.BY_PEOPLE,
+        ReasonRule.BY_PEOPLE,
     ),
     AuditAction(
         "plan.renewed",
         _("Plan renewed"),
         _("{actor} worked out {object_label} anew: {reason}"),
         (*PLAN_FACTS, "before", "after"),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "plan.executing",
@@ -52,28 +52,28 @@ ACTIONS = (
         _("Plan undone"),
         _("{actor} undid {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "plan.failed",
         _("Plan failed"),
         _("This failed: {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "plan.superseded",
         _("Plan superseded"),
         _("A newer decision took the place of {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "plan.expired",
         _("Plan expired"),
         _("This was not needed any more: {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "action.issued",
@@ -87,14 +87,14 @@ ACTIONS = (
         _("Action failed"),
         _("This failed: {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "action.expired",
         _("Action dropped"),
         _("This was not needed any more: {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "checkpoint.acknowledged",
@@ -119,7 +119,7 @@ ACTIONS = (
         _("Not made requeueable"),
         _("{object_label} could not be made requeueable again: {reason}"),
         ("cluster", "job_id", "after"),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "requeue.seen",
@@ -133,14 +133,14 @@ ACTIONS = (
         _("Incident opened"),
         _("A stopped job did not come back: {object_label}: {reason}"),
         (*PLAN_FACTS, "after"),
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     AuditAction(
         "incident.closed",
         _("Incident closed"),
         _("{actor} closed {object_label}: {reason}"),
         PLAN_FACTS,
-        Reason.ALWAYS,
+        ReasonRule.ALWAYS,
     ),
     # --- The switch ---
     AuditAction(

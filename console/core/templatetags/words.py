@@ -191,11 +191,11 @@ def json_words(value: Any, path: str = "") -> str:
 
 
 @register.filter
-def spelled_out(difference: diff.Difference) -> diff.Difference:
+def spelled_out(difference: diff.KeyDifference) -> diff.KeyDifference:
     """With both sides where a key that is left out means something: a keyword that names nobody is everybody's."""
     if _key(difference.path) != WHOSE or not isinstance(difference.before or difference.after or [], list):
         return difference
-    return replace(difference, change=diff.Change.CHANGED)
+    return replace(difference, change=diff.KeyChange.CHANGED)
 
 
 def _item(path: str, key: str, item: Any) -> str:

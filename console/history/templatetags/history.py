@@ -3,11 +3,11 @@
 from django import template
 from django.utils.translation import gettext
 
-from console.history.past import Sum
+from console.history.past import StudySum
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
 from console.steering.reports.work import work_short
-from scheduler.reconcile.compare import NamedLevel, Stop
+from scheduler.reconcile.compare import ComparedStop, NamedLevel
 
 register = template.Library()
 
@@ -18,7 +18,7 @@ register.filter("really_stopped", really_stopped)
 
 
 @register.filter
-def work_of_stop(stop: Stop) -> str:
+def work_of_stop(stop: ComparedStop) -> str:
     """`1.4 GPU-h · 12 CPU-h`."""
     return work_short(lost_by([stop]))
 
@@ -36,7 +36,7 @@ def series_class(number: int) -> str:
 
 
 @register.filter
-def hours_of(day_side: Sum, level: NamedLevel) -> str:
+def hours_of(day_side: StudySum, level: NamedLevel) -> str:
     """How long jobs of a level waited together, in hours: `12.4`."""
     return number(day_side.waited.get(level, 0.0) / 3600)
 

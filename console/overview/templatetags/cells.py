@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from console.cluster.models import Job, JobPhase
 from console.core.markup import job_address, text
 from console.core.resaying import resay
-from console.core.saying import kept as _
+from console.core.saying import say_again as _
 from console.core.templatetags.ui import (
     ago,
     duration,

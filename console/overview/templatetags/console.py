@@ -19,7 +19,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.reports.levels import Inputs, Named, Preview, preview, score_level
+from console.steering.reports.levels import Inputs, LevelPreview, Named, preview, score_level
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
 register = template.Library()
@@ -50,7 +50,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
 
 
 @register.simple_tag(takes_context=True)
-def levels_of_form(context: dict[str, Any]) -> Preview:
+def levels_of_form(context: dict[str, Any]) -> LevelPreview:
     """What the project's form on this page comes to, as it stands now (typed, or as it is saved)."""
     form, tasks, project = context["form"], context["tasks"], context["project"]
     typed = _typed(form)

@@ -14,11 +14,11 @@ from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
-from console.overview.jobfilter import STATES, JobFilter, kept
+from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
-from console.steering.why import explain, read, rows_of, tasks_of
+from console.steering.explanations import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
 
@@ -44,7 +44,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "names": names,
         "global_search": wanted.text,
         "target": "job-list",
-        "kept": kept(request.GET, *KEPT_PARAMETERS),
+        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
     }
     return render_page(request, "overview/jobs.html", context)
 

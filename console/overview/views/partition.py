@@ -11,7 +11,7 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
-from console.overview.jobfilter import STATES, JobFilter, kept
+from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import held_jobs, moves_of
 from console.overview.nodeview import read_nodes
 from console.overview.selectors import (
@@ -90,7 +90,7 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
         ),
         "open_plans": {plan.pk: plan for plan in state.plans},
         "latest": plans[:LATEST_PLANS],
-        "kept": kept(request.GET, *KEPT_PARAMETERS),
+        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
         **_immune(partition, state),
     }
 

@@ -17,13 +17,13 @@ from django.views.decorators.http import require_POST, require_safe
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.core.diff import Difference
+from console.core.diff import KeyDifference
 from console.core.errors import ChangedSinceError
 from console.core.limits import most
 from console.core.resaying import resay
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.people.priority_file import diff_config, export_config, import_config
+from console.steering.operations.priority_file import diff_config, export_config, import_config
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
@@ -35,7 +35,7 @@ class Proposal:
     """A file that was read, and what importing it would change. `seen` stands for exactly these differences."""
 
     text: str
-    differences: list[Difference]
+    differences: list[KeyDifference]
 
     @property
     def seen(self) -> str:

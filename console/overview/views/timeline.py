@@ -11,11 +11,11 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.core.saying import duration
 from console.history.spans import picks
-from console.history.timeline import UNCONFIGURED, Step, Timeline, read_timeline
+from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.overview.nodemap import share
 from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition
-from console.partitions.quotas import Limit, Use, all_uses, limits_of
+from console.partitions.quotas import LevelLimit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering.reports.levels import Named, named_level
 from console.steering.reports.work import LABELS, hours, work_short, work_words
@@ -23,10 +23,10 @@ from scheduler.model.policy import PartitionPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TimelineRow:
     """A step as a row of the table; the cells after the time in words."""
 
-    step: Step
+    step: TimelineStep
     busy: str
     waiting: list[str]
     lost: str
@@ -50,7 +50,7 @@ class Quota:
     Where all users count together, `users` is None.
     """
 
-    limit: Limit
+    limit: LevelLimit
     most: Use
     users: int | None
     full: int
@@ -147,20 +147,20 @@ def _waits(found: Timeline, policy: PartitionPolicy) -> list[Wait]:
 
 def _quotas(partition: Partition, policy: PartitionPolicy) -> list[Quota]:
     """How the quotas are used now; one query where there are any."""
-    uses: dict[Limit, list[Use]] = {limit: [] for limit in limits_of(policy)}
+    uses: dict[LevelLimit, list[Use]] = {limit: [] for limit in limits_of(policy)}
     for use in all_uses(partition, policy):
         uses[use.limit].append(use)
     return [_quota(limit, each) for limit, each in uses.items()]
 
 
-def _quota(limit: Limit, uses: list[Use]) -> Quota:
+def _quota(limit: LevelLimit, uses: list[Use]) -> Quota:
     most = uses[0] if uses else Use(limit, "", 0)
     return Quota(limit, most, None if limit.of_all else len(uses), sum(use.full for use in uses))
 
 
-def _row(step: Step, found: Timeline) -> Row:
+def _row(step: TimelineStep, found: Timeline) -> TimelineRow:
     busy = step.share(found.resource)
-    return Row(
+    return TimelineRow(
         step,
         "–" if busy is None else _percent(busy),
         [_count(step.mean(level)) for level in found.levels],

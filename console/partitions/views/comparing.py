@@ -13,7 +13,7 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
-from console.partitions.comparing import IN_FORCE, Side, in_words, side, side_by_side
+from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side, side_by_side
 from console.partitions.drafts import activate_draft, roll_back
 from console.partitions.forms import ActivateForm
 from console.partitions.models import Partition
@@ -52,7 +52,7 @@ def activate(request: HttpRequest, name: str) -> HttpResponse:
     return _show(request, partition, left, right, form)
 
 
-def _activate(request: HttpRequest, partition: Partition, to: Side, form: ActivateForm) -> bool:
+def _activate(request: HttpRequest, partition: Partition, to: ComparedVersion, form: ActivateForm) -> bool:
     """Whether it is in force; if not, the reason is in the form by then."""
     by = told(request, form) | {"based_on": form.cleaned_data["based_on"]}
     try:
@@ -70,14 +70,14 @@ def _activate(request: HttpRequest, partition: Partition, to: Side, form: Activa
     return False
 
 
-def _side(partition: Partition, key: str | None) -> Side:
+def _side(partition: Partition, key: str | None) -> ComparedVersion:
     found = side(partition, key or IN_FORCE)
     if found is None:
         raise Http404(_("There is no such revision or draft."))
     return found
 
 
-def _policy(of: Side) -> PartitionPolicy | None:
+def _policy(of: ComparedVersion) -> PartitionPolicy | None:
     """The policy itself; None when it is too old to be read."""
     try:
         return decoded(of.document)
@@ -85,7 +85,7 @@ def _policy(of: Side) -> PartitionPolicy | None:
         return None
 
 
-def _fresh_form(partition: Partition, right: Side) -> ActivateForm:
+def _fresh_form(partition: Partition, right: ComparedVersion) -> ActivateForm:
     return ActivateForm(
         initial={
             "to": right.key,
@@ -96,7 +96,11 @@ def _fresh_form(partition: Partition, right: Side) -> ActivateForm:
 
 
 def _show(
-    request: HttpRequest, partition: Partition, left: Side, right: Side, form: ActivateForm
+    request: HttpRequest,
+    partition: Partition,
+    left: ComparedVersion,
+    right: ComparedVersion,
+    form: ActivateForm,
 ) -> HttpResponse:
     context: dict[str, Any] = head(request, partition)
     wanted, now = _policy(right), context["policy"]

@@ -18,7 +18,7 @@ from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
 from console.core.rows import Rows, rearranged, typed_form
-from console.projects.changing import Outcome, change_as
+from console.projects.changing import ProjectChange, change_as
 from console.projects.forms import TASKS, ProjectForm, TaskForm, TaskRows, project_data, project_initial
 from console.projects.models import MemberRole, Membership, Project, RequestState, rules_in_force
 from console.projects.selectors import names_by_project, visible_projects, visible_requests, with_rules
@@ -85,7 +85,7 @@ def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
     return _show(request, form, tasks, found, invalid=True)
 
 
-def _told(request: HttpRequest, outcome: Outcome) -> None:
+def _told(request: HttpRequest, outcome: ProjectChange) -> None:
     code = {"code": outcome.project.code}
     if outcome.request:
         messages.warning(
@@ -105,14 +105,16 @@ def _with_code(request: HttpRequest, found: Project | None) -> Any:
     return data
 
 
-def _save(request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None) -> Outcome | None:
+def _save(
+    request: HttpRequest, form: ProjectForm, tasks: Rows, found: Project | None
+) -> ProjectChange | None:
     """What was saved; None when the service refused, its reasons being in the form by then."""
     by = {"reason": form.cleaned_data["reason"], "request_id": request_id(request)}
     who = person(request)
     try:
         if found is None:
             data = project_data(form, tasks)
-            return Outcome(create_project(actor=who.username, cluster=shown_cluster(), data=data, **by))
+            return ProjectChange(create_project(actor=who.username, cluster=shown_cluster(), data=data, **by))
         version = form.cleaned_data["version"] or 0
         data = project_data(form, tasks, found.code)
         return change_as(person=who, project=found, data=data, version=version, **by)

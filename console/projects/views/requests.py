@@ -14,7 +14,7 @@ from console.accounts.permissions import Permission
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status
 from console.projects.changing import AlreadyDecidedError, decide_request, withdraw_request
-from console.projects.forms import DecisionForm
+from console.projects.forms import RequestDecisionForm
 from console.projects.limits import ceiling
 from console.projects.models import RequestState, UrgencyRequest
 from console.projects.selectors import visible_requests, with_rules
@@ -55,7 +55,7 @@ def withdraw(request: HttpRequest, number: int) -> HttpResponse:
 
 
 def _end(request: HttpRequest, asked: UrgencyRequest, *, withdrawing: bool) -> HttpResponse:
-    form = DecisionForm(request.POST if request.method == "POST" else None)
+    form = RequestDecisionForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and _done(request, asked, form, withdrawing=withdrawing):
         return redirect("project", asked.project.code) if withdrawing else redirect("project-requests")
     [project] = with_rules([asked.project])
@@ -75,7 +75,9 @@ def _end(request: HttpRequest, asked: UrgencyRequest, *, withdrawing: bool) -> H
     return render(request, "projects/request.html", context, status=status)
 
 
-def _done(request: HttpRequest, asked: UrgencyRequest, form: DecisionForm, *, withdrawing: bool) -> bool:
+def _done(
+    request: HttpRequest, asked: UrgencyRequest, form: RequestDecisionForm, *, withdrawing: bool
+) -> bool:
     """Whether it could be done; what is wrong stands in the form."""
     told = {
         "actor": person(request).username,

@@ -112,7 +112,7 @@ def _give_levels(request: HttpRequest, rows: Rows, where: Cluster) -> bool:
     return False
 
 
-def _proposals(found: list[selectors.Account]) -> list[dict[str, Any]]:
+def _proposals(found: list[selectors.UnclaimedAccount]) -> list[dict[str, Any]]:
     """A row for each account; the numbers are everybody's to begin with."""
     return [
         {

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from console.core import clock
-from console.core.points import reached
+from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
@@ -37,13 +37,12 @@ from scheduler.model.actions import (
     NOT_REQUEUEABLE,
     Action,
     ActionKind,
-    Outcome,
+    ActionOutcome,
     OutcomeKind,
 )
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster as ClusterPort
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
 from scheduler.reconcile.still import cannot_start, still_makes_room
 
@@ -103,7 +102,7 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
     """Carry out every action that is due; returns how many were issued."""
     failures = acting.failures
     begin([plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)])
-    reached("act.begun")
+    failpoint("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
     look = _Look(acting)
     issued = 0
@@ -211,7 +210,7 @@ def request_undo(plan: Plan, why: str) -> None:
 def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     kind = actions[0].kind
     jobs = {job.id: job for job in acting.observation.jobs}
-    reached(f"act.{kind}.due")
+    failpoint(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()
         claimed = [
@@ -232,14 +231,14 @@ def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
             begin_grace(claimed)
     if not claimed:
         return 0
-    reached(f"act.{kind}.claimed")
+    failpoint(f"act.{kind}.claimed")
     acting.lease.check()
     outcomes = acting.adapter.apply([_command(action) for action in claimed])
-    reached(f"act.{kind}.applied")
+    failpoint(f"act.{kind}.applied")
     with transaction.atomic():
         for action, outcome in zip(claimed, outcomes, strict=True):
             _settle(action, outcome)
-    reached(f"act.{kind}.settled")
+    failpoint(f"act.{kind}.settled")
     return len(claimed)
 
 
@@ -264,13 +263,13 @@ _AFTER: Mapping[OutcomeKind, ActionState] = {
 }
 
 
-def _was_taken_back(action: PlannedAction, outcome: Outcome) -> bool:
+def _was_taken_back(action: PlannedAction, outcome: ActionOutcome) -> bool:
     """Whether a stop was refused because the job's user made it not requeueable in that very instant."""
     refused = outcome.kind is OutcomeKind.REFUSED and NOT_REQUEUEABLE in outcome.detail
     return refused and action.value == FIRST_ALLOW
 
 
-def _settle(action: PlannedAction, outcome: Outcome) -> None:
+def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
     """Write down what came of an action, and what that means for its plan."""
     after = _AFTER[outcome.kind]
     if after == ActionState.FAILED and action.kind in TAKING_BACK:

@@ -29,7 +29,7 @@ NOTHING_DONE = (OutcomeKind.GONE, OutcomeKind.REFUSED)
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class VictimFate:
     """What became of a victim, in a sentence. `settled`: nothing more is to be looked for. `kind`: of the incident."""
 
     fate: Fate
@@ -50,7 +50,7 @@ class Steps:
     """Something was sent that may have reached it."""
 
 
-OPEN = Account(Fate.OPEN)
+OPEN = VictimFate(Fate.OPEN)
 NO_STEPS = Steps()
 
 
@@ -73,16 +73,16 @@ def _in_vain(action: PlannedAction) -> bool:
 
 def account(
     victim: Victim, job: ObservedJob | None, steps: Steps, ending: Ending | None, now: datetime
-) -> Account | None:
+) -> VictimFate | None:
     """What became of it; None while what is known of it stands."""
     if job is not None and job.user[:64] == (victim.user or job.user[:64]):
         return _of_seen(victim, job, steps, now)
     if steps.to_stop:
         return None
     if victim.fate == Fate.OPEN and steps.cancels:
-        return Account(Fate.CANCELLED, "It was cancelled: it cannot be requeued.", settled=True)
+        return VictimFate(Fate.CANCELLED, "It was cancelled: it cannot be requeued.", settled=True)
     if victim.fate == Fate.OPEN and not steps.touched:
-        return Account(Fate.SPARED, "It had ended before.", settled=True)
+        return VictimFate(Fate.SPARED, "It had ended before.", settled=True)
     if victim.fate == Fate.LOST:
         return None
     return _of_gone(victim, ending, now)
@@ -91,7 +91,7 @@ def account(
 # --- Its job is seen --------------------------------------------------------------------------------------
 
 
-def _of_seen(victim: Victim, job: ObservedJob, steps: Steps, now: datetime) -> Account | None:
+def _of_seen(victim: Victim, job: ObservedJob, steps: Steps, now: datetime) -> VictimFate | None:
     if job.state == JobState.COMPLETING:
         return None
     later = job.restarts > victim.run_restarts
@@ -99,16 +99,18 @@ def _of_seen(victim: Victim, job: ObservedJob, steps: Steps, now: datetime) -> A
         return _of_waiting(victim, job, steps, later=later)
     if later:
         return _of_back(victim, job, now)
-    return None if steps.to_stop else Account(Fate.SPARED, "It was not stopped.", settled=True)
+    return None if steps.to_stop else VictimFate(Fate.SPARED, "It was not stopped.", settled=True)
 
 
-def _of_waiting(victim: Victim, job: ObservedJob, steps: Steps, *, later: bool) -> Account | None:
+def _of_waiting(victim: Victim, job: ObservedJob, steps: Steps, *, later: bool) -> VictimFate | None:
     if job.held and (steps.to_release or steps.to_stop):
         return OPEN
     if job.held and later and _failed_to_launch(job):
         words = f"Slurm could not start it again, and holds it ({job.slurm_reason})."
-        return Account(Fate.LOST, words, kind=IncidentKind.LAUNCH)
-    return Account(Fate.WAITING, "It waits, held by somebody else." if job.held else "It waits in the queue.")
+        return VictimFate(Fate.LOST, words, kind=IncidentKind.LAUNCH)
+    return VictimFate(
+        Fate.WAITING, "It waits, held by somebody else." if job.held else "It waits in the queue."
+    )
 
 
 def _failed_to_launch(job: ObservedJob) -> bool:
@@ -116,21 +118,21 @@ def _failed_to_launch(job: ObservedJob) -> bool:
     return "launch failed" in job.slurm_reason.lower().replace("_", " ")
 
 
-def _of_back(victim: Victim, job: ObservedJob, now: datetime) -> Account:
+def _of_back(victim: Victim, job: ObservedJob, now: datetime) -> VictimFate:
     same = victim.fate == Fate.RETURNED and victim.back_restarts == job.restarts
     over = same and victim.back_at is not None and abs(now - victim.back_at) >= WATCHED
-    return Account(Fate.RETURNED, "It came back.", settled=over)
+    return VictimFate(Fate.RETURNED, "It came back.", settled=over)
 
 
 # --- Its job is seen no more ------------------------------------------------------------------------------
 
 
-def _of_gone(victim: Victim, ending: Ending | None, now: datetime) -> Account | None:
+def _of_gone(victim: Victim, ending: Ending | None, now: datetime) -> VictimFate | None:
     since = abs(now - (victim.gone_since or now))
     if ending is None or ending.kind is EndKind.UNTOLD:
         if since < (GONE_FOR if ending is None else UNTOLD_FOR):
             return None
-        return Account(
+        return VictimFate(
             Fate.LOST, "It is gone, and nobody can tell what became of it.", kind=IncidentKind.GONE
         )
     if ending.kind is EndKind.ALIVE:
@@ -140,20 +142,20 @@ def _of_gone(victim: Victim, ending: Ending | None, now: datetime) -> Account | 
     if ending.kind is EndKind.FAILED:
         return _of_failed(ending, ran_again=ran_again)
     if back or (ran_again and ending.kind is EndKind.COMPLETED):
-        return Account(Fate.RETURNED, "It came back.", settled=True)
-    return Account(Fate.ENDED, _ended_words(ending), settled=True)
+        return VictimFate(Fate.RETURNED, "It came back.", settled=True)
+    return VictimFate(Fate.ENDED, _ended_words(ending), settled=True)
 
 
-def _of_failed(ending: Ending, *, ran_again: bool) -> Account:
+def _of_failed(ending: Ending, *, ran_again: bool) -> VictimFate:
     words = _failed_words(ending)
     if not ran_again:
         text = f"It ended ({words}) and was not put back into the queue."
-        return Account(Fate.LOST, text, kind=IncidentKind.FAILED)
+        return VictimFate(Fate.LOST, text, kind=IncidentKind.FAILED)
     if ending.start is None or ending.end is None or ending.end - ending.start < WATCHED.total_seconds():
-        return Account(
+        return VictimFate(
             Fate.LOST, f"It came back and ended within a minute ({words}).", kind=IncidentKind.AT_ONCE
         )
-    return Account(Fate.RETURNED, "It came back.", settled=True)
+    return VictimFate(Fate.RETURNED, "It came back.", settled=True)
 
 
 def _failed_words(ending: Ending) -> str:

@@ -11,7 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.steering.journal import tell_incident
 from console.steering.models import Incident, IncidentKind, Victim
-from console.steering.people.pausing import pause, pause_of
+from console.steering.operations.pausing import pause, pause_of
 from scheduler.model.words import names
 
 TOO_MANY = 2

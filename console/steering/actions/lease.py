@@ -22,7 +22,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from console.cluster.models import Cluster
-from console.core.points import reached
+from console.core.failpoints import failpoint
 from console.steering.models import CycleLease
 
 FRESH_S = 5.0
@@ -65,7 +65,7 @@ class Lease:
         """Give the lease back, if it is still ours."""
         _mine.discard(self.holder)
         self._row().update(holder="", expires_at=None)
-        reached("lease.released")
+        failpoint("lease.released")
 
     def _row(self) -> QuerySet[CycleLease]:
         return CycleLease.objects.filter(cluster_id=self.cluster_id, epoch=self.epoch)
@@ -87,7 +87,7 @@ def take(cluster: Cluster) -> Lease | None:
     if not taken:
         return None
     _mine.add(holder)
-    reached("lease.taken")
+    failpoint("lease.taken")
     return Lease(cluster.pk, row.epoch + 1, holder)
 
 

@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from console.core import clock
-from console.core.points import reached
+from console.core.failpoints import failpoint
 from console.steering.actions.acting import Acting
 from console.steering.decisions.facts import PartitionFacts
 from console.steering.failures import Failures
 from console.steering.journal import tell_not_requeued
 from console.steering.models import ActionState, NotRequeued, Plan, PlanState
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.policy import Enforcement
 from scheduler.reconcile.immunity import to_be_allowed
@@ -35,22 +35,22 @@ def allow_requeues(acting: Acting, policies: Mapping[str, PartitionFacts], plans
     jobs = {job.id: job for job in _due(acting, policies, plans)}
     if not jobs:
         return
-    reached("act.allow_requeue.due")
+    failpoint("act.allow_requeue.due")
     with transaction.atomic():
         acting.lease.renew()
         rows = list(_rows(acting, jobs))
         for row in rows:
             row.attempts, row.issued_at, row.outcome, row.detail = row.attempts + 1, clock.now(), "", ""
         NotRequeued.objects.bulk_update(rows, ["attempts", "issued_at", "outcome", "detail"])
-    reached("act.allow_requeue.claimed")
+    failpoint("act.allow_requeue.claimed")
     acting.lease.check()
     actions = [Action(ActionKind.ALLOW_REQUEUE, jobs[row.job_id].run, comment=WORDS) for row in rows]
     outcomes = acting.adapter.apply(actions)
-    reached("act.allow_requeue.applied")
+    failpoint("act.allow_requeue.applied")
     with transaction.atomic():
         for row, outcome in zip(rows, outcomes, strict=True):
             _settle(row, outcome)
-    reached("act.allow_requeue.settled")
+    failpoint("act.allow_requeue.settled")
 
 
 def _rows(acting: Acting, ids: Iterable[str]) -> Iterator[NotRequeued]:
@@ -60,7 +60,7 @@ def _rows(acting: Acting, ids: Iterable[str]) -> Iterator[NotRequeued]:
         yield from NotRequeued.objects.filter(cluster=acting.lease.cluster_id, job_id__in=some)
 
 
-def _settle(row: NotRequeued, outcome: Outcome) -> None:
+def _settle(row: NotRequeued, outcome: ActionOutcome) -> None:
     row.outcome, row.detail = outcome.kind.value, outcome.detail[:1000]
     row.save(update_fields=["outcome", "detail"])
     what = "requeue.allowed" if outcome.ok else "requeue.refused"

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.actions import checkpoints
 from console.steering.actions.acting import TAKING_BACK, request_undo
-from console.steering.actions.stranded import LEFT
+from console.steering.actions.orphaned_holds import LEFT
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
 from console.steering.decisions.facts import PartitionFacts, run_of

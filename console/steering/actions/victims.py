@@ -13,15 +13,14 @@ from django.db.models import Q, QuerySet
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.actions import incidents
-from console.steering.actions.fates import NO_STEPS, Account, account, steps_of
+from console.steering.actions.fates import NO_STEPS, VictimFate, account, steps_of
 from console.steering.decisions.facts import run_of
 from console.steering.models import Fate, Plan, PlannedAction, Victim
 from scheduler.model.actions import ActionKind
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import ObservedJob, RunKey
 from scheduler.model.words import names
-from scheduler.ports import Cluster as ClusterPort
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 REMEMBER = timedelta(days=30)
 """How long a victim that waits is looked after."""
@@ -36,7 +35,7 @@ CLAUSES: Mapping[Fate, tuple[str, str]] = {
     Fate.ENDED: ("was ended by its owner", "were ended by their owners"),
     Fate.LOST: ("was lost", "were lost"),
 }
-STOPPED_AGAIN = Account(Fate.RETURNED, "It came back.", settled=True)
+STOPPED_AGAIN = VictimFate(Fate.RETURNED, "It came back.", settled=True)
 """A later run of it is a victim already."""
 
 Jobs = Mapping[str, ObservedJob]
@@ -139,7 +138,7 @@ class Following:
         if job is None and self.endings is None:
             return
         if row.run_restarts < self._latest[row.job_id]:
-            found: Account | None = STOPPED_AGAIN
+            found: VictimFate | None = STOPPED_AGAIN
         else:
             found = account(row, job, steps_of(actions) if actions else NO_STEPS, ending, now)
         gone = job is None and (ending is None or ending.kind is EndKind.UNTOLD)
@@ -151,7 +150,7 @@ class Following:
             return
         self._write(row, found, job, since)
 
-    def _write(self, row: Victim, found: Account, job: ObservedJob | None, since: datetime | None) -> None:
+    def _write(self, row: Victim, found: VictimFate, job: ObservedJob | None, since: datetime | None) -> None:
         now = clock.now()
         before = row.fate
         if found.fate == Fate.RETURNED and job is not None and row.back_restarts != job.restarts:

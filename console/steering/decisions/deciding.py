@@ -8,17 +8,19 @@ from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
-from scheduler.model.jobs import Job, JobState, ObservedJob
+from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
 from scheduler.model.observation import Observation
-from scheduler.model.plan import Decision, DecisionKind, Plan
+from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.priority.derive import Standing
+from scheduler.priority.derive import Deriver, JobStanding, deriver_for
 from scheduler.reconcile.build import rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
 REFUSED = "Slurm refused to stop it"
+_DERIVERS: dict[int, Deriver] = {}
+"""By partition. A deriver's answers depend on its policy, projects and moment alone: they are right for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,9 @@ class Verdicts:
 
     facts: PartitionFacts
     snapshot: Snapshot
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, JobStanding]
     decisions: tuple[Decision, ...]
-    jobs: Mapping[str, Job]
+    jobs: Mapping[str, SnapshotJob]
     """The snapshot's jobs, by id."""
     is_undecided: bool = False
 
@@ -57,13 +59,14 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
 
 def _decide(
     observation: Observation, partition: PartitionFacts, facts: Facts, outstanding: Outstanding
-) -> tuple[Verdicts, Plan]:
+) -> tuple[Verdicts, PlanningResult]:
     built = snapshot_for(
         observation,
         partition.policy,
         facts.projects,
         preemptions=facts.preemptions,
         ending=outstanding.victims,
+        deriver=_deriver(partition, facts, observation.taken_at),
     )
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
@@ -76,6 +79,13 @@ def _decide(
     plan = decide(snapshot)
     plan = replace(plan, decisions=heed(plan.decisions, partition.row.name, by_id, facts.rejections))
     return Verdicts(partition, snapshot, built.standings, plan.decisions, by_id), plan
+
+
+def _deriver(partition: PartitionFacts, facts: Facts, now: int) -> Deriver:
+    """Jobs that were derived in the last cycle are not derived again; a deriver is what the last one was made from."""
+    last = _DERIVERS.get(partition.row.pk)
+    deriver = _DERIVERS[partition.row.pk] = deriver_for(partition.policy, facts.projects, now, last)
+    return deriver
 
 
 def _undecided(observation: Observation, partition: PartitionFacts) -> Verdicts:
@@ -101,14 +111,14 @@ def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> Partit
     return replace(rules, paused=_paused(facts), stopped=sum(by_user.values()), stopped_by_user=dict(by_user))
 
 
-def _with_past(jobs: Iterable[Job], observation: Observation, facts: Facts) -> Iterable[Job]:
+def _with_past(jobs: Iterable[SnapshotJob], observation: Observation, facts: Facts) -> Iterable[SnapshotJob]:
     """The jobs with what was done to them, or for them, and what is behind them."""
     comments = {job.id: job.comment for job in observation.jobs if job.restarts}
     for job in jobs:
         yield facts.past.told(_with_stops(job, facts.stops, observation.taken_at), comments.get(job.id, ""))
 
 
-def _with_stops(job: Job, stops: Stops, now: int) -> Job:
+def _with_stops(job: SnapshotJob, stops: Stops, now: int) -> SnapshotJob:
     """A job with what Giveway did to it, or for it. `now` is the cluster's clock, which the age is taken off."""
     if job.state == JobState.PENDING:
         ago = stops.ago_s.get(job.id)
@@ -122,7 +132,7 @@ def _paused(facts: PartitionFacts) -> str:
     return "" if facts.policy.enforcement == Enforcement.SHADOW else facts.paused
 
 
-def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
+def _that_will_happen(plan: PlanningResult, policy: PartitionPolicy) -> PlanningResult:
     """What other partitions have to reckon with: nobody is stopped where the policy does not enforce."""
     if policy.enforcement == Enforcement.ENFORCE:
         return plan
@@ -130,8 +140,8 @@ def _that_will_happen(plan: Plan, policy: PartitionPolicy) -> Plan:
 
 
 def _amend(
-    partition: str, jobs: Iterable[Job], observed: Iterable[ObservedJob], facts: Facts
-) -> Iterable[Job]:
+    partition: str, jobs: Iterable[SnapshotJob], observed: Iterable[ObservedJob], facts: Facts
+) -> Iterable[SnapshotJob]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
     for job in jobs:

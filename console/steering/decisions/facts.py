@@ -1,6 +1,6 @@
 """What a cycle needs to know besides the observation: policies, projects, and what is under way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
-from console.steering.decisions.past import Past, past_of
+from console.steering.decisions.past import PastRuns, past_of
 from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
@@ -27,7 +27,7 @@ from console.steering.models import (
 )
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
-from scheduler.model.policy import PartitionPolicy, Project
+from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
@@ -58,7 +58,7 @@ class Facts:
     """
 
     partitions: Mapping[str, PartitionFacts]
-    projects: Sequence[Project]
+    projects: Sequence[ProjectFacts]
     stops: Stops
     plans: Sequence[Plan]
     outstanding: Outstanding
@@ -67,7 +67,7 @@ class Facts:
     backed_off: Mapping[str, str] = field(default_factory=dict)
     put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
-    past: Past = field(default_factory=Past)
+    past: PastRuns = field(default_factory=PastRuns)
 
     @property
     def preemptions(self) -> Mapping[str, int]:
@@ -80,9 +80,9 @@ def run_of(action: PlannedAction) -> RunKey:
     return RunKey(action.job_id, action.run_start, action.run_restarts)
 
 
-def open_plans(cluster: Cluster) -> list[Plan]:
-    """Plans that are not over, oldest first, with their actions."""
-    rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES).order_by("id")
+def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
+    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
+    rows = Plan.objects.filter(cluster=cluster, state__in=states).order_by("id").defer("passed_over")
     return list(rows.select_related("cycle", "cluster").prefetch_related("actions"))
 
 

@@ -15,8 +15,8 @@ from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.steering.acknowledging import WORD, saved_word
 from console.steering.models import Checkpoint, FailedStart, Fate, Victim
-from scheduler.model.jobs import Job as Planned
 from scheduler.model.jobs import JobState
+from scheduler.model.jobs import SnapshotJob as Planned
 
 REMEMBER = timedelta(days=30)
 """How far back runs and failed starts count."""
@@ -34,7 +34,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastRuns:
     """`runs`: by job, its runs that were stopped, by their restarts. `saved`: job and restarts of all runs with an
     acknowledged checkpoint. `failed`: by job, how many of its starts failed within one hour."""
 
@@ -66,7 +66,7 @@ def _counted(earlier: list[Run]) -> int:
     return sum(run.ran_s for run in kept or earlier[-1:])
 
 
-def past_of(cluster: Cluster) -> Past:
+def past_of(cluster: Cluster) -> PastRuns:
     """Read it, for the jobs that are present: four queries, whatever their number."""
     since = clock.now() - REMEMBER
     present = (
@@ -83,7 +83,7 @@ def past_of(cluster: Cluster) -> Past:
         row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
         runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
-    return Past(runs, saved, _failed(cluster, since))
+    return PastRuns(runs, saved, _failed(cluster, since))
 
 
 def _failed(cluster: Cluster, since: datetime) -> dict[str, int]:

@@ -18,7 +18,7 @@ from console.cluster.models import Job as Row
 from console.core import clock
 from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.contracts.requests import encode_request
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.words import duration
 
 FIRST = timedelta(minutes=2)
@@ -34,7 +34,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class PutOff:
+class PutOffTry:
     """The last plan that was undone, how many of them there are in a row, and when the next try may be."""
 
     plan: int
@@ -55,7 +55,7 @@ class PuttingOff:
     """Who is put off now. Few, mostly nobody: a job's likeness is only worked out where its user has some."""
 
     now: datetime
-    by_key: Mapping[Key, PutOff] = field(default_factory=dict)
+    by_key: Mapping[Key, PutOffTry] = field(default_factory=dict)
     users: frozenset[str] = frozenset()
 
     def next_try(self, plans: Iterable[Plan]) -> datetime | None:
@@ -65,7 +65,7 @@ class PuttingOff:
         }
         return max(untils, default=None)
 
-    def why(self, job: Job, partition: str) -> str:
+    def why(self, job: SnapshotJob, partition: str) -> str:
         """Why no room is made for a waiting job, in words; empty when it may be."""
         if job.user[:LONGEST_USER] not in self.users:
             return ""
@@ -73,7 +73,7 @@ class PuttingOff:
         return found.words(self.now) if found else ""
 
 
-def likeness(job: Job) -> str:
+def likeness(job: SnapshotJob) -> str:
     """The same text for jobs of one user that are called the same and ask for the same; empty for a running job."""
     if job.request is None:
         return ""
@@ -98,13 +98,13 @@ def putting_off(cluster: Cluster) -> PuttingOff:
     )
     if not plans:
         return PuttingOff(now)
-    found: dict[Key, PutOff] = {}
+    found: dict[Key, PutOffTry] = {}
     for key, in_vain in _since_the_last_start(cluster, plans).items():
         last = in_vain[-1]
         wait = min(FIRST * 2 ** min(len(in_vain) - 1, MOST_DOUBLINGS), LONGEST)
         until = (last.ended_at or now) + wait
         if until > now:
-            found[key] = PutOff(last.pk, len(in_vain), until)
+            found[key] = PutOffTry(last.pk, len(in_vain), until)
     users = {plan.user for plan in plans if (plan.partition, plan.likeness) in found}
     return PuttingOff(now, found, frozenset(users))
 

@@ -13,7 +13,7 @@ from typing import Any
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.models import Plan, PlanState
-from scheduler.model.jobs import Job, RunKey
+from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.words import duration
@@ -49,7 +49,7 @@ def declined_starts(partition: str, rejections: Rejections) -> frozenset[str]:
 
 
 def heed(
-    decisions: Iterable[Decision], partition: str, jobs: Mapping[str, Job], rejections: Rejections
+    decisions: Iterable[Decision], partition: str, jobs: Mapping[str, SnapshotJob], rejections: Rejections
 ) -> tuple[Decision, ...]:
     """The decisions, but for those that were rejected a while ago: these wait."""
     return tuple(
@@ -57,7 +57,7 @@ def heed(
     )
 
 
-def _heeded(decision: Decision, jobs: Mapping[str, Job], rejected: Iterable[Plan]) -> Decision:
+def _heeded(decision: Decision, jobs: Mapping[str, SnapshotJob], rejected: Iterable[Plan]) -> Decision:
     if decision.action is not DecisionKind.PREEMPT:
         return decision
     runs = {jobs[victim.job].run for victim in decision.victims}

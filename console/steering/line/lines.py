@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.seeing import is_in_line
 from console.steering.models import LinePlace
-from scheduler.model.jobs import Job, JobState, ObservedJob
-from scheduler.model.policy import Enforcement, Order
+from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
+from scheduler.model.policy import Enforcement, LineOrder
 from scheduler.priority import line
-from scheduler.priority.line import Place, Waiting
+from scheduler.priority.line import PlaceInLine, Waiting
 
 FIXED_AFTER = 3
 """A nice that was asked for so often and is not seen: somebody has fixed the priority, so Slurm ignores it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PartitionLine:
     """One partition's line. `shown`: how it stands by level, or would (`is_ordered` says which).
 
     `wanted`: the nice of each of its jobs; `at`: the priority at which a held one is let go.
@@ -30,7 +30,7 @@ class Line:
 
     partition: str
     is_ordered: bool
-    shown: Mapping[str, Place] = field(default_factory=dict)
+    shown: Mapping[str, PlaceInLine] = field(default_factory=dict)
     wanted: Mapping[str, int] = field(default_factory=dict)
     at: Mapping[str, int] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class Line:
 class Lines:
     """The lines of a cluster, by partition. Empty until they are worked out."""
 
-    by_partition: dict[str, Line] = field(default_factory=dict)
+    by_partition: dict[str, PartitionLine] = field(default_factory=dict)
 
     def release_at(self, job_id: str) -> int | None:
         """The priority that a held job is to have when it is let go; None where Slurm's own will do."""
@@ -79,7 +79,7 @@ def is_ordered(verdicts: Verdicts) -> bool:
     """Whether a partition's line stands by level."""
     facts = verdicts.facts
     enforced = facts.policy.enforcement is Enforcement.ENFORCE
-    return enforced and facts.policy.order is Order.LEVELS and not facts.paused
+    return enforced and facts.policy.order is LineOrder.LEVELS and not facts.paused
 
 
 def _keeps_places(verdicts: Verdicts) -> bool:
@@ -107,19 +107,19 @@ def _waiting(
     )
 
 
-def _band(verdicts: Verdicts, job: Job) -> int:
+def _band(verdicts: Verdicts, job: SnapshotJob) -> int:
     policy = verdicts.facts.policy
     return line.band(policy.mode, len(policy.levels), job.user_level, job.task_level)
 
 
-def _line(verdicts: Verdicts, waiting: Sequence[Waiting], places: Mapping[str, LinePlace]) -> Line:
+def _line(verdicts: Verdicts, waiting: Sequence[Waiting], places: Mapping[str, LinePlace]) -> PartitionLine:
     policy, name = verdicts.facts.policy, verdicts.facts.row.name
-    by_level = policy.order is Order.LEVELS
+    by_level = policy.order is LineOrder.LEVELS
     count = line.bands(policy.mode, len(policy.levels)) if by_level else 1
     members = waiting if by_level else [replace(job, band=0) for job in waiting]
     shown = line.stand(members, count)
     ordered = is_ordered(verdicts)
-    wished: Mapping[str, Place] = {}
+    wished: Mapping[str, PlaceInLine] = {}
     if ordered:
         wished = shown
     elif _keeps_places(verdicts):
@@ -130,7 +130,7 @@ def _line(verdicts: Verdicts, waiting: Sequence[Waiting], places: Mapping[str, L
         if not job.held and not _is_fixed(job, places.get(job.id))
     }
     at = {job.id: wished[job.id].priority for job in waiting if job.held and job.id in wished}
-    return Line(name, ordered, shown, wanted, at)
+    return PartitionLine(name, ordered, shown, wanted, at)
 
 
 def _is_fixed(job: Waiting, place: LinePlace | None) -> bool:

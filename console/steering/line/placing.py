@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from console.cluster.models import Cluster
-from console.core.points import reached
+from console.core.failpoints import failpoint
 from console.steering.actions.lease import Lease
 from console.steering.journal import tell_line
 from console.steering.line.lines import Lines
@@ -20,7 +20,7 @@ from console.steering.models import LinePlace
 from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.observation import Observation
-from scheduler.ports import Cluster as ClusterPort
+from scheduler.ports import ClusterPort
 
 COMMANDS = 2
 """In one cycle."""
@@ -31,7 +31,7 @@ NOT_DONE = frozenset({OutcomeKind.REFUSED, OutcomeKind.GONE})
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NiceChange:
     """Jobs of one line that get one nice."""
 
     partition: str
@@ -52,9 +52,9 @@ def put_line_in_order(
     return put_in_place(cluster, adapter, lease, due(lines, settled), jobs, known)
 
 
-def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[Change]:
+def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[NiceChange]:
     """What is to be changed in this cycle, the first in line first."""
-    changes: list[tuple[int, Change]] = []
+    changes: list[tuple[int, NiceChange]] = []
     for one in lines.by_partition.values():
         by_nice: dict[int, list[str]] = {}
         for job_id, nice in one.wanted.items():
@@ -62,7 +62,7 @@ def due(lines: Lines, jobs: Mapping[str, ObservedJob]) -> list[Change]:
                 by_nice.setdefault(nice, []).append(job_id)
         for nice, ids in by_nice.items():
             first = min(one.shown[job_id].number for job_id in ids)
-            changes.append((first, Change(one.partition, nice, tuple(ids), one.is_ordered)))
+            changes.append((first, NiceChange(one.partition, nice, tuple(ids), one.is_ordered)))
     changes.sort(key=lambda each: (each[0], each[1].partition))
     return [change for _first, change in changes[: COMMANDS if len(changes) < MUCH else AT_ONCE]]
 
@@ -71,14 +71,14 @@ def put_in_place(
     cluster: Cluster,
     adapter: ClusterPort,
     lease: Lease,
-    changes: Sequence[Change],
+    changes: Sequence[NiceChange],
     jobs: Mapping[str, ObservedJob],
     places: Mapping[str, LinePlace],
 ) -> int:
     """Ask for the changes; returns how many jobs were asked for."""
     if not changes:
         return 0
-    reached("act.place.due")
+    failpoint("act.place.due")
     with transaction.atomic():
         lease.renew()
         asked = {
@@ -89,7 +89,7 @@ def put_in_place(
         save(list(asked.values()))
         for change in changes:
             tell_line(cluster, change.partition, change.nice, change.jobs, ordered=change.is_ordered)
-    reached("act.place.claimed")
+    failpoint("act.place.claimed")
     lease.check()
     actions = [
         Action(ActionKind.PLACE, jobs[job_id].run, value=str(change.nice))
@@ -97,7 +97,7 @@ def put_in_place(
         for job_id in change.jobs
     ]
     outcomes = adapter.apply(actions)
-    reached("act.place.applied")
+    failpoint("act.place.applied")
     refused = []
     for action, outcome in zip(actions, outcomes, strict=True):
         if outcome.kind in NOT_DONE:
@@ -106,11 +106,11 @@ def put_in_place(
             refused.append(place)
     with transaction.atomic():
         save(refused)
-    reached("act.place.settled")
+    failpoint("act.place.settled")
     return len(actions)
 
 
-def _asked(place: LinePlace, job: ObservedJob, change: Change) -> LinePlace:
+def _asked(place: LinePlace, job: ObservedJob, change: NiceChange) -> LinePlace:
     again = place.asked_from == job.nice and place.nice == change.nice
     place.attempts = place.attempts + 1 if again else 1
     place.asked_from, place.nice, place.partition = job.nice, change.nice, change.partition

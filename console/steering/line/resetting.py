@@ -7,12 +7,11 @@ from django.db import transaction
 
 from console.cluster.models import Cluster
 from console.steering.actions.lease import Lease
-from console.steering.line.placing import Change, put_in_place
+from console.steering.line.placing import NiceChange, put_in_place
 from console.steering.line.seeing import is_in_line, look
 from console.steering.models import LinePlace
 from scheduler.model.jobs import ObservedJob
-from scheduler.ports import Cluster as ClusterPort
-from scheduler.ports import ClusterUnavailableError
+from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def reset(cluster: Cluster, adapter: ClusterPort, lease: Lease) -> Reset:
     for job_id, place in places.items():
         if job_id in jobs and is_in_line(jobs[job_id]) and jobs[job_id].nice != place.own_nice:
             by_nice.setdefault((place.partition, place.own_nice), []).append(job_id)
-    changes = [Change(name, nice, tuple(ids), is_ordered=False) for (name, nice), ids in by_nice.items()]
+    changes = [NiceChange(name, nice, tuple(ids), is_ordered=False) for (name, nice), ids in by_nice.items()]
     put_in_place(cluster, adapter, lease, changes, jobs, places)
     jobs, places = _look(cluster, adapter, lease)
     asked = [job_id for change in changes for job_id in change.jobs]

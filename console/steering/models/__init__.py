@@ -7,11 +7,12 @@ from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.line import LinePlace
 from console.steering.models.pauses import Pause
-from console.steering.models.plans import OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
+from console.steering.models.plans import BEGUN_STATES, OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
 from console.steering.models.requeueing import NotRequeued
 from console.steering.models.victims import Fate, Victim
 
 __all__ = [
+    "BEGUN_STATES",
     "OPEN_STATES",
     "STOP_KINDS",
     "ActionState",

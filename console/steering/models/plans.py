@@ -24,7 +24,8 @@ class PlanState(models.TextChoices):
     SUPERSEDED = "superseded", _("Superseded")
 
 
-OPEN_STATES = (PlanState.PROPOSED, PlanState.APPROVED, PlanState.EXECUTING)
+BEGUN_STATES = (PlanState.APPROVED, PlanState.EXECUTING)
+OPEN_STATES = (PlanState.PROPOSED, *BEGUN_STATES)
 
 
 class PlanKind(models.TextChoices):

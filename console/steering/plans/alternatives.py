@@ -15,7 +15,7 @@ from console.cluster.models import Job as MirroredJob
 from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
 from console.steering.plans.new_plans import still_runs, victims_of
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.model.snapshot import Snapshot
@@ -72,7 +72,7 @@ def _sparing(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
     return {"kind": SPARE, **_outcome(plan, replace(verdicts.snapshot, jobs=tuple(jobs)), verdicts)}
 
 
-def _until(beneficiary: str, verdicts: Verdicts) -> Iterable[Job]:
+def _until(beneficiary: str, verdicts: Verdicts) -> Iterable[SnapshotJob]:
     """The jobs without the pending ones that are decided after the beneficiary: they change nothing for it."""
     order = [decision.job for decision in verdicts.decisions]
     after = set(order[order.index(beneficiary) + 1 :])

@@ -31,7 +31,7 @@ from console.steering.plans.starting import NOT_STARTED
 from console.steering.plans.versions import keep_version
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
-from scheduler.model.jobs import Job, RunKey
+from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
@@ -246,7 +246,7 @@ def _action(plan: Plan, order: int, kind: ActionKind, run: RunKey, value: str = 
     )
 
 
-def _priority(plan: Plan, job: Job) -> int:
+def _priority(plan: Plan, job: SnapshotJob) -> int:
     """Several beneficiaries keep our own order in Slurm's: by the mode's first level, its second, then plan."""
     user_first = plan.mode in {Mode.USER, Mode.USER_THEN_TASK}
     first, second = (job.user_level, job.task_level) if user_first else (job.task_level, job.user_level)

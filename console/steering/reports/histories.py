@@ -12,7 +12,7 @@ from console.accounts.permissions import Permission
 from console.audit.models import AuditEntry
 from console.audit.selectors import entry_differences, visible_entries
 from console.cluster.models import Cluster, Job
-from console.core.diff import Difference
+from console.core.diff import KeyDifference
 from console.core.resaying import resay
 from console.core.saying import names
 from console.partitions.selectors import visible_partitions
@@ -36,11 +36,11 @@ class Moment:
     row: int | None = None
     plan: int | None = None
     job_id: str = ""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[KeyDifference] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class HistorySpan:
     """The time that is asked for, both ends within it, and from which end on its pages go."""
 
     since: datetime | None = None
@@ -70,7 +70,7 @@ class History:
     there: bool = True
 
 
-def job_history(user: Any, cluster: Cluster, job_id: str, stretch: Stretch) -> History | None:
+def job_history(user: Any, cluster: Cluster, job_id: str, stretch: HistorySpan) -> History | None:
     """What is kept of one job, as far as it is the account's to read; None when nothing is, or it is not.
 
     Also of a job that Slurm and the mirror have forgotten.
@@ -87,7 +87,7 @@ def job_history(user: Any, cluster: Cluster, job_id: str, stretch: Stretch) -> H
     return _merged(rows, plans, checkpoints, stretch, there=True)
 
 
-def project_history(user: Any, cluster: Cluster, code: str, stretch: Stretch) -> History | None:
+def project_history(user: Any, cluster: Cluster, code: str, stretch: HistorySpan) -> History | None:
     """What is kept of one project: changes of it, and what became of the jobs of its that the mirror knows.
 
     None when there is no such project for the account. Those who read the whole log read of deleted ones too.
@@ -115,7 +115,7 @@ def _merged(
     rows: QuerySet[AuditEntry],
     plans: QuerySet[Plan],
     checkpoints: QuerySet[Checkpoint],
-    stretch: Stretch,
+    stretch: HistorySpan,
     *,
     there: bool,
 ) -> History:
@@ -144,7 +144,7 @@ def _merged(
 def _first(
     things: QuerySet[Any],
     column: str,
-    stretch: Stretch,
+    stretch: HistorySpan,
     ends: list[datetime],
     told: Callable[[Any], Moment],
 ) -> list[Moment]:
@@ -154,7 +154,7 @@ def _first(
     return [told(each) for each in found]
 
 
-def _ordered(moments: Iterable[Moment], stretch: Stretch) -> list[Moment]:
+def _ordered(moments: Iterable[Moment], stretch: HistorySpan) -> list[Moment]:
     """In the order asked for; what happened at once in that of the log's rows."""
     return sorted(moments, key=lambda moment: (moment.at, moment.row or 0), reverse=not stretch.oldest_first)
 

@@ -24,7 +24,7 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TypedTask:
     """A pattern of job names as it was typed; `level` instead of an importance, or empty."""
 
     pattern: str
@@ -36,7 +36,7 @@ class Task:
 class TaskLevel:
     """What a pattern comes to: its score (None when it has a level of its own) and level."""
 
-    task: Task
+    task: TypedTask
     score: float | None
     level: Named
 
@@ -73,7 +73,7 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class LevelPreview:
     """All that the panel beside a project's form shows; without `inputs` there is nothing to compute yet."""
 
     inputs: Inputs | None
@@ -93,22 +93,22 @@ def score_level(policy: PartitionPolicy, score: float) -> Named:
 def preview(
     cluster: Cluster,
     inputs: Inputs | None,
-    tasks: Sequence[Task] = (),
+    tasks: Sequence[TypedTask] = (),
     code: str = "",
     present: Inputs | None = None,
-) -> Preview:
+) -> LevelPreview:
     """What `inputs` come to in every partition, beside what `present` (the saved ones) come to; two queries."""
     if inputs is None:
-        return Preview(None)
+        return LevelPreview(None)
     counts = _job_counts(cluster, code) if code else {}
     rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
-    return Preview(inputs, [_partition(row, inputs, tasks, present, counts) for row in rows])
+    return LevelPreview(inputs, [_partition(row, inputs, tasks, present, counts) for row in rows])
 
 
 def _partition(
     row: Partition,
     inputs: Inputs,
-    tasks: Iterable[Task],
+    tasks: Iterable[TypedTask],
     present: Inputs | None,
     counts: dict[tuple[str, str], int],
 ) -> PartitionLevels:
@@ -123,7 +123,7 @@ def _partition(
     )
 
 
-def _task(policy: PartitionPolicy, inputs: Inputs, task: Task) -> TaskLevel:
+def _task(policy: PartitionPolicy, inputs: Inputs, task: TypedTask) -> TaskLevel:
     """A pattern's own level counts where the partition has it; elsewhere its importance does."""
     own = policy.level_index(task.level) if task.level else None
     if own is not None:

@@ -36,7 +36,7 @@ RESOURCES = ("cpu", "gpu")
 Histogram = dict[str, Any]
 
 
-class Told(Protocol):
+class CountedReport(Protocol):
     """The part of a cycle's report that is counted."""
 
     fault: str
@@ -45,7 +45,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class MeteredStop:
     """A stop that was seen to have worked, with what its victim held."""
 
     partition: str
@@ -55,7 +55,7 @@ class Stop:
     """Seconds of it that an acknowledged checkpoint kept."""
 
 
-def count(cluster: Cluster, report: Told) -> None:
+def count(cluster: Cluster, report: CountedReport) -> None:
     """Add a cycle to its cluster's meter. The caller holds the cluster's lease, so nobody else writes the row."""
     meter, _ = CycleMeter.objects.get_or_create(cluster=cluster)
     for phase, seconds in report.phases.items():
@@ -118,7 +118,7 @@ def _stopped(plan_ids: Sequence[int]) -> list[PlannedAction]:
     return list(rows.select_related("plan"))
 
 
-def stops_of(actions: Iterable[PlannedAction]) -> list[Stop]:
+def stops_of(actions: Iterable[PlannedAction]) -> list[MeteredStop]:
     """What stops that were seen to have worked ended, and what checkpoints kept of it."""
     actions = list(actions)
     if not actions:
@@ -137,7 +137,7 @@ def _run(action: PlannedAction) -> tuple[str, int, int]:
     return action.job_id, action.run_start, action.run_restarts
 
 
-def _stop(action: PlannedAction, acknowledged: datetime | None) -> Stop | None:
+def _stop(action: PlannedAction, acknowledged: datetime | None) -> MeteredStop | None:
     """Only differences of one clock are taken: the cluster's up to the plan, ours from then on."""
     plan = action.plan
     victim = next((v for v in plan.victims if (v["job"], v["start"], v["restarts"]) == _run(action)), None)
@@ -148,10 +148,10 @@ def _stop(action: PlannedAction, acknowledged: datetime | None) -> Stop | None:
     kept = 0.0
     if acknowledged is not None:
         kept = victim["ran_s"] + min(since_plan, max(0.0, (acknowledged - plan.created_at).total_seconds()))
-    return Stop(plan.partition, victim.get("amounts", {}), ran, kept)
+    return MeteredStop(plan.partition, victim.get("amounts", {}), ran, kept)
 
 
-def _count_work(work: dict[str, dict[str, dict[str, float]]], stop: Stop) -> None:
+def _count_work(work: dict[str, dict[str, dict[str, float]]], stop: MeteredStop) -> None:
     sums = work.setdefault(stop.partition, {"lost": {}, "saved": {}})
     for resource in RESOURCES:
         amount = stop.amounts.get(resource, 0)

@@ -14,12 +14,12 @@ from console.partitions.models import Partition
 from console.partitions.quotas import Meter, Use, limits_of, take, taken_of
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.explanations import Known, Return
+from console.steering.explanations.stopping import comes_back
 from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction
 from console.steering.reports.levels import Named, named_level, score_level
-from console.steering.why import Known, Return
-from console.steering.why.stopping import comes_back
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.policy import PartitionPolicy, Project, TaskPattern
+from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.priority.derive import Deriver
 from scheduler.priority.score import task_score
 
@@ -29,7 +29,7 @@ STOPS_SHOWN_FOR = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class MyStop:
     """A stop of one of the user's jobs for another: for whom, and how far it is on its way back."""
 
     stop: PlannedAction
@@ -42,7 +42,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MyLevel:
     """The user's level through one project (or through none), and where it comes from."""
 
     project: str
@@ -57,7 +57,7 @@ class MyPartition:
 
     name: str
     mode: str
-    standings: list[Standing]
+    standings: list[MyLevel]
     quotas: list[Use]
     over_quota: str
     keywords: list[tuple[str, Named]]
@@ -69,7 +69,7 @@ class Mine:
 
     waiting: list[Job]
     running: list[Job]
-    stopped: list[Stopped]
+    stopped: list[MyStop]
     partitions: list[MyPartition]
     more: int
 
@@ -106,7 +106,7 @@ def my_jobs(cluster: Cluster, user: str, visible: Sequence[Partition]) -> Mine:
 # --- What was stopped ------------------------------------------------------------------------------------
 
 
-def _stopped(cluster: Cluster, user: str, rows: Sequence[Job]) -> list[Stopped]:
+def _stopped(cluster: Cluster, user: str, rows: Sequence[Job]) -> list[MyStop]:
     """Stops of the last days that were done or are about to be, the newest first; one per run."""
     recent = Q(issued_at__gte=clock.now() - STOPS_SHOWN_FOR) | Q(state=ActionState.PLANNED)
     stops = list(
@@ -119,11 +119,11 @@ def _stopped(cluster: Cluster, user: str, rows: Sequence[Job]) -> list[Stopped]:
         return []
     ids = {stop.job_id for stop in stops}
     known = _known(cluster, ids, rows)
-    found: dict[tuple[str, int, int], Stopped] = {}
+    found: dict[tuple[str, int, int], MyStop] = {}
     for stop in stops:
         run = (stop.job_id, stop.run_start, stop.run_restarts)
         if run not in found:
-            found[run] = Stopped(stop, comes_back(known[stop.job_id], stop))
+            found[run] = MyStop(stop, comes_back(known[stop.job_id], stop))
     return list(found.values())
 
 
@@ -151,7 +151,9 @@ def _known(cluster: Cluster, ids: Iterable[str], rows: Sequence[Job]) -> dict[st
 # --- Levels and quotas -----------------------------------------------------------------------------------
 
 
-def _partition(partition: Partition, user: str, projects: Sequence[Project], uses: list[Use]) -> MyPartition:
+def _partition(
+    partition: Partition, user: str, projects: Sequence[ProjectFacts], uses: list[Use]
+) -> MyPartition:
     policy = policy_of(partition)
     return MyPartition(
         name=partition.name,
@@ -184,22 +186,24 @@ def _uses(
     }
 
 
-def _standings(policy: PartitionPolicy, user: str, projects: Sequence[Project], now: int) -> list[Standing]:
+def _standings(
+    policy: PartitionPolicy, user: str, projects: Sequence[ProjectFacts], now: int
+) -> list[MyLevel]:
     """A standing per project of the user; the one without any project when there is none."""
     return [_standing(policy, user, [project], now) for project in projects] or [
         _standing(policy, user, [], now)
     ]
 
 
-def _standing(policy: PartitionPolicy, user: str, projects: Sequence[Project], now: int) -> Standing:
+def _standing(policy: PartitionPolicy, user: str, projects: Sequence[ProjectFacts], now: int) -> MyLevel:
     job = ObservedJob(id="", name="", user=user, state=JobState.PENDING, partitions=(), submit=0)
     derived = Deriver(policy, projects, now).derive(job)
     tasks = [_task(policy, project, task) for project in projects for task in project.tasks]
     code = projects[0].code if projects else ""
-    return Standing(code, named_level(policy, derived.user_level), derived.user_origin, tasks)
+    return MyLevel(code, named_level(policy, derived.user_level), derived.user_origin, tasks)
 
 
-def _task(policy: PartitionPolicy, project: Project, task: TaskPattern) -> tuple[str, Named]:
+def _task(policy: PartitionPolicy, project: ProjectFacts, task: TaskRule) -> tuple[str, Named]:
     """A pattern's own level where the partition has it; elsewhere what its importance comes to."""
     own = policy.level_index(task.level) if task.level else None
     if own is not None:

@@ -14,7 +14,7 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock
 from console.projects.models import Project
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.reports.metering import Stop, stops_of
+from console.steering.reports.metering import MeteredStop, stops_of
 from console.steering.reports.work import Work, add_work, work_of
 from scheduler.model.resources import total
 
@@ -24,7 +24,7 @@ MOST_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class ProjectWaits:
     """How long jobs waited, from submission on."""
 
     jobs: int = 0
@@ -33,7 +33,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class ProjectStops:
     """Runs that were stopped, the work lost with them, and what checkpoints kept."""
 
     runs: int = 0
@@ -54,11 +54,11 @@ class ProjectWork:
     days: int
     ran: Work
     ran_jobs: int
-    started: Waits
-    waiting: Waits
-    stopped: Stopped
+    started: ProjectWaits
+    waiting: ProjectWaits
+    stopped: ProjectStops
     helped: int
-    others: Stopped
+    others: ProjectStops
 
 
 def project_work(project: Project, days: int = DAYS) -> ProjectWork:
@@ -103,9 +103,9 @@ def _work(jobs: Iterable[Job], since: datetime, now: datetime) -> Work:
     return result
 
 
-def _waits(seconds: Sequence[float]) -> Waits:
+def _waits(seconds: Sequence[float]) -> ProjectWaits:
     known = [max(0.0, each) for each in seconds]
-    return Waits(len(known), median(known), max(known)) if known else Waits()
+    return ProjectWaits(len(known), median(known), max(known)) if known else ProjectWaits()
 
 
 def _plans_for(project: Project, ids: Iterable[str], since: datetime) -> list[Plan]:
@@ -125,15 +125,15 @@ def _actions(project: Project, since: datetime | None = None) -> QuerySet[Planne
     return rows.filter(issued_at__gte=since) if since else rows
 
 
-def _stopped(actions: Iterable[PlannedAction]) -> Stopped:
+def _stopped(actions: Iterable[PlannedAction]) -> ProjectStops:
     stops = stops_of(actions)
     lost: Work = {}
     kept: Work = {}
     for stop in stops:
         add_work(lost, _of(stop, stop.ran_s - stop.kept_s))
         add_work(kept, _of(stop, stop.kept_s))
-    return Stopped(len(stops), lost, kept)
+    return ProjectStops(len(stops), lost, kept)
 
 
-def _of(stop: Stop, seconds: float) -> Work:
+def _of(stop: MeteredStop, seconds: float) -> Work:
     return work_of({"amounts": stop.amounts, "ran_s": seconds}) if seconds > 0 else {}

@@ -19,7 +19,7 @@ from django.conf import settings
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.policy import LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.priority.derive import specific_first
 
@@ -130,7 +130,7 @@ def _replace(path: Path, text: str) -> None:
         os.close(folder)
 
 
-def partition_lines(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
+def partition_lines(policy: PartitionPolicy, jobs: Iterable[SnapshotJob]) -> Iterator[str]:
     """What the plugin is told of one partition."""
     yield " ".join(("partition", _word(policy.name), policy.enforcement.value, *_requeueable(policy)))
     yield from _rules(policy)
@@ -165,7 +165,7 @@ def _users(rule: LevelRule) -> Iterable[str]:
     return () if rule.keyword_users is None else rule.keyword_users or (NOBODY,)
 
 
-def _running(policy: PartitionPolicy, jobs: Iterable[Job]) -> Iterator[str]:
+def _running(policy: PartitionPolicy, jobs: Iterable[SnapshotJob]) -> Iterator[str]:
     """How many jobs each user has running at each level that has a quota."""
     counts: Counter[tuple[str, int]] = Counter()
     for job in jobs:

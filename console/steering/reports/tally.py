@@ -29,7 +29,7 @@ Run = tuple[str, int, int]
 
 
 @dataclass(slots=True)
-class Sum:
+class TallySum:
     """Jobs that would have got room, runs that would have been stopped, and the work lost with them."""
 
     jobs: int = 0
@@ -67,18 +67,18 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ShadowTally:
     """The totals since `since`. `by_user`: beneficiaries'; `by_victim`: victims'; `cut`: not all of it."""
 
     since: datetime
-    total: Sum
-    days: list[tuple[date, Sum]]
-    by_user: list[tuple[str, Sum]]
-    by_victim: list[tuple[str, Sum]]
+    total: TallySum
+    days: list[tuple[date, TallySum]]
+    by_user: list[tuple[str, TallySum]]
+    by_victim: list[tuple[str, TallySum]]
     cut: bool = False
 
 
-def shadow_tally(partition: Partition, days: int = DAYS) -> Tally:
+def shadow_tally(partition: Partition, days: int = DAYS) -> ShadowTally:
     """What enforcing would have done in a partition in the last days."""
     since = max(clock.now() - timedelta(days=days), _attached(partition))
     shadowed = Plan.objects.filter(
@@ -104,15 +104,15 @@ def _attached(partition: Partition) -> datetime:
     return first or clock.now()
 
 
-def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool) -> Tally:
-    total = Sum()
-    days: dict[date, Sum] = {}
-    by_user: dict[str, Sum] = {}
-    by_victim: dict[str, Sum] = {}
+def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool) -> ShadowTally:
+    total = TallySum()
+    days: dict[date, TallySum] = {}
+    by_user: dict[str, TallySum] = {}
+    by_victim: dict[str, TallySum] = {}
     counted: set[Run] = set()
     for plan in plans:
         day = timezone.localdate(plan["created_at"])
-        sums = [total, days.setdefault(day, Sum()), by_user.setdefault(plan["user"], Sum())]
+        sums = [total, days.setdefault(day, TallySum()), by_user.setdefault(plan["user"], TallySum())]
         for each in sums:
             each.jobs += 1
         for victim in plan["victims"]:
@@ -120,12 +120,14 @@ def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool)
             if run in counted:
                 continue
             counted.add(run)
-            for each in (*sums, by_victim.setdefault(victim.get("user", ""), Sum())):
+            for each in (*sums, by_victim.setdefault(victim.get("user", ""), TallySum())):
                 each.stops += 1
                 add_work(each.work, work_of(victim))
-    return Tally(since, total, sorted(days.items(), reverse=True), _most(by_user), _most(by_victim), cut)
+    return ShadowTally(
+        since, total, sorted(days.items(), reverse=True), _most(by_user), _most(by_victim), cut
+    )
 
 
-def _most(sums: Mapping[str, Sum]) -> list[tuple[str, Sum]]:
+def _most(sums: Mapping[str, TallySum]) -> list[tuple[str, TallySum]]:
     """Those with the most stops; of as many, by name."""
     return sorted(sums.items(), key=lambda item: (-item[1].stops, -item[1].jobs, item[0]))[:MOST_NAMED]

@@ -16,8 +16,8 @@ from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.models import Pause, Plan
-from console.steering.people.pausing import EVERYWHERE
-from console.steering.people.standing import Standing, standing
+from console.steering.operations.pausing import EVERYWHERE
+from console.steering.operations.standing import SteeringNotices, standing
 
 register = template.Library()
 
@@ -26,11 +26,11 @@ SHOWN = 5
 """Incidents at the top of a page; the others are in their list."""
 
 
-def _standing(request: HttpRequest) -> Standing:
+def _standing(request: HttpRequest) -> SteeringNotices:
     """Asked once per request."""
     if not hasattr(request, "_standing"):
         request._standing = standing(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
-    found: Standing = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
+    found: SteeringNotices = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
     return found
 
 

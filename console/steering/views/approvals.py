@@ -12,8 +12,8 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.steering import selectors
 from console.steering.models import Plan
-from console.steering.people.differences import since_opened
-from console.steering.people.requests import ApprovalRequest, oldest_requests
+from console.steering.operations.differences import since_opened
+from console.steering.operations.requests import ApprovalRequest, oldest_requests
 from console.steering.views.plans import observed
 
 MOST_SHOWN = 50

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.steering.reports.histories import History, Stretch, job_history, project_history
+from console.steering.reports.histories import History, HistorySpan, job_history, project_history
 
 
 @require_safe
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """What is kept of a job, also when Slurm has forgotten it."""
-    history = job_history(request.user, shown_cluster(), job_id, Stretch(until=_until(request)))
+    history = job_history(request.user, shown_cluster(), job_id, HistorySpan(until=_until(request)))
     back, filters = reverse("job", args=[job_id]), urlencode({"job": job_id})
     return _page(request, history, title=_("Job %s") % job_id, back=back, filters=filters)
 
@@ -26,7 +26,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
 @require_safe
 def project(request: HttpRequest, code: str) -> HttpResponse:
     """Changes of a project, and what became of its jobs."""
-    history = project_history(request.user, shown_cluster(), code, Stretch(until=_until(request)))
+    history = project_history(request.user, shown_cluster(), code, HistorySpan(until=_until(request)))
     back, filters = reverse("project", args=[code]), urlencode({"project": code})
     return _page(request, history, title=_("Project %s") % code, back=back, filters=filters)
 

@@ -15,7 +15,7 @@ from console.core.fields import add_errors
 from console.core.htmx import UNPROCESSABLE
 from console.steering.forms import CloseForm
 from console.steering.models import Incident
-from console.steering.people.closing import close_incident
+from console.steering.operations.closing import close_incident
 
 PAGE_SIZE = 50
 

@@ -12,7 +12,7 @@ from console.cluster.selectors import shown_cluster
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.steering.forms import PauseForm
-from console.steering.people import pausing
+from console.steering.operations import pausing
 
 
 @require_POST

@@ -21,10 +21,10 @@ from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
 from console.steering.forms import APPROVE, INSTEAD, REJECT, DecisionForm
 from console.steering.models import OPEN_STATES, Plan, PlanState
-from console.steering.people.approving import OutOfDateError, approve, reject
-from console.steering.people.differences import since_opened, since_read
-from console.steering.people.requests import ApprovalRequest, mark_of, request_of, standing_on
-from console.steering.people.up_to_date import partition_of, why_not_now
+from console.steering.operations.approving import OutOfDateError, approve, reject
+from console.steering.operations.differences import since_opened, since_read
+from console.steering.operations.requests import ApprovalRequest, mark_of, request_of, standing_on
+from console.steering.operations.up_to_date import partition_of, why_not_now
 from console.steering.plans.shown_input import shown_input
 from console.steering.reports.work import work_short, work_words
 

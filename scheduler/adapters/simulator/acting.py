@@ -1,9 +1,9 @@
 """Actions on a simulated cluster: each answers as Slurm would, and as the port's contract wants it."""
 
 from scheduler.adapters.simulator import lifecycle
-from scheduler.adapters.simulator.faults import Effect
-from scheduler.adapters.simulator.jobs import Afterwards, Held, SimJob
-from scheduler.adapters.simulator.state import ClusterState, What
+from scheduler.adapters.simulator.faults import FaultEffect
+from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, SimJob
+from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
@@ -11,32 +11,32 @@ from scheduler.model.actions import (
     STOPPING,
     Action,
     ActionKind,
-    Outcome,
+    ActionOutcome,
     OutcomeKind,
 )
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
 """Slurm keeps the two numbers above for itself."""
-DONE = Outcome(OutcomeKind.DONE)
-ALREADY = Outcome(OutcomeKind.ALREADY)
+DONE = ActionOutcome(OutcomeKind.DONE)
+ALREADY = ActionOutcome(OutcomeKind.ALREADY)
 
 
-def act(state: ClusterState, action: Action) -> Outcome:
+def act(state: SimState, action: Action) -> ActionOutcome:
     """Carry out one action, or let it be struck by a scripted fault."""
     if state.faults.unavailable:
-        return Outcome(OutcomeKind.UNKNOWN, state.faults.unavailable)
+        return ActionOutcome(OutcomeKind.UNKNOWN, state.faults.unavailable)
     fault = state.faults.strike(action)
     if fault is None:
         return _carry_out(state, action)
-    if fault.effect is Effect.REFUSE:
+    if fault.effect is FaultEffect.REFUSE:
         return _refused(fault.words or "Access/permission denied")
-    if fault.effect is Effect.LOSE_ANSWER:
+    if fault.effect is FaultEffect.LOSE_ANSWER:
         _carry_out(state, action)
-    return Outcome(OutcomeKind.UNKNOWN, fault.words or "Socket timed out on send/recv operation")
+    return ActionOutcome(OutcomeKind.UNKNOWN, fault.words or "Socket timed out on send/recv operation")
 
 
-def _carry_out(state: ClusterState, action: Action) -> Outcome:
+def _carry_out(state: SimState, action: Action) -> ActionOutcome:
     # Slurm's adapter looks before it acts: what half a table lacks it cannot see then either.
     hidden = action.run.job_id in state.faults.hidden_jobs
     job = None if hidden else state.jobs.get(action.run.job_id)
@@ -53,7 +53,7 @@ def _carry_out(state: ClusterState, action: Action) -> Outcome:
     return outcome
 
 
-def _recover(state: ClusterState, job: SimJob | None, action: Action) -> Outcome:
+def _recover(state: SimState, job: SimJob | None, action: Action) -> ActionOutcome:
     killed = state.killed.get(action.run.job_id)
     if job is None and killed is not None and killed.run == action.run:
         lifecycle.recover(state, killed)
@@ -61,13 +61,13 @@ def _recover(state: ClusterState, job: SimJob | None, action: Action) -> Outcome
     if job is None:
         return _gone("the job ended, but not by the signal")
     if job.state is JobState.COMPLETING:
-        return Outcome(OutcomeKind.UNKNOWN, "the job is still completing")
+        return ActionOutcome(OutcomeKind.UNKNOWN, "the job is still completing")
     if _was_requeued_from(job, action):
         return ALREADY
     return _gone(f"that run is over; the job is now run {job.run}")
 
 
-def _stopping(state: ClusterState, job: SimJob, action: Action) -> Outcome:
+def _stopping(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if job.run != action.run:
         if action.kind is ActionKind.REQUEUE_HOLD and _was_requeued_from(job, action):
             return ALREADY
@@ -90,11 +90,11 @@ def _stopping(state: ClusterState, job: SimJob, action: Action) -> Outcome:
 
 def _was_requeued_from(job: SimJob, action: Action) -> bool:
     """Whether the job is on its way back to the queue, or there, held, since just the run that is meant."""
-    held = job.held is Held.REQUEUED or job.afterwards is Afterwards.REQUEUED_HELD
+    held = job.held is HeldBy.REQUEUED or job.afterwards is Afterwards.REQUEUED_HELD
     return held and job.restarts == action.run.restarts + 1
 
 
-def _signal(state: ClusterState, job: SimJob, name: str) -> Outcome:
+def _signal(state: SimState, job: SimJob, name: str) -> ActionOutcome:
     if not name:
         return _refused("Invalid signal specified")
     if not job.spec.batch:
@@ -102,7 +102,7 @@ def _signal(state: ClusterState, job: SimJob, name: str) -> Outcome:
     return DONE if lifecycle.signal(state, job) else ALREADY
 
 
-def _requeue_hold(state: ClusterState, job: SimJob) -> Outcome:
+def _requeue_hold(state: SimState, job: SimJob) -> ActionOutcome:
     if not job.spec.batch:
         return _refused("Only batch jobs are accepted or processed")
     if not job.spec.requeue:
@@ -111,7 +111,7 @@ def _requeue_hold(state: ClusterState, job: SimJob) -> Outcome:
     return DONE
 
 
-def _allow_requeue(state: ClusterState, job: SimJob, action: Action) -> Outcome:
+def _allow_requeue(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if job.run != action.run:
         return _gone(f"that run is over; the job is now run {job.run}")
     if job.state is JobState.COMPLETING:
@@ -122,7 +122,7 @@ def _allow_requeue(state: ClusterState, job: SimJob, action: Action) -> Outcome:
     return DONE
 
 
-def _waiting(state: ClusterState, job: SimJob, action: Action) -> Outcome:
+def _waiting(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     """Actions on pending jobs. One that runs has been released and got its turn; a hold comes too late."""
     if job.state is JobState.COMPLETING:
         return _completing(job, action.kind)
@@ -141,29 +141,29 @@ def _waiting(state: ClusterState, job: SimJob, action: Action) -> Outcome:
             return _restore_priority(state, job)
 
 
-def _completing(job: SimJob, kind: ActionKind) -> Outcome:
+def _completing(job: SimJob, kind: ActionKind) -> ActionOutcome:
     if job.afterwards is Afterwards.GONE:
         return _gone("Job/step already completing or completed")
     if kind is ActionKind.HOLD and job.afterwards is Afterwards.REQUEUED_HELD:
         return ALREADY
     # Slurm silently loses such updates while a requeued job is completing, so nothing can be promised.
-    return Outcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
+    return ActionOutcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
 
 
-def _hold(state: ClusterState, job: SimJob) -> Outcome:
-    if job.held is not Held.NO:
+def _hold(state: SimState, job: SimJob) -> ActionOutcome:
+    if job.held is not HeldBy.NO:
         return ALREADY
-    lifecycle.hold(state, job, Held.ADMIN)
+    lifecycle.hold(state, job, HeldBy.ADMIN)
     return DONE
 
 
-def _release(state: ClusterState, job: SimJob, priority: str) -> Outcome:
+def _release(state: SimState, job: SimJob, priority: str) -> ActionOutcome:
     by_nice = priority.startswith(BY_NICE)
     priority = priority.removeprefix(BY_NICE)
     if priority and not _is_priority(priority):
         return _refused(f"Invalid priority {priority!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
     delayed = job.restarts > 0 and job.begin > state.now
-    if job.held is Held.NO and not delayed:
+    if job.held is HeldBy.NO and not delayed:
         return ALREADY
     # A time that the user has chosen stays; only Slurm's own delay after a requeue is taken off.
     lifecycle.release(state, job, clear_begin=delayed)
@@ -175,10 +175,10 @@ def _release(state: ClusterState, job: SimJob, priority: str) -> Outcome:
     return DONE
 
 
-def _prioritise(state: ClusterState, job: SimJob, value: str) -> Outcome:
+def _prioritise(state: SimState, job: SimJob, value: str) -> ActionOutcome:
     if not _is_priority(value):
         return _refused(f"Invalid priority {value!r}; a number from 1 to {HIGHEST_PRIORITY} is wanted")
-    if job.held is not Held.NO:
+    if job.held is not HeldBy.NO:
         return _refused("Job is in held state; release it first")
     if job.priority == int(value):
         return ALREADY
@@ -192,11 +192,11 @@ def _fix(job: SimJob, priority: int) -> None:
     job.priority, job.nice, job.fixed = priority, 0, True
 
 
-def _place(state: ClusterState, job: SimJob, value: str) -> Outcome:
+def _place(state: SimState, job: SimJob, value: str) -> ActionOutcome:
     number = value.removeprefix("-")
     if not (number.isascii() and number.isdecimal() and int(number) <= MOST_NICE):
         return _refused(f"Nice value out of range (+/- {MOST_NICE}). Value ignored")
-    if job.held is not Held.NO:
+    if job.held is not HeldBy.NO:
         return _refused("Job is in held state; release it first")
     if job.nice == int(value):
         return ALREADY
@@ -211,8 +211,8 @@ def _is_priority(value: str) -> bool:
     return value.isascii() and value.isdecimal() and 0 < int(value) <= HIGHEST_PRIORITY
 
 
-def _restore_priority(state: ClusterState, job: SimJob) -> Outcome:
-    if job.held is not Held.NO:
+def _restore_priority(state: SimState, job: SimJob) -> ActionOutcome:
+    if job.held is not HeldBy.NO:
         return ALREADY  # A held job gets its natural priority when it is released.
     if not job.fixed and not job.nice:
         return ALREADY
@@ -222,9 +222,9 @@ def _restore_priority(state: ClusterState, job: SimJob) -> Outcome:
     return DONE
 
 
-def _gone(words: str) -> Outcome:
-    return Outcome(OutcomeKind.GONE, words)
+def _gone(words: str) -> ActionOutcome:
+    return ActionOutcome(OutcomeKind.GONE, words)
 
 
-def _refused(words: str) -> Outcome:
-    return Outcome(OutcomeKind.REFUSED, words)
+def _refused(words: str) -> ActionOutcome:
+    return ActionOutcome(OutcomeKind.REFUSED, words)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 
 from scheduler.adapters.simulator.jobs import JobSpec
-from scheduler.adapters.simulator.state import ClusterState, StreamState
+from scheduler.adapters.simulator.state import SimState, StreamState
 from scheduler.adapters.simulator.submission import accepts, submit
 
 NEVER = 2**62
@@ -19,7 +19,7 @@ class Stream:
     number between the two of `then` (None: no more). `make` says what arrives the nth time (n counts from 0).
     """
 
-    make: Callable[[Random, ClusterState, int], Sequence[JobSpec]]
+    make: Callable[[Random, SimState, int], Sequence[JobSpec]]
     gaps: tuple[int, ...] = ()
     then: tuple[int, int] | None = None
 
@@ -30,19 +30,19 @@ class Stream:
         return NEVER if self.then is None else max(1, rng.randint(*self.then))
 
 
-def open_streams(state: ClusterState, streams: Mapping[str, Stream]) -> None:
+def open_streams(state: SimState, streams: Mapping[str, Stream]) -> None:
     """Set the first arrival of streams that the state does not know yet."""
     for name, stream in streams.items():
         if name not in state.streams:
             state.streams[name] = StreamState(0, state.now + stream.gap(_rng(state, name, 0), 0))
 
 
-def next_arrival(state: ClusterState) -> int | None:
+def next_arrival(state: SimState) -> int | None:
     """When the next jobs arrive."""
     return min((stream.next_at for stream in state.streams.values() if stream.next_at < NEVER), default=None)
 
 
-def arrive(state: ClusterState, streams: Mapping[str, Stream]) -> None:
+def arrive(state: SimState, streams: Mapping[str, Stream]) -> None:
     """Submit what is due now."""
     for name, stream in streams.items():
         own = state.streams[name]
@@ -56,6 +56,6 @@ def arrive(state: ClusterState, streams: Mapping[str, Stream]) -> None:
         own.next_at = state.now + stream.gap(rng, own.count)
 
 
-def _rng(state: ClusterState, name: str, count: int) -> Random:
+def _rng(state: SimState, name: str, count: int) -> Random:
     # A generator of its own for each arrival: nothing but the count has to be stored.
     return Random(f"{state.seed}/{name}/{count}")  # noqa: S311 (nothing secret here)

@@ -10,12 +10,12 @@ from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.acting import act
 from scheduler.adapters.simulator.arrivals import Stream, arrive, next_arrival, open_streams
 from scheduler.adapters.simulator.faults import Faults
-from scheduler.adapters.simulator.jobs import Held, JobSpec, SimJob
+from scheduler.adapters.simulator.jobs import HeldBy, JobSpec, SimJob
 from scheduler.adapters.simulator.looking import look
 from scheduler.adapters.simulator.schedule import run_pass
-from scheduler.adapters.simulator.state import ClusterState, NodeState
+from scheduler.adapters.simulator.state import SimNodeState, SimState
 from scheduler.adapters.simulator.submission import submit
-from scheduler.model.actions import Action, Outcome
+from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import ClusterInfo, Observation
@@ -27,7 +27,7 @@ VERSION = "1"
 class SimulatedCluster:
     """The `Cluster` port over a `ClusterState`; `streams` bring new jobs as its clock goes on."""
 
-    def __init__(self, state: ClusterState, streams: Mapping[str, Stream] | None = None) -> None:
+    def __init__(self, state: SimState, streams: Mapping[str, Stream] | None = None) -> None:
         self.state = state
         self._streams = dict(streams or {})
         open_streams(state, self._streams)
@@ -62,7 +62,7 @@ class SimulatedCluster:
             if job_id in self.state.jobs or job_id in self.state.endings
         }
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """Carry out the actions one after the other, all at this moment."""
         return [act(self.state, action) for action in actions]
 
@@ -97,7 +97,7 @@ class SimulatedCluster:
         """A user holds his own pending job."""
         for job in self._jobs(job_id):
             if job.state is JobState.PENDING:
-                lifecycle.hold(self.state, job, Held.USER)
+                lifecycle.hold(self.state, job, HeldBy.USER)
 
     def release_by_user(self, job_id: str) -> None:
         """A user releases a job that no administrator holds (Slurm counts a requeued one as the user's).
@@ -105,7 +105,7 @@ class SimulatedCluster:
         Unlike `RELEASE` this leaves Slurm's delay after a requeue.
         """
         for job in self._jobs(job_id):
-            if job.state is JobState.PENDING and job.held is not Held.ADMIN:
+            if job.state is JobState.PENDING and job.held is not HeldBy.ADMIN:
                 lifecycle.release(self.state, job, clear_begin=False)
 
     def set_requeue(self, job_id: str, *, requeue: bool) -> None:
@@ -113,12 +113,12 @@ class SimulatedCluster:
         for job in self._jobs(job_id):
             lifecycle.set_requeue(self.state, job, requeue=requeue)
 
-    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+    def set_node_state(self, name: str, node_state: SimNodeState, reason: str = "") -> None:
         """Drain a node, bring it back, or let it break down (its jobs are requeued or lost at once)."""
         node = self.state.nodes[name]
         node.state, node.reason = node_state, reason
         self.state.changed = True
-        if node_state is NodeState.DOWN:
+        if node_state is SimNodeState.DOWN:
             for job in [job for job in self.state.jobs.values() if name in job.alloc]:
                 lifecycle.fail_node(self.state, job)
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from scheduler.adapters.simulator.faults import ActionFault, Effect, Faults
-from scheduler.adapters.simulator.jobs import Afterwards, Held, JobSpec, OnSignal, SimJob
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect, Faults
+from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, JobSpec, OnSignal, SimJob
 from scheduler.adapters.simulator.state import (
     Behaviour,
-    ClusterState,
-    NodeState,
     SimNode,
+    SimNodeState,
     SimPartition,
+    SimState,
     StreamState,
 )
 from scheduler.model.actions import ActionKind
@@ -21,7 +21,7 @@ from scheduler.model.jobs import JobState, Request
 Json = dict[str, Any]
 
 
-def dump(state: ClusterState) -> Json:
+def dump(state: SimState) -> Json:
     """The state as JSON values. Jobs of one array share their spec: it is written once, jobs refer to it."""
     specs: dict[int, int] = {}
     spec_list: list[Json] = []
@@ -52,11 +52,11 @@ def dump(state: ClusterState) -> Json:
     }
 
 
-def load(data: Mapping[str, Any]) -> ClusterState:
+def load(data: Mapping[str, Any]) -> SimState:
     """The state that `dump` has written. Raises KeyError, TypeError or ValueError for anything else."""
     specs = [_spec(spec) for spec in data["specs"]]
     jobs = [_job(job, specs) for job in data["jobs"]]
-    return ClusterState(
+    return SimState(
         name=data["name"],
         now=data["now"],
         next_id=data["next_id"],
@@ -88,7 +88,7 @@ def _sets_sorted(data: Json) -> Json:
 
 
 def _node(data: Json) -> SimNode:
-    return SimNode(**{**data, "features": frozenset(data["features"]), "state": NodeState(data["state"])})
+    return SimNode(**{**data, "features": frozenset(data["features"]), "state": SimNodeState(data["state"])})
 
 
 def _spec(data: Json) -> JobSpec:
@@ -105,7 +105,7 @@ def _job(data: Json, specs: list[JobSpec]) -> SimJob:
             "spec": specs[data["spec"]],
             "partitions": tuple(data["partitions"]),
             "state": JobState(data["state"]),
-            "held": Held(data["held"]),
+            "held": HeldBy(data["held"]),
             "afterwards": Afterwards(data["afterwards"]),
         }
     )
@@ -113,7 +113,7 @@ def _job(data: Json, specs: list[JobSpec]) -> SimJob:
 
 def _faults(data: Json) -> Faults:
     actions = [
-        ActionFault(**{**fault, "effect": Effect(fault["effect"]), "kind": _kind(fault["kind"])})
+        ActionFault(**{**fault, "effect": FaultEffect(fault["effect"]), "kind": _kind(fault["kind"])})
         for fault in data["actions"]
     ]
     return Faults(

@@ -11,7 +11,7 @@ from random import Random
 from scheduler.adapters.simulator.arrivals import Stream
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal, SimJob
-from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode, SimPartition
+from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimPartition, SimState
 from scheduler.model.jobs import JobState, Request
 
 MIN = 60
@@ -24,12 +24,12 @@ URGENT_WAITING = 4
 CPUS_WAITING = 64
 
 
-def state(now: int, seed: int) -> ClusterState:
+def state(now: int, seed: int) -> SimState:
     """The demo cluster an hour after its queue was opened: full, with jobs of all ages."""
     nodes = {
         name: _gpu_node(name, "a100" if name < "g4" else "h100") for name in ("g1", "g2", "g3", "g4", "g5")
     }
-    nodes["g5"].state, nodes["g5"].reason = NodeState.DRAIN, "fan replaced, burn-in until Friday"
+    nodes["g5"].state, nodes["g5"].reason = SimNodeState.DRAIN, "fan replaced, burn-in until Friday"
     nodes |= {
         name: SimNode(name, {"cpu": 96, "mem": 384_000}, frozenset({"epyc"}), unit="rack2")
         for name in ("c1", "c2")
@@ -39,7 +39,7 @@ def state(now: int, seed: int) -> ClusterState:
         SimPartition("cpu", ("c1", "c2")),
     ]
     began = now - WARM_UP_S
-    cluster_state = ClusterState("demo", began, nodes, {part.name: part for part in partitions}, seed=seed)
+    cluster_state = SimState("demo", began, nodes, {part.name: part for part in partitions}, seed=seed)
     _warm_up(SimulatedCluster(cluster_state), seed)
     return cluster_state
 
@@ -57,7 +57,7 @@ def _gpu_node(name: str, kind: str) -> SimNode:
     return SimNode(name, total, frozenset({kind, "nvlink"}), unit="rack1")
 
 
-def _background(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobSpec]:
+def _background(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """Work of the lower projects, as much as keeps the queue of `demo` from running dry."""
     specs: list[JobSpec] = []
     waiting = sum(
@@ -70,7 +70,7 @@ def _background(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobS
     return specs
 
 
-def _cpu_work(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobSpec]:
+def _cpu_work(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """Work for the partition `cpu`, of all projects, counted in processors wherever they are."""
     specs: list[JobSpec] = []
     waiting = sum(_demand(job.spec, "cpu") for job in _waiting(cluster, "cpu"))
@@ -85,7 +85,7 @@ def _cpu_work(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobSpe
     return specs
 
 
-def _urgent(rng: Random, cluster: ClusterState, count: int) -> Sequence[JobSpec]:
+def _urgent(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """A short job of project alpha that finds no room; now and then on two nodes or with a type of GPU."""
     if sum(job.spec.account == "alpha" for job in _waiting(cluster, "demo")) >= URGENT_WAITING:
         return []
@@ -179,7 +179,7 @@ def _numbered(rng: Random, name: str) -> str:
     return f"{name}_{rng.randrange(100):02d}"
 
 
-def _waiting(cluster: ClusterState, partition: str) -> list[SimJob]:
+def _waiting(cluster: SimState, partition: str) -> list[SimJob]:
     return [job for job in cluster.in_state(JobState.PENDING) if partition in job.partitions]
 
 

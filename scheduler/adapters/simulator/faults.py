@@ -7,7 +7,7 @@ from enum import StrEnum
 from scheduler.model.actions import Action, ActionKind
 
 
-class Effect(StrEnum):
+class FaultEffect(StrEnum):
     """What goes wrong with an action."""
 
     REFUSE = "refuse"
@@ -22,7 +22,7 @@ class Effect(StrEnum):
 class ActionFault:
     """Strikes actions of `kind` on `job` (None: of any kind, on any job), `times` times (None: always)."""
 
-    effect: Effect
+    effect: FaultEffect
     words: str = ""
     kind: ActionKind | None = None
     job: str | None = None

@@ -19,7 +19,7 @@ class OnSignal(StrEnum):
     """It has no trap: the signal ends it, as a shell script is ended by USR1."""
 
 
-class Held(StrEnum):
+class HeldBy(StrEnum):
     """By whom a job is held."""
 
     NO = ""
@@ -89,7 +89,7 @@ class SimJob:
     comment: str = ""
     admin_comment: str = ""
     state: JobState = JobState.PENDING
-    held: Held = Held.NO
+    held: HeldBy = HeldBy.NO
     reason: str = "None"
     array_job_id: str = ""
     begin: int = 0

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from scheduler.adapters.simulator.jobs import Afterwards, Held, OnSignal, SimJob
-from scheduler.adapters.simulator.state import ClusterState, What
+from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, OnSignal, SimJob
+from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
 
@@ -13,7 +13,7 @@ USR1 = 10
 _AFTERWARDS = {What.STOPPED: Afterwards.REQUEUED_HELD, What.REQUEUED: Afterwards.REQUEUED}
 
 
-def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dict[str, int]]) -> None:
+def start(state: SimState, job: SimJob, partition: str, alloc: dict[str, dict[str, int]]) -> None:
     """A pending job starts now on `alloc`; what its last checkpoint has saved need not be done again."""
     job.state = JobState.RUNNING
     job.partitions = (partition,)
@@ -26,7 +26,7 @@ def start(state: ClusterState, job: SimJob, partition: str, alloc: dict[str, dic
     job.limit_at = None if spec.time_limit_s is None else state.now + spec.time_limit_s
 
 
-def signal(state: ClusterState, job: SimJob) -> bool:
+def signal(state: SimState, job: SimJob) -> bool:
     """The checkpoint signal reaches a running job's script. False: a checkpoint is being made already."""
     state.note(What.SIGNALLED, job)
     if job.spec.on_signal is OnSignal.DIE:
@@ -41,7 +41,7 @@ def signal(state: ClusterState, job: SimJob) -> bool:
     return True
 
 
-def checkpoint(state: ClusterState, job: SimJob) -> None:
+def checkpoint(state: SimState, job: SimJob) -> None:
     """A checkpoint is finished: progress is saved, and the job says so in its comment."""
     state.note(What.SAVED, job)
     job.saved_s = job.resumed_s + state.now - (job.start if job.start is not None else state.now)
@@ -49,7 +49,7 @@ def checkpoint(state: ClusterState, job: SimJob) -> None:
     job.checkpoint_at = None
 
 
-def end(state: ClusterState, job: SimJob, what: What = What.ENDED, *, ok: bool) -> None:
+def end(state: SimState, job: SimJob, what: What = What.ENDED, *, ok: bool) -> None:
     """A running job ends (or is stopped) and completes for a while, still holding its resources."""
     afterwards = _AFTERWARDS.get(what, Afterwards.GONE)
     state.note(what, job)
@@ -66,7 +66,7 @@ def end(state: ClusterState, job: SimJob, what: What = What.ENDED, *, ok: bool) 
         job.restarts, job.start = job.restarts + 1, state.now
 
 
-def time_out(state: ClusterState, job: SimJob) -> None:
+def time_out(state: SimState, job: SimJob) -> None:
     """A running job's time limit is over."""
     end(state, job, ok=False)
     _remember_ending(state, job, EndKind.TIMED_OUT, "TIMEOUT")
@@ -78,7 +78,7 @@ def _ending_of(what: What, *, ok: bool) -> tuple[EndKind, str]:
     return (EndKind.COMPLETED, "COMPLETED") if ok else (EndKind.FAILED, "FAILED")
 
 
-def _remember_ending(state: ClusterState, job: SimJob, kind: EndKind, word: str, *, signal: int = 0) -> None:
+def _remember_ending(state: SimState, job: SimJob, kind: EndKind, word: str, *, signal: int = 0) -> None:
     """As Slurm remembers an ended job for a while. Who cancelled it is its user: nobody else does here."""
     state.endings.pop(job.id, None)
     state.endings[job.id] = Ending(
@@ -94,7 +94,7 @@ def _remember_ending(state: ClusterState, job: SimJob, kind: EndKind, word: str,
         del state.endings[next(iter(state.endings))]
 
 
-def finish_completing(state: ClusterState, job: SimJob) -> None:
+def finish_completing(state: SimState, job: SimJob) -> None:
     """A completing job lets go of its resources: it is forgotten, or back in the queue as a later run."""
     job.alloc, job.free_at = {}, None
     state.changed = True
@@ -106,13 +106,13 @@ def finish_completing(state: ClusterState, job: SimJob) -> None:
         _back_to_queue(state, job, held=job.afterwards is Afterwards.REQUEUED_HELD)
 
 
-def _remember_killed(state: ClusterState, job: SimJob) -> None:
+def _remember_killed(state: SimState, job: SimJob) -> None:
     state.killed[job.id] = job
     while len(state.killed) > KILLED_KEPT:
         del state.killed[next(iter(state.killed))]
 
 
-def recover(state: ClusterState, job: SimJob) -> None:
+def recover(state: SimState, job: SimJob) -> None:
     """A job that a signal has ended is requeued, held, as a later run."""
     state.note(What.RECOVERED, job)
     del state.killed[job.id]
@@ -123,7 +123,7 @@ def recover(state: ClusterState, job: SimJob) -> None:
     _back_to_queue(state, job, held=True)
 
 
-def fail_node(state: ClusterState, job: SimJob) -> None:
+def fail_node(state: SimState, job: SimJob) -> None:
     """A node of a running or completing job has broken down: requeued if it may be, else gone; at once."""
     if job.state is JobState.RUNNING:
         again = may_requeue(job)
@@ -138,13 +138,13 @@ def may_requeue(job: SimJob) -> bool:
     return job.spec.batch and job.spec.requeue
 
 
-def set_requeue(state: ClusterState, job: SimJob, *, requeue: bool) -> None:
+def set_requeue(state: SimState, job: SimJob, *, requeue: bool) -> None:
     """Whether the cluster may requeue the job, from now on."""
     job.spec = replace(job.spec, requeue=requeue)
     state.changed = True
 
 
-def cancel(state: ClusterState, job: SimJob) -> None:
+def cancel(state: SimState, job: SimJob) -> None:
     """A pending job disappears, a running one ends; a completing one that was to be requeued is not."""
     if job.state is JobState.RUNNING:
         end(state, job, What.CANCELLED, ok=False)
@@ -159,34 +159,34 @@ def cancel(state: ClusterState, job: SimJob) -> None:
         job.afterwards = Afterwards.GONE
 
 
-def hold(state: ClusterState, job: SimJob, by: Held) -> None:
+def hold(state: SimState, job: SimJob, by: HeldBy) -> None:
     """A pending job may not start; its priority is 0 as in Slurm."""
     state.note(What.HELD, job)
     job.held, job.priority = by, 0
     state.changed = True
 
 
-def release(state: ClusterState, job: SimJob, *, clear_begin: bool) -> None:
+def release(state: SimState, job: SimJob, *, clear_begin: bool) -> None:
     """A held job may start; `clear_begin`: without the delay that Slurm puts on a requeued job."""
     state.note(What.RELEASED, job)
-    job.held = Held.NO
+    job.held = HeldBy.NO
     compute(state, job)
     if clear_begin:
         job.begin = 0
     state.changed = True
 
 
-def computed_priority(state: ClusterState, nice: int) -> int:
+def computed_priority(state: SimState, nice: int) -> int:
     """As priority/multifactor computes it: the factors, the same for all here, minus the nice; at least 1."""
     return max(1, state.behaviour.base_priority - nice)
 
 
-def compute(state: ClusterState, job: SimJob) -> None:
+def compute(state: SimState, job: SimJob) -> None:
     """A job's priority is computed again, whatever an administrator has made of it."""
     job.fixed, job.priority = False, computed_priority(state, job.nice)
 
 
-def settle_dependents(state: ClusterState, job_id: str, *, ok: bool) -> None:
+def settle_dependents(state: SimState, job_id: str, *, ok: bool) -> None:
     """A job has ended for good: jobs that wait for it go on, or never can."""
     for other in state.in_state(JobState.PENDING):
         kind = other.waits_for.get(job_id)
@@ -199,7 +199,7 @@ def settle_dependents(state: ClusterState, job_id: str, *, ok: bool) -> None:
             other.waits_for[job_id] = "never"
 
 
-def _back_to_queue(state: ClusterState, job: SimJob, *, held: bool) -> None:
+def _back_to_queue(state: SimState, job: SimJob, *, held: bool) -> None:
     # As slurmctld does it when the last epilog is done: submitted anew, and not to begin for two minutes.
     job.state, job.afterwards = JobState.PENDING, Afterwards.GONE
     job.partitions = job.spec.partitions or job.partitions
@@ -207,6 +207,6 @@ def _back_to_queue(state: ClusterState, job: SimJob, *, held: bool) -> None:
     job.submit = state.now
     job.begin = state.now + state.behaviour.requeue_delay_s
     if held:
-        hold(state, job, Held.REQUEUED)
+        hold(state, job, HeldBy.REQUEUED)
     else:
         compute(state, job)

@@ -1,14 +1,14 @@
 """What a simulated cluster looks like through the port."""
 
-from scheduler.adapters.simulator.jobs import Held, SimJob
+from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.placement import with_untyped
-from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
+from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimState
 from scheduler.model.jobs import JobState, ObservedJob, Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 
 
-def look(state: ClusterState) -> Observation:
+def look(state: SimState) -> Observation:
     """The whole cluster now, or what its scripted faults leave of it; sorted by name and by job id."""
     faults = state.faults
     nodes = [node for node in state.nodes.values() if node.name not in faults.hidden_nodes]
@@ -31,10 +31,10 @@ def _id_order(job: SimJob) -> tuple[int, int]:
     return int(number), int(task or -1)
 
 
-def _node(state: ClusterState, node: SimNode) -> Node:
-    return Node(
+def _node(state: SimState, node: SimNode) -> SnapshotNode:
+    return SnapshotNode(
         name=node.name,
-        up=node.state is NodeState.UP,
+        up=node.state is SimNodeState.UP,
         total=node.total,
         features=node.features,
         unit=node.unit,
@@ -46,11 +46,11 @@ def _node(state: ClusterState, node: SimNode) -> Node:
     )
 
 
-def _state_word(state: ClusterState, node: SimNode) -> str:
-    if node.state is NodeState.DOWN:
+def _state_word(state: SimState, node: SimNode) -> str:
+    if node.state is SimNodeState.DOWN:
         return "DOWN"
     here = [job for job in state.jobs.values() if node.name in job.alloc]
-    if node.state is NodeState.DRAIN:
+    if node.state is SimNodeState.DRAIN:
         return "DRAINING" if here else "DRAINED"
     if not here:
         return "IDLE"
@@ -76,7 +76,7 @@ def _job(job: SimJob) -> ObservedJob:
         slurm_reason=job.reason if pending else "None",
         priority=job.priority,
         nice=job.nice,
-        held=pending and job.held is not Held.NO,
+        held=pending and job.held is not HeldBy.NO,
         restarts=job.restarts,
         batch=spec.batch,
         requeue=spec.requeue,

@@ -6,31 +6,31 @@ from random import Random
 from scheduler.adapters.simulator.arrivals import Stream
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
-from scheduler.adapters.simulator.state import ClusterState, SimNode, SimPartition
+from scheduler.adapters.simulator.state import SimNode, SimPartition, SimState
 from scheduler.model.jobs import Request
 
 HOUR_S = 3600
 ARRIVED_LONG_AGO_S = 10 * HOUR_S
 
 
-def ten_gpus(now: int, seed: int) -> ClusterState:
+def ten_gpus(now: int, seed: int) -> SimState:
     """¶201: partition q has ten GPUs; nine run user a's jobs: one P0, three P1, five P2, in this order."""
     names = ["p0_a", *(f"p1_aa{n}" for n in (1, 2, 3)), *(f"p2_aaa{n}" for n in (5, 4, 3, 2, 1))]
     node = SimNode("n1", {"cpu": 40, "mem": 400_000, "gpu": 10})
     return _filled(now, seed, "q", node, [_gpu_job(name, "a") for name in names])
 
 
-def user_then_task(now: int, seed: int) -> ClusterState:
+def user_then_task(now: int, seed: int) -> SimState:
     """¶81: partition x has eight CPUs: P1's a3 (L1) and a4 (L2) hold two each, P3's b1 (L1) holds four."""
     node = SimNode("n1", {"cpu": 8, "mem": 64_000})
     jobs = [_cpu_job("l1_a3", "ann", 2), _cpu_job("l2_a4", "ann", 2), _cpu_job("l1_b1", "bob", 4)]
     return _filled(now, seed, "x", node, jobs)
 
 
-def _filled(now: int, seed: int, partition: str, node: SimNode, jobs: list[JobSpec]) -> ClusterState:
+def _filled(now: int, seed: int, partition: str, node: SimNode, jobs: list[JobSpec]) -> SimState:
     """A cluster on which these jobs have been running for hours, the first one longest."""
     began = now - ARRIVED_LONG_AGO_S
-    state = ClusterState(
+    state = SimState(
         "patent", began, {node.name: node}, {partition: SimPartition(partition, (node.name,))}, seed=seed
     )
     cluster = SimulatedCluster(state)
@@ -51,7 +51,7 @@ def _cpu_job(name: str, user: str, cpus: int, run_time_s: int | None = None) -> 
     return JobSpec(name, user, request, ("x",), run_time_s=run_time_s, on_signal=OnSignal.CHECKPOINT)
 
 
-def _later_on_q(rng: Random, state: ClusterState, count: int) -> Sequence[JobSpec]:
+def _later_on_q(rng: Random, state: SimState, count: int) -> Sequence[JobSpec]:
     """b's P0 job takes the free GPU, then come b's three P1 jobs, then c's P0 job."""
     waves = [
         [_gpu_job("p0_b", "b", 300)],
@@ -61,7 +61,7 @@ def _later_on_q(rng: Random, state: ClusterState, count: int) -> Sequence[JobSpe
     return waves[count]
 
 
-def _later_on_x(rng: Random, state: ClusterState, count: int) -> Sequence[JobSpec]:
+def _later_on_x(rng: Random, state: SimState, count: int) -> Sequence[JobSpec]:
     """A user of P1 asks for six CPUs at L1."""
     return [_cpu_job("l1_c1", "cy", 6, 300)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from scheduler.adapters.simulator.jobs import SimJob
-from scheduler.adapters.simulator.state import NodeState, SimNode
+from scheduler.adapters.simulator.state import SimNode, SimNodeState
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts, add, covers, subtract
 
@@ -20,7 +20,7 @@ def with_untyped(amounts: Amounts) -> dict[str, int]:
     return {**amounts, **{plain: max(amount, amounts.get(plain, 0)) for plain, amount in typed.items()}}
 
 
-class Room:
+class SimRoom:
     """What is free on every node, and how many jobs (and exclusive jobs) are on it."""
 
     def __init__(self, nodes: Iterable[SimNode], jobs: Iterable[SimJob] = ()) -> None:
@@ -30,9 +30,9 @@ class Room:
         for job in jobs:
             self.take(job.alloc, exclusive=job.spec.request.exclusive)
 
-    def copy(self) -> "Room":
+    def copy(self) -> "SimRoom":
         """An independent copy."""
-        other = Room(())
+        other = SimRoom(())
         other.free = {name: dict(free) for name, free in self.free.items()}
         other.busy, other.closed = dict(self.busy), dict(self.closed)
         return other
@@ -57,7 +57,7 @@ class Room:
             self.closed[name] += jobs if exclusive else 0
 
 
-def place(request: Request, room: Room, nodes: Sequence[SimNode]) -> Alloc | None:
+def place(request: Request, room: SimRoom, nodes: Sequence[SimNode]) -> Alloc | None:
     """The allocation that `request` gets in `room` on some of `nodes` (first fit in their order), or None."""
     usable = [node for node in nodes if _allowed(request, room, node)]
     alloc = _place_spread(request, room, usable) if request.spread else _place_nodes(request, room, usable)
@@ -68,9 +68,9 @@ def place(request: Request, room: Room, nodes: Sequence[SimNode]) -> Alloc | Non
     return alloc
 
 
-def _allowed(request: Request, room: Room, node: SimNode) -> bool:
+def _allowed(request: Request, room: SimRoom, node: SimNode) -> bool:
     return (
-        node.state is NodeState.UP
+        node.state is SimNodeState.UP
         and request.features <= node.features
         and (not request.only_nodes or node.name in request.only_nodes)
         and node.name not in request.not_nodes
@@ -79,7 +79,7 @@ def _allowed(request: Request, room: Room, node: SimNode) -> bool:
     )
 
 
-def _place_nodes(request: Request, room: Room, nodes: Sequence[SimNode]) -> Alloc | None:
+def _place_nodes(request: Request, room: SimRoom, nodes: Sequence[SimNode]) -> Alloc | None:
     alloc: Alloc = {}
     for node in nodes:
         part = _share(with_untyped(request.per_node), room.free[node.name])
@@ -90,7 +90,7 @@ def _place_nodes(request: Request, room: Room, nodes: Sequence[SimNode]) -> Allo
     return None
 
 
-def _place_spread(request: Request, room: Room, nodes: Sequence[SimNode]) -> Alloc | None:
+def _place_spread(request: Request, room: SimRoom, nodes: Sequence[SimNode]) -> Alloc | None:
     want = with_untyped(request.spread)
     for node in nodes:  # one node for all of it is better than several
         part = _share(want, room.free[node.name])

@@ -7,7 +7,7 @@ from scheduler.adapters.simulator import demo, patent
 from scheduler.adapters.simulator.arrivals import Stream
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG, Config
-from scheduler.adapters.simulator.state import ClusterState, SimNode, SimPartition
+from scheduler.adapters.simulator.state import SimNode, SimPartition, SimState
 
 DEFAULT_SEED = 7
 
@@ -17,7 +17,7 @@ class Scenario:
     """`state(now, seed)`: the cluster at `now`; `streams`: who comes later; `config`: its priority file."""
 
     summary: str
-    state: Callable[[int, int], ClusterState]
+    state: Callable[[int, int], SimState]
     streams: Mapping[str, Stream] = field(default_factory=dict)
     config: Config | None = None
 
@@ -26,7 +26,7 @@ class Scenario:
         return SimulatedCluster(self.state(now, seed), self.streams)
 
 
-def contract_state(now: int, seed: int) -> ClusterState:
+def contract_state(now: int, seed: int) -> SimState:
     """Empty, like the private Slurm: n1 to n4, 8 CPUs and 8 GPUs each; x = n1, q = n3 and n4, wide = all."""
     nodes = {}
     for number in range(1, 5):
@@ -38,7 +38,7 @@ def contract_state(now: int, seed: int) -> ClusterState:
         SimPartition("x", ("n1",)),
         SimPartition("q", ("n3", "n4")),
     ]
-    return ClusterState("dev", now, nodes, {part.name: part for part in partitions}, seed=seed)
+    return SimState("dev", now, nodes, {part.name: part for part in partitions}, seed=seed)
 
 
 SCENARIOS: dict[str, Scenario] = {

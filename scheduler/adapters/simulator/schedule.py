@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 from scheduler.adapters.simulator import lifecycle
-from scheduler.adapters.simulator.jobs import FOREVER_S, Held, SimJob
-from scheduler.adapters.simulator.placement import Alloc, Room, place
-from scheduler.adapters.simulator.state import ClusterState, SimNode
+from scheduler.adapters.simulator.jobs import FOREVER_S, HeldBy, SimJob
+from scheduler.adapters.simulator.placement import Alloc, SimRoom, place
+from scheduler.adapters.simulator.state import SimNode, SimState
 from scheduler.model.jobs import JobState
 
 REASON_OF_HOLD = {
-    Held.USER: "JobHeldUser",
-    Held.ADMIN: "JobHeldAdmin",
-    Held.REQUEUED: "job requeued in held state",
+    HeldBy.USER: "JobHeldUser",
+    HeldBy.ADMIN: "JobHeldAdmin",
+    HeldBy.REQUEUED: "job requeued in held state",
 }
 
 
@@ -20,7 +20,7 @@ class _Reservation:
     """The place of a partition's first waiting job: from `at` on it has its share; `spare` is left then."""
 
     at: int
-    spare: Room
+    spare: SimRoom
 
     def allows(self, alloc: Alloc, until: int) -> bool:
         """Whether a job that ends at `until` may take `alloc` now without delaying the reserved start."""
@@ -32,10 +32,10 @@ class _Reservation:
             self.spare.take(alloc, exclusive=exclusive)
 
 
-def run_pass(state: ClusterState) -> None:
+def run_pass(state: SimState) -> None:
     """Start every job that may start now, and give each job that waits its reason (Slurm's word)."""
     state.changed = False
-    room = Room(state.nodes.values(), state.in_state(JobState.RUNNING, JobState.COMPLETING))
+    room = SimRoom(state.nodes.values(), state.in_state(JobState.RUNNING, JobState.COMPLETING))
     reservations: dict[str, _Reservation] = {}
     for job in sorted(state.in_state(JobState.PENDING), key=lambda job: job.queue_key):
         job.estimated_start = None
@@ -44,9 +44,9 @@ def run_pass(state: ClusterState) -> None:
             _reserve(state, job, room, reservations)
 
 
-def blocked_reason(state: ClusterState, job: SimJob) -> str:
+def blocked_reason(state: SimState, job: SimJob) -> str:
     """Why a pending job may not start whatever room there is, in Slurm's word; empty if it may."""
-    if job.held is not Held.NO:
+    if job.held is not HeldBy.NO:
         return REASON_OF_HOLD[job.held]
     if "never" in job.waits_for.values():
         return "DependencyNeverSatisfied"
@@ -59,7 +59,7 @@ def blocked_reason(state: ClusterState, job: SimJob) -> str:
     return ""
 
 
-def _start(state: ClusterState, job: SimJob, room: Room, reservations: dict[str, _Reservation]) -> bool:
+def _start(state: SimState, job: SimJob, room: SimRoom, reservations: dict[str, _Reservation]) -> bool:
     until = state.now + (FOREVER_S if job.spec.time_limit_s is None else job.spec.time_limit_s)
     exclusive = job.spec.request.exclusive
     for partition in _open_partitions(state, job):
@@ -74,7 +74,7 @@ def _start(state: ClusterState, job: SimJob, room: Room, reservations: dict[str,
     return False
 
 
-def _reserve(state: ClusterState, job: SimJob, room: Room, reservations: dict[str, _Reservation]) -> None:
+def _reserve(state: SimState, job: SimJob, room: SimRoom, reservations: dict[str, _Reservation]) -> None:
     """The first job that waits in a partition gets a reservation; the others wait behind it."""
     job.reason = "Priority"
     for partition in _open_partitions(state, job):
@@ -91,7 +91,7 @@ def _reserve(state: ClusterState, job: SimJob, room: Room, reservations: dict[st
             job.estimated_start = min(reservation.at, job.estimated_start or reservation.at)
 
 
-def _forecast(state: ClusterState, job: SimJob, room: Room, nodes: list[SimNode]) -> _Reservation | None:
+def _forecast(state: SimState, job: SimJob, room: SimRoom, nodes: list[SimNode]) -> _Reservation | None:
     """When and where a job that does not fit now will fit, by the time limits of what runs. None: never."""
     spare = room.copy()
     ending = sorted(
@@ -116,5 +116,5 @@ def _expected(job: SimJob) -> int:
     return job.limit_at if job.limit_at is not None else (job.start or 0) + FOREVER_S
 
 
-def _open_partitions(state: ClusterState, job: SimJob) -> list[str]:
+def _open_partitions(state: SimState, job: SimJob) -> list[str]:
     return [name for name in job.partitions if state.partitions[name].state == "UP"]

@@ -12,7 +12,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.resources import Amounts
 
 
-class NodeState(StrEnum):
+class SimNodeState(StrEnum):
     """What an administrator, or a breakdown, has made of a node."""
 
     UP = "up"
@@ -27,7 +27,7 @@ class SimNode:
     name: str
     total: Amounts
     features: frozenset[str] = frozenset()
-    state: NodeState = NodeState.UP
+    state: SimNodeState = SimNodeState.UP
     reason: str = ""
     unit: str | None = None
     power: dict[str, float] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class Happening(NamedTuple):
 
 
 @dataclass(slots=True)
-class ClusterState:
+class SimState:
     """Everything there is. `now` is epoch seconds; `changed`: a scheduling pass is due.
 
     Ended jobs are forgotten at once, so the state stays as small as the queue; `killed` are the last few that a

@@ -16,8 +16,8 @@ from scheduler.adapters.simulator import codec
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.scenarios import DEFAULT_SEED, scenario
-from scheduler.adapters.simulator.state import NodeState
-from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.adapters.simulator.state import SimNodeState
+from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
@@ -84,13 +84,13 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.ended(job_ids)
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """Carry out actions. When the file cannot be used, nothing happens and every outcome is unknown."""
         try:
             with self.opened() as cluster:
                 return cluster.apply(actions)
         except ClusterUnavailableError as error:
-            return [Outcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
+            return [ActionOutcome(OutcomeKind.UNKNOWN, str(error)) for _ in actions]
 
     # --- for trying things by hand ---
 
@@ -104,7 +104,7 @@ class StoredSimulator:
         with self.opened() as cluster:
             return cluster.cancel(job_id)
 
-    def set_node_state(self, name: str, node_state: NodeState, reason: str = "") -> None:
+    def set_node_state(self, name: str, node_state: SimNodeState, reason: str = "") -> None:
         """Drain a node, bring it back, or break it. Raises KeyError when there is none of that name."""
         with self.opened() as cluster:
             cluster.set_node_state(name, node_state, reason)

@@ -1,9 +1,9 @@
 """What Slurm checks and does when a job is submitted."""
 
-from scheduler.adapters.simulator.jobs import Held, JobSpec, SimJob
+from scheduler.adapters.simulator.jobs import HeldBy, JobSpec, SimJob
 from scheduler.adapters.simulator.lifecycle import computed_priority
-from scheduler.adapters.simulator.placement import Room, place
-from scheduler.adapters.simulator.state import ClusterState, NodeState, SimNode
+from scheduler.adapters.simulator.placement import SimRoom, place
+from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimState
 from scheduler.model.jobs import JobState
 
 KINDS_OF_DEPENDENCY = ("afterok", "afterany", "afternotok")
@@ -14,7 +14,7 @@ class SubmitError(ValueError):
     """The job was not accepted; the message says which field is wrong and what would do."""
 
 
-def submit(state: ClusterState, spec: JobSpec) -> str:
+def submit(state: SimState, spec: JobSpec) -> str:
     """Queue a job, or the tasks of an array; returns the id that `sbatch` would print."""
     partitions = spec.partitions or (next(iter(state.partitions)),)
     _check(state, spec, partitions)
@@ -31,7 +31,7 @@ def submit(state: ClusterState, spec: JobSpec) -> str:
             nice=spec.nice,
             partitions=partitions,
             comment=spec.comment,
-            held=Held.USER if spec.held else Held.NO,
+            held=HeldBy.USER if spec.held else HeldBy.NO,
             array_job_id=number if spec.array_tasks else "",
             begin=spec.begin or 0,
             waits_for=dict(waits_for),
@@ -40,12 +40,12 @@ def submit(state: ClusterState, spec: JobSpec) -> str:
     return number
 
 
-def accepts(state: ClusterState, spec: JobSpec) -> bool:
+def accepts(state: SimState, spec: JobSpec) -> bool:
     """Whether all partitions of a job take jobs at present."""
     return all(state.partitions[name].state not in CLOSED for name in spec.partitions)
 
 
-def _check(state: ClusterState, spec: JobSpec, partitions: tuple[str, ...]) -> None:
+def _check(state: SimState, spec: JobSpec, partitions: tuple[str, ...]) -> None:
     for name in partitions:
         if name not in state.partitions:
             raise SubmitError(
@@ -70,20 +70,20 @@ def _amounts(spec: JobSpec) -> list[tuple[str, int]]:
     return [*counts, *request.per_node.items(), *request.spread.items()]
 
 
-def _fits_empty(state: ClusterState, spec: JobSpec, partition: str) -> bool:
+def _fits_empty(state: SimState, spec: JobSpec, partition: str) -> bool:
     """Whether the partition could ever hold the job. One for too many nodes is queued, as in Slurm."""
     nodes = [_as_new(node) for node in state.nodes_of(partition)]
-    room = Room(nodes)
+    room = SimRoom(nodes)
     if spec.request.nodes > len(nodes):
         return True
     return place(spec.request, room, nodes) is not None
 
 
 def _as_new(node: SimNode) -> SimNode:
-    return SimNode(node.name, node.total, node.features, NodeState.UP)
+    return SimNode(node.name, node.total, node.features, SimNodeState.UP)
 
 
-def _dependencies(state: ClusterState, text: str) -> dict[str, str]:
+def _dependencies(state: SimState, text: str) -> dict[str, str]:
     """`afterok:12:13,afterany:4` as ids to kinds; an array counts with all its tasks that have not ended."""
     waits_for: dict[str, str] = {}
     for part in filter(None, text.split(",")):

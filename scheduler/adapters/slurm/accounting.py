@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
 from scheduler.model.associations import Associations, SlurmAccount
 
@@ -19,10 +19,12 @@ STORAGE = "accounting_storage/slurmdbd"
 
 
 def look(
-    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: Runner | None = None
+    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: CommandRunner | None = None
 ) -> Associations:
     """The accounts of the cluster that slurmctld calls its own; never raises for what Slurm answers."""
-    runner = runner or Runner(dict(os.environ if env is None else env), timeout_s, max_bytes=64 * 1024 * 1024)
+    runner = runner or CommandRunner(
+        dict(os.environ if env is None else env), timeout_s, max_bytes=64 * 1024 * 1024
+    )
     try:
         words = configs.words_of(_ask(runner, "scontrol", "--all", "show", "config"))
         if words.get("AccountingStorageType", "").strip() != STORAGE:
@@ -74,7 +76,7 @@ def _is_name(text: str) -> bool:
     return len(text) <= LONGEST and text.isprintable()
 
 
-def _ask(runner: Runner, program: str, *arguments: str) -> str:
+def _ask(runner: CommandRunner, program: str, *arguments: str) -> str:
     answer = runner.run(program, *arguments)
     if answer.code != 0:
         raise unavailable(program, answer.err)

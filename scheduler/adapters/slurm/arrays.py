@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.jobs import JobState, ObservedJob
 
 AT_THE_LIMIT = "its array runs as many tasks at a time as it may"
@@ -44,7 +44,7 @@ def _first_to_start(task: ObservedJob) -> tuple[int, int]:
     return -task.priority, int(task.id.rpartition("_")[2])
 
 
-def together(tasks: Sequence[Row]) -> list[str]:
+def together(tasks: Sequence[QueueRow]) -> list[str]:
     """What to call these pending jobs in one command: `41_[1,3]` for the tasks that are one record of their array."""
     names: list[str] = []
     records: dict[str, list[str]] = {}

@@ -3,22 +3,22 @@
 from collections.abc import Callable, Iterable
 
 from scheduler.adapters.slurm import details
-from scheduler.adapters.slurm.commands import Runner
-from scheduler.adapters.slurm.details import AmbiguousTextError, Text
+from scheduler.adapters.slurm.commands import CommandRunner
+from scheduler.adapters.slurm.details import AmbiguousTextError, JobDetails
 from scheduler.adapters.slurm.errors import Meaning, meaning_of, unavailable
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 
 ONE_BY_ONE = 12
 """Up to so many jobs are asked for one by one; more in one call for all (5 ms each; 450 ms for all of 10,000)."""
 
 
-def texts(runner: Runner, wanted: Iterable[Row]) -> dict[str, Text]:
+def texts(runner: CommandRunner, wanted: Iterable[QueueRow]) -> dict[str, JobDetails]:
     """What scontrol says of these jobs, by their own numbers; a job that is not there any more is left out.
 
     Raises `SlurmUnavailableError`.
     """
     left = {row.raw_id: row for row in wanted}
-    found: dict[str, Text] = {}
+    found: dict[str, JobDetails] = {}
     if len(left) > ONE_BY_ONE:
         text = _scontrol(runner)
         places = details.places(text)
@@ -31,7 +31,9 @@ def texts(runner: Runner, wanted: Iterable[Row]) -> dict[str, Text]:
     return found
 
 
-def _keep(found: dict[str, Text], row: Row, search: Callable[[Row], Text | None]) -> None:
+def _keep(
+    found: dict[str, JobDetails], row: QueueRow, search: Callable[[QueueRow], JobDetails | None]
+) -> None:
     try:
         text = search(row)
     except AmbiguousTextError:
@@ -40,7 +42,7 @@ def _keep(found: dict[str, Text], row: Row, search: Callable[[Row], Text | None]
         found[row.raw_id] = text
 
 
-def _scontrol(runner: Runner, *job_id: str) -> str:
+def _scontrol(runner: CommandRunner, *job_id: str) -> str:
     answer = runner.run("scontrol", "--oneliner", "--details", "--all", "show", "job", *job_id)
     if answer.code == 0:
         return answer.out

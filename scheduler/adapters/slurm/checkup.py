@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import Runner, clean_environment
+from scheduler.adapters.slurm.commands import CommandRunner, clean_environment
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     not_understood,
@@ -35,10 +35,10 @@ _NOT_ALLOWED = ("invalid user id", "access/permission denied")
 
 
 def look(
-    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: Runner | None = None
+    env: Mapping[str, str] | None = None, timeout_s: float = 20.0, runner: CommandRunner | None = None
 ) -> Checkup:
     """Ask everything there is to ask; never raises for what Slurm answers."""
-    runner = runner or Runner(dict(os.environ if env is None else env), timeout_s)
+    runner = runner or CommandRunner(dict(os.environ if env is None else env), timeout_s)
     path = clean_environment(runner.env)["PATH"]
     found = Checkup(_account(), {name: shutil.which(name, path=path) or "" for name in PROGRAMS})
     if not all(found.programs.values()):
@@ -62,12 +62,12 @@ def _account() -> str:
         return f"({uid})"
 
 
-def _client(runner: Runner) -> str:
+def _client(runner: CommandRunner) -> str:
     match = _VERSION.search(runner.run("squeue", "--version").out)
     return match[0] if match else ""
 
 
-def _configuration(runner: Runner, found: Checkup) -> Checkup:
+def _configuration(runner: CommandRunner, found: Checkup) -> Checkup:
     before = time.time()
     out = _ask(runner, "--all", "show", "config")
     asked = (before, time.time())
@@ -79,7 +79,7 @@ def _configuration(runner: Runner, found: Checkup) -> Checkup:
     return replace(found, words=configs.words_of(out), skew_s=skew)
 
 
-def _partitions(runner: Runner) -> dict[str, dict[str, str]]:
+def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:
     out = _ask(runner, "--oneliner", "--all", "show", "partitions")
     try:
         fields = [dict(re.findall(r"(\w+)=(\S*)", record)) for record in records(out, "PartitionName")]
@@ -88,7 +88,7 @@ def _partitions(runner: Runner) -> dict[str, dict[str, str]]:
     return {one["PartitionName"]: one for one in fields}
 
 
-def _rights(runner: Runner, found: Checkup) -> Checkup:
+def _rights(runner: CommandRunner, found: Checkup) -> Checkup:
     said = shortened(runner.run("scontrol", "update", NOBODY).err)
     lowered = said.lower()
     if _NOT_THERE in lowered:
@@ -97,7 +97,7 @@ def _rights(runner: Runner, found: Checkup) -> Checkup:
     return replace(found, operator=allowed, refusal=said)
 
 
-def _ask(runner: Runner, *arguments: str) -> str:
+def _ask(runner: CommandRunner, *arguments: str) -> str:
     answer = runner.run("scontrol", *arguments)
     if answer.code != 0:
         raise unavailable("scontrol", answer.err)

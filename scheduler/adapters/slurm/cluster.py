@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from scheduler.adapters.slurm import endings
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.queue import waiting
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, Outcome
+from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 from scheduler.ports import ClusterUnavailableError
@@ -34,9 +34,9 @@ class SlurmCluster:
         env: Mapping[str, str] | None = None,
         timeout_s: float = TIMEOUT_S,
         clock: Callable[[], float] = time.time,
-        runner: Runner | None = None,
+        runner: CommandRunner | None = None,
     ) -> None:
-        runner = runner or Runner(dict(os.environ if env is None else env), timeout_s)
+        runner = runner or CommandRunner(dict(os.environ if env is None else env), timeout_s)
         self._name = name
         self._runner = runner
         self._reader = Reader(runner, clock)
@@ -67,7 +67,7 @@ class SlurmCluster:
             facts = self._reader.config().facts or {}
             return endings.look(self._runner, job_ids, storage=facts.get("AccountingStorageType", ""))
 
-    def apply(self, actions: Sequence[Action]) -> Sequence[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
         """Carry out actions, those of one kind and value together; see `Cluster.apply`."""
         return self._writer.apply(actions)
 

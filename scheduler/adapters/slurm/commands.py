@@ -77,7 +77,7 @@ _SIZES = ("numnod", "nodeli", "numtas", "numcpu")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CommandAnswer:
     """What a program answered."""
 
     out: str
@@ -132,7 +132,7 @@ def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Runner:
+class CommandRunner:
     """Runs Slurm's programs. `timeout_s` per call; `max_bytes` of output at most."""
 
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
@@ -144,7 +144,7 @@ class Runner:
     def __post_init__(self) -> None:
         self._environment = clean_environment(self.env)
 
-    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         """Run one command to its end and give back its output, decoded leniently.
 
         Raises `CommandNotAllowedError` (nothing was run), `SlurmUnavailableError` (no such program),
@@ -175,7 +175,9 @@ class Runner:
             except BaseException:
                 process.kill()
                 raise
-        return Answer(out.decode("utf-8", errors="replace"), err.decode("utf-8", errors="replace"), code)
+        return CommandAnswer(
+            out.decode("utf-8", errors="replace"), err.decode("utf-8", errors="replace"), code
+        )
 
     def _check_conf(self) -> None:
         """Without the file that SLURM_CONF names the commands look for a configuration in the network, for long."""

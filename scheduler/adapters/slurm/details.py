@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JobDetails:
     """What scontrol says of one job.
 
     `words` are Slurm's own, `grants` is the part with the nodes' shares in it, `tail` what stands behind the command;
@@ -107,7 +107,7 @@ def places(text: str) -> dict[str, list[int]]:
     return found
 
 
-def find(text: str, row: Row, starts: Iterable[int]) -> Text | None:
+def find(text: str, row: QueueRow, starts: Iterable[int]) -> JobDetails | None:
     """What is said of `row`'s job in an answer of many, None when it is not there.
 
     Raises `AmbiguousTextError` when two places fit.
@@ -118,7 +118,7 @@ def find(text: str, row: Row, starts: Iterable[int]) -> Text | None:
     return _cut_out(text, *fitting[0]) if fitting else None
 
 
-def find_alone(text: str, row: Row) -> Text | None:
+def find_alone(text: str, row: QueueRow) -> JobDetails | None:
     """The same in the answer to a question about this job alone (it may begin with other tasks of the job)."""
     starts = places(text).get(row.raw_id, [])
     return next(
@@ -131,7 +131,7 @@ def find_alone(text: str, row: Row) -> Text | None:
     )
 
 
-def _own_text(text: str, row: Row, start: int) -> int | None:
+def _own_text(text: str, row: QueueRow, start: int) -> int | None:
     """Behind name, account and key: from there on Slurm speaks. None when they are not those of `row`."""
     head = re.compile(_HEAD.format(id=re.escape(row.raw_id))).match(text[start : start + 400])
     if not head:
@@ -148,14 +148,14 @@ def _own_text(text: str, row: Row, start: int) -> int | None:
     return begin + len(key) - 1 if text.startswith(key, begin) else begin
 
 
-def _cut_out(text: str, start: int, begin: int) -> Text:
+def _cut_out(text: str, start: int, begin: int) -> JobDetails:
     """The job whose text begins at `start`, Slurm's own part of it at `begin`."""
     # The free texts behind (paths, comment) are long; what is wanted stands in the first few thousand characters.
     end = text.find(" Command=", begin)
     own = text[begin : end if end > 0 else None]
     # Only what stands before the name, which the user chose.
     throttle = _THROTTLE.search(text, start, text.index(" JobName=", start) + 1)
-    return Text(
+    return JobDetails(
         words=dict(reversed(_WORD.findall(own))),
         grants=own.partition(_FEATURES)[0],
         tail=text[end : text.find("\nJobId=", begin)] if end > 0 else "",
@@ -163,7 +163,7 @@ def _cut_out(text: str, start: int, begin: int) -> Text:
     )
 
 
-def granted(text: Text) -> Granted:
+def granted(text: JobDetails) -> Granted:
     """The shares of a running job. Raises ValueError when they do not decode."""
     return Granted(
         state=text.words.get("JobState", ""),
@@ -183,7 +183,7 @@ def _grants(text: str) -> Iterator[Grant]:
         )
 
 
-def wishes(text: Text) -> Detail:
+def wishes(text: JobDetails) -> Detail:
     """What a pending job asks for. Raises ValueError naming the word that is not there or not understood."""
     words = text.words
     least, most = _read(words, "NumNodes", _range)
@@ -230,7 +230,7 @@ def _first(pair: tuple[int, int | None]) -> int:
     return pair[0]
 
 
-def _special(text: Text) -> Iterator[str]:
+def _special(text: JobDetails) -> Iterator[str]:
     # Boards, sockets, cores, threads: 0 and * mean any.
     layout = _read(text.words, "ReqB:S:C:T", str)
     if text.words.get("Socks/Node", "*") not in _ANY or not _ANY.issuperset(layout.split(":")):

@@ -8,7 +8,7 @@ import pwd
 from collections.abc import Collection, Iterator
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import Runner, is_job_id
+from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
 from scheduler.adapters.slurm.errors import Meaning, SlurmUnavailableError, meaning_of, unavailable
 from scheduler.model.endings import Ending, EndKind
 
@@ -39,7 +39,7 @@ _KINDS = {
 _UNANSWERED = Ending(EndKind.UNTOLD)
 
 
-def look(runner: Runner, job_ids: Collection[str], *, storage: str) -> dict[str, Ending]:
+def look(runner: CommandRunner, job_ids: Collection[str], *, storage: str) -> dict[str, Ending]:
     """The endings of jobs, as far as somebody remembers them. `storage`: the AccountingStorageType.
 
     Raises `SlurmUnavailableError` when slurmctld does not answer; what slurmdbd does not answer is `untold`.
@@ -55,7 +55,7 @@ def look(runner: Runner, job_ids: Collection[str], *, storage: str) -> dict[str,
     return {job_id: found[job_id] for job_id in wanted if job_id in found}
 
 
-def _remembered(runner: Runner, job_ids: list[str]) -> dict[str, Ending]:
+def _remembered(runner: CommandRunner, job_ids: list[str]) -> dict[str, Ending]:
     answer = runner.run(
         "squeue", "--noheader", "--array", "--all", "--local", "--states=all", _FORMAT, f"--jobs={','.join(job_ids)}"
     )  # fmt: skip
@@ -66,7 +66,7 @@ def _remembered(runner: Runner, job_ids: list[str]) -> dict[str, Ending]:
     return dict(_decoded(answer.out))
 
 
-def _accounted(runner: Runner, job_ids: list[str]) -> dict[str, Ending]:
+def _accounted(runner: CommandRunner, job_ids: list[str]) -> dict[str, Ending]:
     try:
         answer = runner.run(
             "sacct", "--noheader", "--parsable2", "--allocations", "--allusers", "--duplicates", _SACCT_FORMAT,

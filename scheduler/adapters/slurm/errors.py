@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from scheduler.model.actions import Outcome, OutcomeKind
+from scheduler.model.actions import ActionOutcome, OutcomeKind
 from scheduler.ports import ClusterUnavailableError
 
 MAX_DETAIL = 200
@@ -133,9 +133,9 @@ def shortened(message: str) -> str:
     return line if len(line) <= MAX_DETAIL else line[: MAX_DETAIL - 1] + "…"
 
 
-def outcome_of(message: str) -> Outcome:
+def outcome_of(message: str) -> ActionOutcome:
     """The outcome that a message of Slurm stands for."""
-    return Outcome(_OUTCOMES[meaning_of(message)], shortened(message))
+    return ActionOutcome(_OUTCOMES[meaning_of(message)], shortened(message))
 
 
 def complaints(stderr: str) -> Complaints:

@@ -7,127 +7,129 @@ done the job is looked at again, and what is aimed at a run that is over is answ
 from collections.abc import Callable, Mapping
 
 from scheduler.adapters.slurm.jobs import state_of
-from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, Outcome, OutcomeKind
+from scheduler.adapters.slurm.rows import QueueRow
+from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
 
 HIGHEST_PRIORITY = 2**32 - 3
 """Slurm keeps the two numbers above for itself."""
 
-_GONE = Outcome(OutcomeKind.GONE, "Invalid job id specified")
-_STILL_COMPLETING = Outcome(OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending")
+_GONE = ActionOutcome(OutcomeKind.GONE, "Invalid job id specified")
+_STILL_COMPLETING = ActionOutcome(
+    OutcomeKind.UNKNOWN, "the job is still completing; try again when it is pending"
+)
 
 
-def verdict(action: Action, row: Row | None) -> Outcome | None:
+def verdict(action: Action, row: QueueRow | None) -> ActionOutcome | None:
     """The outcome of an action that need not or must not be carried out; None when it is to be carried out."""
     try:
         state = None if row is None else state_of(row)
     except ValueError as error:
-        return Outcome(OutcomeKind.UNKNOWN, str(error))
+        return ActionOutcome(OutcomeKind.UNKNOWN, str(error))
     if row is None or state is None:
         return _GONE
     return _VERDICTS[action.kind](action, row, state)
 
 
-def _same_run(action: Action, row: Row) -> bool:
+def _same_run(action: Action, row: QueueRow) -> bool:
     return (action.run.start, action.run.restarts) == (row.start or 0, row.restarts)
 
 
-def _over(row: Row) -> Outcome:
-    return Outcome(
+def _over(row: QueueRow) -> ActionOutcome:
+    return ActionOutcome(
         OutcomeKind.GONE, f"that run is over; the job is now {row.state}, restarted {row.restarts} times"
     )
 
 
-def _signal(action: Action, row: Row, state: JobState) -> Outcome | None:
+def _signal(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     if state is not JobState.RUNNING or not _same_run(action, row):
         return _over(row)
     if not row.batch:
-        return Outcome(OutcomeKind.REFUSED, "the job has no batch script that could be signalled")
+        return ActionOutcome(OutcomeKind.REFUSED, "the job has no batch script that could be signalled")
     return None
 
 
-def _stop(action: Action, row: Row, state: JobState) -> Outcome | None:
+def _stop(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     # A requeue counts the restart at once, and sets a new start time while the job is still completing.
     requeued_since = row.restarts == action.run.restarts + 1
     if state is JobState.RUNNING:
         return None if _same_run(action, row) else _over(row)
     if state is JobState.COMPLETING and (requeued_since or _same_run(action, row)):
-        return Outcome(OutcomeKind.ALREADY, "Job/step already completing or completed")
+        return ActionOutcome(OutcomeKind.ALREADY, "Job/step already completing or completed")
     if action.kind is ActionKind.REQUEUE_HOLD and requeued_since and row.priority == 0:
-        return Outcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+        return ActionOutcome(OutcomeKind.ALREADY, "it is back in the queue, held")
     return _over(row)
 
 
-def _recover(action: Action, row: Row, state: JobState) -> Outcome:
+def _recover(action: Action, row: QueueRow, state: JobState) -> ActionOutcome:
     """The job is there, so it has not ended: nothing to put back. (`recover` looks after those that have.)"""
     if state is JobState.COMPLETING:
         return _STILL_COMPLETING
     if row.restarts == action.run.restarts + 1 and state is JobState.PENDING and row.priority == 0:
-        return Outcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+        return ActionOutcome(OutcomeKind.ALREADY, "it is back in the queue, held")
     return _over(row)
 
 
-def _allow_requeue(action: Action, row: Row, state: JobState) -> Outcome | None:
+def _allow_requeue(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     if state is JobState.COMPLETING or (state is JobState.RUNNING and not _same_run(action, row)):
         return _over(row)
-    return Outcome(OutcomeKind.ALREADY, "it is requeueable already") if row.requeue else None
+    return ActionOutcome(OutcomeKind.ALREADY, "it is requeueable already") if row.requeue else None
 
 
-def _release(_action: Action, row: Row, state: JobState) -> Outcome | None:
+def _release(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     if state is JobState.RUNNING:
-        return Outcome(OutcomeKind.ALREADY, "it runs already")
+        return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
         # The new begin time would silently be lost, and the job would wait out Slurm's two minutes.
         return _STILL_COMPLETING
     if row.priority != 0 and not waits_for_its_turn(row):
-        return Outcome(OutcomeKind.ALREADY, "it is not held")
+        return ActionOutcome(OutcomeKind.ALREADY, "it is not held")
     return None
 
 
-def waits_for_its_turn(row: Row) -> bool:
+def waits_for_its_turn(row: QueueRow) -> bool:
     """Whether the job waits out the delay that Slurm puts between two runs (a user's own begin time is not it)."""
     return row.restarts > 0 and row.reason == "BeginTime"
 
 
-def _hold(_action: Action, row: Row, state: JobState) -> Outcome | None:
+def _hold(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     if state is JobState.RUNNING:
         # Slurm would accept it and hold a later requeue of the running job.
-        return Outcome(OutcomeKind.GONE, "Job is no longer pending execution")
+        return ActionOutcome(OutcomeKind.GONE, "Job is no longer pending execution")
     if row.priority == 0:
-        return Outcome(OutcomeKind.ALREADY, "it is held already")
+        return ActionOutcome(OutcomeKind.ALREADY, "it is held already")
     return _STILL_COMPLETING if state is JobState.COMPLETING else None
 
 
-def _priority(action: Action, row: Row, state: JobState) -> Outcome | None:
+def _priority(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     if state is JobState.RUNNING:
-        return Outcome(OutcomeKind.ALREADY, "it runs already")
+        return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
         return _STILL_COMPLETING
     if action.kind is ActionKind.RESTORE_PRIORITY:
         # Recalculating is done by a release, which must not undo somebody's hold.
         return (
-            Outcome(OutcomeKind.ALREADY, "it is held; a release computes its priority")
+            ActionOutcome(OutcomeKind.ALREADY, "it is held; a release computes its priority")
             if row.priority == 0
             else None
         )
     if row.priority == 0:
-        return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
-    return Outcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
+        return ActionOutcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
+    return ActionOutcome(OutcomeKind.ALREADY) if str(row.priority) == action.value else None
 
 
-def _place(action: Action, row: Row, state: JobState) -> Outcome | None:
+def _place(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
     """Under priority/basic a new nice lets a held job go: nothing is done to one that is held."""
     if state is JobState.RUNNING:
-        return Outcome(OutcomeKind.ALREADY, "it runs already")
+        return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
         return _STILL_COMPLETING
     if row.priority == 0:
-        return Outcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
-    return Outcome(OutcomeKind.ALREADY) if str(row.nice) == action.value else None
+        return ActionOutcome(OutcomeKind.REFUSED, "Job is in held state, pending scheduler release")
+    return ActionOutcome(OutcomeKind.ALREADY) if str(row.nice) == action.value else None
 
 
-_VERDICTS: Mapping[ActionKind, Callable[[Action, Row, JobState], Outcome | None]] = {
+_VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutcome | None]] = {
     ActionKind.SIGNAL: _signal,
     ActionKind.REQUEUE_HOLD: _stop,
     ActionKind.CANCEL: _stop,
@@ -141,19 +143,19 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, Row, JobState], Outcome | None]
 }
 
 
-def malformed(action: Action) -> Outcome | None:
+def malformed(action: Action) -> ActionOutcome | None:
     """The outcome of an action whose value no cluster could carry out, None for a good one."""
     if action.kind is ActionKind.PLACE:
         return (
             None
             if _is_nice(action.value)
-            else Outcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
+            else ActionOutcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
         )
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
-        return Outcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
+        return ActionOutcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.details import Detail, Granted
-from scheduler.adapters.slurm.rows import Row
-from scheduler.adapters.slurm.shapes import Room, request_of
+from scheduler.adapters.slurm.rows import QueueRow
+from scheduler.adapters.slurm.shapes import ClusterShape, request_of
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts
 
@@ -27,7 +27,7 @@ _ENDED = frozenset({
 })  # fmt: skip
 
 
-def state_of(row: Row) -> JobState | None:
+def state_of(row: QueueRow) -> JobState | None:
     """Where the job is; None when it has ended. Raises ValueError for a word that is not known."""
     return state_of_word(row.state)
 
@@ -42,7 +42,7 @@ def state_of_word(told: str) -> JobState | None:
     return _STATES[word]
 
 
-def standing(row: Row) -> tuple[JobState | None, str]:
+def standing(row: QueueRow) -> tuple[JobState | None, str]:
     """Where the job is, and what is not understood of it: its row, or its state.
 
     Of a state that is not known only this is: a job that has nodes holds them, and one of which nothing is told may.
@@ -54,7 +54,7 @@ def standing(row: Row) -> tuple[JobState | None, str]:
         return (JobState.PENDING if waits else JobState.RUNNING), row.odd or str(error)
 
 
-def plain_alloc(row: Row, room: Room) -> dict[str, Amounts] | None:
+def plain_alloc(row: QueueRow, room: ClusterShape) -> dict[str, Amounts] | None:
     """The exact share of a job on one node as far as squeue tells it; None when scontrol has to be asked."""
     names = values.nodes(row.node_list)
     if len(names) != 1 or names[0] not in room.totals:
@@ -71,7 +71,7 @@ def plain_alloc(row: Row, room: Room) -> dict[str, Amounts] | None:
 
 
 def _gres_told(
-    row: Row, amounts: Mapping[str, str], total: Amounts, *, everything: bool
+    row: QueueRow, amounts: Mapping[str, str], total: Amounts, *, everything: bool
 ) -> dict[str, int] | None:
     """The generic resources of a one-node job, None when the allocated TRES do not tell them all with their types.
 
@@ -99,7 +99,7 @@ def _gres_told(
     return held
 
 
-def granted_alloc(row: Row, detail: Granted, room: Room) -> dict[str, Amounts]:
+def granted_alloc(row: QueueRow, detail: Granted, room: ClusterShape) -> dict[str, Amounts]:
     """The exact share of each of a job's present nodes, as far as it is told. Raises ValueError.
 
     Of a completing job the GPUs are told as a sum only: taken as even shares, until they come free in a moment. Of a
@@ -121,7 +121,7 @@ def granted_alloc(row: Row, detail: Granted, room: Room) -> dict[str, Amounts]:
     return {name: shares[name] for name in values.nodes(row.node_list) if name in shares}
 
 
-def remembered_alloc(row: Row, before: ObservedJob | None) -> dict[str, Amounts] | None:
+def remembered_alloc(row: QueueRow, before: ObservedJob | None) -> dict[str, Amounts] | None:
     """The share that was seen before, while nothing has changed or a part of the nodes has come free already."""
     if before is None or not before.alloc:
         return None
@@ -136,7 +136,9 @@ def remembered_alloc(row: Row, before: ObservedJob | None) -> dict[str, Amounts]
     return {name: before.alloc[name] for name in names}
 
 
-def running(row: Row, state: JobState, alloc: Mapping[str, Amounts], not_understood: str = "") -> ObservedJob:
+def running(
+    row: QueueRow, state: JobState, alloc: Mapping[str, Amounts], not_understood: str = ""
+) -> ObservedJob:
     """A job that holds resources."""
     if row.start is None and state is JobState.RUNNING and not not_understood:
         not_understood = "it runs but has no start time"
@@ -146,7 +148,7 @@ def running(row: Row, state: JobState, alloc: Mapping[str, Amounts], not_underst
     return _job(row, state, alloc=alloc, start=row.start, not_understood=not_understood)
 
 
-def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
+def pending(row: QueueRow, detail: Detail, room: ClusterShape) -> ObservedJob:
     """A job that waits. Raises ValueError when its wishes do not decode."""
     request, unplannable = request_of(row, detail, room)
     return _job(
@@ -159,14 +161,14 @@ def pending(row: Row, detail: Detail, room: Room) -> ObservedJob:
     )
 
 
-def waiting(row: Row, why: str, *, of_its_row: bool = False) -> ObservedJob:
+def waiting(row: QueueRow, why: str, *, of_its_row: bool = False) -> ObservedJob:
     """A job that waits, of which we do not understand what it asks for, or even (`of_its_row`) what becomes of it."""
     if of_its_row:
         return _job(row, JobState.PENDING, unplannable=why, not_understood=why)
     return _job(row, JobState.PENDING, unplannable=why, held=row.priority == 0)
 
 
-def _job(row: Row, state: JobState, **more: object) -> ObservedJob:
+def _job(row: QueueRow, state: JobState, **more: object) -> ObservedJob:
     waits = state is JobState.PENDING
     return ObservedJob(
         id=row.id,

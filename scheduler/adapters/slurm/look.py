@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from scheduler.adapters.slurm import rows
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import (
     Meaning,
     SlurmOutputError,
@@ -19,7 +19,7 @@ from scheduler.adapters.slurm.errors import (
     shortened,
     unavailable,
 )
-from scheduler.adapters.slurm.rows import Row, Table
+from scheduler.adapters.slurm.rows import QueueRow, Table
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ ALL_STATES = "--states=all"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen(Generic[T]):
+class LookResult(Generic[T]):
     """What a look has found: jobs by id, what is not understood of others in words; Slurm knows none of the rest."""
 
     jobs: Mapping[str, T]
@@ -41,27 +41,27 @@ class Seen(Generic[T]):
         return job_id not in self.jobs and job_id not in self.odd
 
 
-def at_jobs(runner: Runner, job_ids: Iterable[str]) -> Seen[Row]:
+def at_jobs(runner: CommandRunner, job_ids: Iterable[str]) -> LookResult[QueueRow]:
     """These jobs as they are now, ended ones included. Raises `SlurmUnavailableError`."""
     table = Table.fresh()
     return through(runner, table, table.arguments, set(job_ids), _by_id)
 
 
-def _by_id(record: str) -> tuple[str, Row]:
+def _by_id(record: str) -> tuple[str, QueueRow]:
     row = rows.decode(record)
     return row.id, row
 
 
 def through(
-    runner: Runner,
+    runner: CommandRunner,
     table: Table,
     arguments: Iterable[str],
     wanted: set[str],
     decode: Callable[[str], tuple[str, T]],
-) -> Seen[T]:
+) -> LookResult[T]:
     """Ask squeue for these jobs in any format whose rows end with the table's mark. Raises `SlurmUnavailableError`."""
     if not wanted:
-        return Seen({})
+        return LookResult({})
     answer = runner.run("squeue", *arguments, ALL_STATES, f"--jobs={','.join(sorted(wanted))}")
     if answer.code != 0 and meaning_of(answer.err) is not Meaning.NOT_FOUND:
         raise unavailable("squeue", answer.err)
@@ -82,7 +82,9 @@ def through(
     for job_id in odd:
         found.pop(job_id, None)
     missing = sorted(wanted - found.keys() - odd.keys())
-    return Seen(found, odd | (dict.fromkeys(missing, nameless) if nameless else _not_gone(runner, missing)))
+    return LookResult(
+        found, odd | (dict.fromkeys(missing, nameless) if nameless else _not_gone(runner, missing))
+    )
 
 
 def _records(table: Table, out: str) -> list[str]:
@@ -92,7 +94,7 @@ def _records(table: Table, out: str) -> list[str]:
         raise SlurmOutputError(str(error)) from error
 
 
-def _not_gone(runner: Runner, missing: list[str]) -> dict[str, str]:
+def _not_gone(runner: CommandRunner, missing: list[str]) -> dict[str, str]:
     """Those of the missing jobs that Slurm does not say are gone, with why that is not known."""
     late = f"squeue left it out, with {len(missing)} jobs"
     left = dict.fromkeys(missing[ONE_BY_ONE:], late)

@@ -4,7 +4,7 @@ import re
 
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.config import Config
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
 
 _UP = frozenset({"IDLE", "MIXED", "ALLOCATED"})
@@ -53,7 +53,7 @@ def words_of(record: str) -> dict[str, str]:
     return dict(_WORD.findall(record[: free.start()] if free else record))
 
 
-def decode_node(record: str, config: Config) -> tuple[Node, int]:
+def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
     """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
     words = words_of(record)
     reason = _REASON.search(record)
@@ -63,7 +63,7 @@ def decode_node(record: str, config: Config) -> tuple[Node, int]:
         total["mem"] = max(0, values.number(words["RealMemory"]) - values.number(spared))
     total.update(values.gres(words.get("Gres", "")))
     partitions = tuple(filter(None, values.text(words.get("Partitions", "")).split(",")))
-    node = Node(
+    node = SnapshotNode(
         name=words["NodeName"],
         up=up(words["State"]),
         total=total,
@@ -75,10 +75,10 @@ def decode_node(record: str, config: Config) -> tuple[Node, int]:
     return node, max(1, values.number(words.get("ThreadsPerCore", "1")))
 
 
-def odd_node(record: str, error: Exception) -> Node:
+def odd_node(record: str, error: Exception) -> SnapshotNode:
     """A node that does not decode: it takes no jobs, nothing is planned on it, and it says why."""
     words = words_of(record)
-    return Node(
+    return SnapshotNode(
         name=name_of(record),
         up=False,
         total={},

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import arrays, asking, details, jobs, reasons, rows, values
-from scheduler.adapters.slurm.commands import Runner
-from scheduler.adapters.slurm.details import Detail, Text
+from scheduler.adapters.slurm.commands import CommandRunner
+from scheduler.adapters.slurm.details import Detail, JobDetails
 from scheduler.adapters.slurm.errors import Meaning, SlurmOutputError, meaning_of, unavailable
-from scheduler.adapters.slurm.rows import Row
-from scheduler.adapters.slurm.shapes import Room
+from scheduler.adapters.slurm.rows import QueueRow
+from scheduler.adapters.slurm.shapes import ClusterShape
 from scheduler.adapters.slurm.untold import Untold, left_of
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts
@@ -37,7 +37,7 @@ MANY_USERS = 3
 ODD = (ValueError, LookupError, ArithmeticError)
 
 
-def squeue(runner: Runner, *more: str) -> list[str]:
+def squeue(runner: CommandRunner, *more: str) -> list[str]:
     """The records of squeue. Raises `SlurmUnavailableError`; asking for jobs none of which is there gives none."""
     table = rows.Table.fresh()
     answer = runner.run("squeue", *table.arguments, *more)
@@ -51,7 +51,7 @@ def squeue(runner: Runner, *more: str) -> list[str]:
         raise SlurmOutputError(str(error)) from error
 
 
-def waiting(runner: Runner) -> frozenset[str]:
+def waiting(runner: CommandRunner) -> frozenset[str]:
     """Ids of the jobs that wait, in Slurm's own short form. Raises `SlurmUnavailableError`."""
     answer = runner.run("squeue", "--noheader", "--all", "--local", "--states=PENDING", "--format=%i")
     if answer.code != 0:
@@ -92,17 +92,17 @@ class _New:
     """A row to be made into a job; `alloc` is None when scontrol has to be asked for it. `odd`: as `Row.odd`."""
 
     record: str
-    row: Row
+    row: QueueRow
     state: JobState
     odd: str = ""
     alloc: dict[str, Amounts] | None = None
 
 
 @dataclass(slots=True)
-class Queue:
+class QueueReader:
     """Reads all jobs, remembering what need not be read again. One thread at a time."""
 
-    runner: Runner
+    runner: CommandRunner
     clock: Callable[[], float] = time.time
     _records: dict[str, _Kept] = field(default_factory=dict, init=False)
     _holders: dict[str, ObservedJob] = field(default_factory=dict, init=False)
@@ -117,7 +117,7 @@ class Queue:
         """Read everything anew (the cluster is made of something else now)."""
         self._records, self._known = {}, {}
 
-    def read(self, room: Room) -> Reading:
+    def read(self, room: ClusterShape) -> Reading:
         """All jobs that have not ended. Raises `SlurmUnavailableError`."""
         known = self._records
         faults: list[str] = []
@@ -158,7 +158,7 @@ class Queue:
         pending = (one.job for one in self._records.values() if one.job.state is JobState.PENDING)
         return frozenset(job.id for job in pending if job.id in raws or job.array_job_id in raws)
 
-    def _opened(self, record: str, room: Room, faults: list[str]) -> _New | None:
+    def _opened(self, record: str, room: ClusterShape, faults: list[str]) -> _New | None:
         """A record decoded as far as it goes without scontrol; None for an ended job, or one that is not named."""
         try:
             row = rows.decode(record)
@@ -185,7 +185,7 @@ class Queue:
         known = self._known.get(entry.row.raw_id)
         return known is None or known.asked != entry.row.asked
 
-    def _made(self, entry: _New, text: Text | None, room: Room) -> _Kept:
+    def _made(self, entry: _New, text: JobDetails | None, room: ClusterShape) -> _Kept:
         """The job of a row, whatever is understood of it."""
         made = self._waits if entry.state is JobState.PENDING else self._holds
         kept = made(entry, text, room)
@@ -198,7 +198,7 @@ class Queue:
         }
         return replace(kept, job=replace(kept.job, partitions=tuple(sorted(places))))
 
-    def _waits(self, entry: _New, text: Text | None, room: Room) -> _Kept:
+    def _waits(self, entry: _New, text: JobDetails | None, room: ClusterShape) -> _Kept:
         row = entry.row
         later = self.clock() + REQUEST_S
         if entry.odd:
@@ -214,7 +214,7 @@ class Queue:
             self._throttles[row.array_id] = shape.throttle
         return _Kept(job)
 
-    def _holds(self, entry: _New, text: Text | None, room: Room) -> _Kept:
+    def _holds(self, entry: _New, text: JobDetails | None, room: ClusterShape) -> _Kept:
         row, odd, alloc = entry.row, entry.odd, entry.alloc
         again = self.clock() + REQUEST_S
         if alloc is None and not row.odd and text is None:
@@ -249,7 +249,7 @@ class Queue:
                 one, job=replace(one.job, reason_code=found.get(entry.row.raw_id, ""))
             )
 
-    def _shape(self, row: Row, text: Text | None) -> Detail | None:
+    def _shape(self, row: QueueRow, text: JobDetails | None) -> Detail | None:
         known = self._known.get(row.raw_id)
         if known is not None and known.asked == row.asked:
             return known.detail
@@ -274,7 +274,7 @@ class Queue:
             self._known = {raw: known for raw, known in self._known.items() if raw in present}
 
 
-def _told_alloc(row: Row, before: ObservedJob | None, room: Room) -> dict[str, Amounts] | None:
+def _told_alloc(row: QueueRow, before: ObservedJob | None, room: ClusterShape) -> dict[str, Amounts] | None:
     """The share as far as it is known without scontrol."""
     try:
         return jobs.remembered_alloc(row, before) or jobs.plain_alloc(row, room)
@@ -282,7 +282,7 @@ def _told_alloc(row: Row, before: ObservedJob | None, room: Room) -> dict[str, A
         return None
 
 
-def _names(row: Row) -> tuple[str, ...] | None:
+def _names(row: QueueRow) -> tuple[str, ...] | None:
     """The nodes that the job is on; None when they are not told."""
     try:
         return None if row.odd and not row.node_list else values.nodes(row.node_list)

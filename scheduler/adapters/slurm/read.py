@@ -15,13 +15,13 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import licenses, nodes, reservations, untold, values
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
-from scheduler.adapters.slurm.queue import Queue
-from scheduler.adapters.slurm.reservations import Reservation
-from scheduler.adapters.slurm.shapes import Room
-from scheduler.model.nodes import Node
+from scheduler.adapters.slurm.queue import QueueReader
+from scheduler.adapters.slurm.reservations import SlurmReservation
+from scheduler.adapters.slurm.shapes import ClusterShape
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 
 CONFIG_S = 300
@@ -32,12 +32,12 @@ CONFIG_S = 300
 class _Machines:
     """Nodes, partitions and reservations. `odd_nodes` do not decode: nothing is planned on them."""
 
-    nodes: list[Node] = field(default_factory=list)
-    odd_nodes: list[Node] = field(default_factory=list)
+    nodes: list[SnapshotNode] = field(default_factory=list)
+    odd_nodes: list[SnapshotNode] = field(default_factory=list)
     threads: set[int] = field(default_factory=set)
     partitions: list[ObservedPartition] = field(default_factory=list)
     exclusive: set[str] = field(default_factory=set)
-    reservations: list[Reservation] = field(default_factory=list)
+    reservations: list[SlurmReservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def untrustworthy(self) -> Iterator[str]:
@@ -51,9 +51,9 @@ class _Machines:
             if not all(names) or len(set(names)) != len(names):
                 yield f"scontrol tells of the same {kind} twice, or of one without a name"
 
-    def room(self, config: Config) -> Room:
+    def room(self, config: Config) -> ClusterShape:
         """What jobs' shapes depend on. The difference of the clocks and the facts for people are not part of it."""
-        return Room(
+        return ClusterShape(
             config=replace(config, skew_s=0, facts=None),
             totals={node.name: node.total for node in self.nodes},
             of_partition={partition.name: partition.nodes for partition in self.partitions},
@@ -67,15 +67,15 @@ class _Machines:
 class Reader:
     """Reads a cluster. One thread at a time."""
 
-    runner: Runner
+    runner: CommandRunner
     clock: Callable[[], float] = time.time
-    _queue: Queue = field(init=False)
+    _queue: QueueReader = field(init=False)
     _config: Config | None = field(default=None, init=False)
     _config_at: float = field(default=0.0, init=False)
-    _room: Room | None = field(default=None, init=False)
+    _room: ClusterShape | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._queue = Queue(self.runner, self.clock)
+        self._queue = QueueReader(self.runner, self.clock)
 
     def config(self) -> Config:
         """The configuration, at most `CONFIG_S` old. Raises `SlurmUnavailableError`."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 
 AT_ONCE = 50
@@ -33,7 +33,7 @@ def is_text(reason: str) -> bool:
 class Codes:
     """Asks for codes, remembering them for a while."""
 
-    runner: Runner
+    runner: CommandRunner
     _known: dict[tuple[str, str], tuple[str, float]] = field(default_factory=dict, init=False)
 
     def of(self, texts: Mapping[str, str], now: float) -> dict[str, str]:
@@ -49,7 +49,7 @@ class Codes:
         return {raw_id: self._known.get((raw_id, text), ("", now))[0] for raw_id, text in texts.items()}
 
 
-def codes(runner: Runner, job_ids: Iterable[str]) -> dict[str, str]:
+def codes(runner: CommandRunner, job_ids: Iterable[str]) -> dict[str, str]:
     """The codes of these jobs' reasons, as far as Slurm tells them. `job_ids` are Slurm's own numbers.
 
     Without a code the text counts, and a text that is not known lets its job wait: no failure of this does harm.

@@ -14,12 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scheduler.adapters.slurm import look, values
-from scheduler.adapters.slurm.commands import Runner
+from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import shortened
 from scheduler.adapters.slurm.jobs import state_of_word
-from scheduler.adapters.slurm.look import Seen
+from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.rows import Table
-from scheduler.model.actions import Action, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionOutcome, OutcomeKind
 
 # Slurm's own fields only: nothing a user writes can stand in them.
 _FIELDS = ("JobArrayID", "JobID", "HetJobID", "State", "StartTime", "RestartCnt", "exit_code", "Reason")
@@ -27,7 +27,7 @@ _STATUS = re.compile(r"\d{1,5}")
 _EXIT_AND_SIGNAL = re.compile(r"(\d{1,5}):(\d{1,3})")
 _RAISED = re.compile(r"RaisedSignal:(\d{1,3})(?:\(.*\))?")
 _ENDED_BY_SIGNAL = "FAILED"
-FORGOTTEN = Outcome(OutcomeKind.GONE, "slurmctld knows the job no more, so it cannot be put back")
+FORGOTTEN = ActionOutcome(OutcomeKind.GONE, "slurmctld knows the job no more, so it cannot be put back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class _Ending:
         return f"{self.state}, exit code {self.status}"
 
 
-def answers(runner: Runner, actions: Mapping[int, Action]) -> dict[int, Outcome]:
+def answers(runner: CommandRunner, actions: Mapping[int, Action]) -> dict[int, ActionOutcome]:
     """Outcomes of those whose job must not be put back, or not yet. Raises `SlurmUnavailableError`."""
     seen = _endings(runner, {action.run.job_id for action in actions.values()})
     first = {number: said for number, action in actions.items() if (said := _verdict(action, seen))}
@@ -55,24 +55,24 @@ def answers(runner: Runner, actions: Mapping[int, Action]) -> dict[int, Outcome]
             for number, said in first.items()}  # fmt: skip
 
 
-def _agreed(first: Outcome, second: Outcome | None) -> Outcome:
+def _agreed(first: ActionOutcome, second: ActionOutcome | None) -> ActionOutcome:
     if second == first:
         return first
-    return Outcome(OutcomeKind.UNKNOWN, f"two looks at how the job ended do not agree: {first.detail}")
+    return ActionOutcome(OutcomeKind.UNKNOWN, f"two looks at how the job ended do not agree: {first.detail}")
 
 
-def _verdict(action: Action, seen: Seen[_Ending]) -> Outcome | None:
+def _verdict(action: Action, seen: LookResult[_Ending]) -> ActionOutcome | None:
     """Why a job is not put back; None when it is to be."""
     job_id = action.run.job_id
     if job_id in seen.odd:
-        return Outcome(OutcomeKind.UNKNOWN, shortened(f"how it ended is not known: {seen.odd[job_id]}"))
+        return ActionOutcome(OutcomeKind.UNKNOWN, shortened(f"how it ended is not known: {seen.odd[job_id]}"))
     ending = seen.jobs.get(job_id)
     if ending is None:
         return FORGOTTEN
     if (ending.start, ending.restarts) != (action.run.start, action.run.restarts):
-        return Outcome(OutcomeKind.GONE, f"that run is over; the job has ended since ({ending.words})")
+        return ActionOutcome(OutcomeKind.GONE, f"that run is over; the job has ended since ({ending.words})")
     if ending.state != _ENDED_BY_SIGNAL or ending.signal != _number(action.value):
-        return Outcome(OutcomeKind.GONE, f"the job ended, but not by the signal ({ending.words})")
+        return ActionOutcome(OutcomeKind.GONE, f"the job ended, but not by the signal ({ending.words})")
     return None
 
 
@@ -84,7 +84,7 @@ def _number(name: str) -> int:
     return int(member) if member is not None else -1
 
 
-def _endings(runner: Runner, job_ids: set[str]) -> Seen[_Ending]:
+def _endings(runner: CommandRunner, job_ids: set[str]) -> LookResult[_Ending]:
     table = Table.fresh()
     *own, last = _FIELDS
     wish = f"--Format={','.join([*(f'{name}:|' for name in own), f'{last}:{table.mark};'])}"

@@ -16,14 +16,14 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, shortened
-from scheduler.adapters.slurm.look import Seen
-from scheduler.adapters.slurm.rows import Row
-from scheduler.model.actions import BY_NICE, MOST_NICE, Outcome, OutcomeKind
+from scheduler.adapters.slurm.look import LookResult
+from scheduler.adapters.slurm.rows import QueueRow
+from scheduler.model.actions import BY_NICE, MOST_NICE, ActionOutcome, OutcomeKind
 from scheduler.model.line import unniced
 
 REQUEUE_DELAY_S = 121
 """How long Slurm itself lets a requeued job wait."""
-DONE = Outcome(OutcomeKind.DONE)
+DONE = ActionOutcome(OutcomeKind.DONE)
 
 
 class Many(Protocol):
@@ -31,7 +31,7 @@ class Many(Protocol):
 
     def __call__(
         self, program: str, ids: Sequence[str], verb: str, *, each: str = "", more: Sequence[str] = ()
-    ) -> dict[str, Outcome]: ...
+    ) -> dict[str, ActionOutcome]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Releasing:
     """One group of releases: all plain, all to one priority, or each to its own by nice."""
 
     many: Many
-    look: Callable[[Sequence[str]], Seen[Row]]
+    look: Callable[[Sequence[str]], LookResult[QueueRow]]
     now: Callable[[], float]
 
-    def release(self, wanted: Mapping[str, str], seen: Mapping[str, Row]) -> dict[str, Outcome]:
+    def release(self, wanted: Mapping[str, str], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
         """Release jobs, each with the value of its action."""
         ids = list(wanted)
         delayed = [job_id for job_id in ids if seen[job_id].restarts > 0]
@@ -64,17 +64,19 @@ class Releasing:
 
     def _by_nice(
         self, ids: Sequence[str], wanted: Mapping[str, str], delayed: frozenset[str], begin: str
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, ActionOutcome]:
         try:
             seen = self.look(ids)
         except SlurmUnavailableError as error:
-            return dict.fromkeys(ids, Outcome(OutcomeKind.UNKNOWN, shortened(str(error))))
-        done: dict[str, Outcome] = {}
+            return dict.fromkeys(ids, ActionOutcome(OutcomeKind.UNKNOWN, shortened(str(error))))
+        done: dict[str, ActionOutcome] = {}
         by_nice: dict[int, list[str]] = {}
         for job_id in ids:
             row = seen.jobs.get(job_id)
             if row is None or row.priority == 0:
-                done[job_id] = Outcome(OutcomeKind.UNKNOWN, "it was let go and is not seen to be; look again")
+                done[job_id] = ActionOutcome(
+                    OutcomeKind.UNKNOWN, "it was let go and is not seen to be; look again"
+                )
             else:
                 nice = unniced(row.priority, row.nice) - int(wanted[job_id].removeprefix(BY_NICE))
                 by_nice.setdefault(max(-MOST_NICE, min(nice, MOST_NICE)), []).append(job_id)
@@ -84,9 +86,9 @@ class Releasing:
 
     def _begin(
         self, ids: Sequence[str], place: str, delayed: frozenset[str], begin: str
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, ActionOutcome]:
         """Give jobs their place, and a new begin time to those that Slurm delays."""
-        done: dict[str, Outcome] = {}
+        done: dict[str, ActionOutcome] = {}
         for is_delayed in (True, False):
             some = [job_id for job_id in ids if (job_id in delayed) is is_delayed]
             more = (place, begin) if is_delayed else (place,)

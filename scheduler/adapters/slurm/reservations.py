@@ -24,7 +24,7 @@ _WORD = re.compile(r"(?:^| )([A-Za-z]+)=(\S*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Reservation:
+class SlurmReservation:
     """Nodes that are kept for somebody from `start` until `end`, epoch seconds; None when they are not understood."""
 
     name: str
@@ -33,10 +33,10 @@ class Reservation:
     nodes: frozenset[str] | None
 
 
-def decode(record: str) -> Reservation:
+def decode(record: str) -> SlurmReservation:
     """A record of `scontrol --oneliner show reservations`."""
     words: dict[str, str] = dict(_WORD.findall(record))
-    return Reservation(
+    return SlurmReservation(
         words.get("ReservationName", ""),
         _moment(words, "StartTime") or 0,
         _moment(words, "EndTime") or FOREVER,
@@ -60,7 +60,7 @@ def _nodes(words: Mapping[str, str]) -> frozenset[str] | None:
 
 def respect(
     jobs: Sequence[ObservedJob],
-    reservations: Sequence[Reservation],
+    reservations: Sequence[SlurmReservation],
     partitions: Mapping[str, Sequence[str]],
     now: int,
 ) -> list[ObservedJob]:
@@ -72,7 +72,10 @@ def respect(
 
 
 def _limited(
-    job: ObservedJob, reservations: Sequence[Reservation], partitions: Mapping[str, Sequence[str]], now: int
+    job: ObservedJob,
+    reservations: Sequence[SlurmReservation],
+    partitions: Mapping[str, Sequence[str]],
+    now: int,
 ) -> ObservedJob:
     request = job.request
     if job.state is not JobState.PENDING or request is None:

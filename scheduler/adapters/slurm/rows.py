@@ -35,7 +35,7 @@ _NUMBER = re.compile(r"[1-9]\d{0,9}")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class QueueRow:
     """One row of squeue: a job, a task of an array, or a component of a heterogeneous job.
 
     `id` is what commands take; `raw_id` Slurm's own number (for a pending task that of its array). Times are epoch
@@ -191,7 +191,7 @@ _READ: Mapping[str, tuple[str, Callable[[str], Any], Any]] = {
 }
 
 
-def decode(record: str) -> Row:
+def decode(record: str) -> QueueRow:
     """One record of `Table.records`. Raises ValueError saying what is wrong with it."""
     own_text, *free = record.split(FIELD)
     own = own_text.split("|")
@@ -201,14 +201,14 @@ def decode(record: str) -> Row:
     named = _named(fields)
     if not _ID.fullmatch(named["id"]):
         raise ValueError("it has no job id")
-    return Row(
+    return QueueRow(
         **named,
         alone=_alone(fields),
         **{key: read(fields[column]) for key, (column, read, _) in _READ.items()},
     )
 
 
-def salvage(record: str) -> Row | None:
+def salvage(record: str) -> QueueRow | None:
     """What there is to be had of a record that `decode` refuses, `odd` naming the rest; None when it names no job.
 
     A part, Slurm's own or the free texts, that has another number of fields than it should is not believed at all.
@@ -232,7 +232,7 @@ def salvage(record: str) -> Row | None:
     named = _named(fields if len(own) == len(_OWN) else _first_two(own))
     if not _ID.fullmatch(named["id"]) or not _NUMBER.fullmatch(named["raw_id"]):
         return None
-    return Row(**named, alone=_alone(fields), odd="; ".join(odd), **found)
+    return QueueRow(**named, alone=_alone(fields), odd="; ".join(odd), **found)
 
 
 def _first_two(own: Sequence[str]) -> dict[str, str]:

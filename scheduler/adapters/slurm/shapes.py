@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 from scheduler.adapters.slurm import constraints, values
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.details import Detail
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts, add, covers
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ClusterShape:
     """What the cluster is made of, as far as jobs' shapes depend on it.
 
     `totals` and `of_partition` (names of nodes) tell how large nodes are; jobs of `exclusive` partitions get whole
@@ -48,7 +48,7 @@ class Room:
             known = self._kinds[partitions] = [dict(size) for size in sizes]
         return known
 
-    def whole_nodes(self, row: Row) -> bool:
+    def whole_nodes(self, row: QueueRow) -> bool:
         """Whether the job shares its nodes with nobody (or only with its own user's jobs)."""
         exclusive = self.exclusive.intersection(row.partitions)
         return self.config.whole_nodes or row.alone or bool(exclusive)
@@ -62,9 +62,9 @@ class Room:
 class _Wish:
     """A pending job's wishes, decoded. Memory in MB; `mem_per_node` 0 is all that the node has."""
 
-    row: Row
+    row: QueueRow
     detail: Detail
-    room: Room
+    room: ClusterShape
     tasks: int
     per_task: int
     per_node_gres: Mapping[str, int]
@@ -96,7 +96,7 @@ class _Wish:
         return self.tasks
 
 
-def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
+def request_of(row: QueueRow, detail: Detail, room: ClusterShape) -> tuple[Request, str]:
     """The request of a pending job, and why it cannot be planned for (empty: it can). Raises ValueError."""
     wish = _wish(row, detail, room)
     nodes = _nodes_asked(wish)
@@ -124,7 +124,7 @@ def request_of(row: Row, detail: Detail, room: Room) -> tuple[Request, str]:
     return request, "; ".join(problems)
 
 
-def _wish(row: Row, detail: Detail, room: Room) -> _Wish:
+def _wish(row: QueueRow, detail: Detail, room: ClusterShape) -> _Wish:
     per_node = not (detail.mem_per_cpu or detail.mem_per_tres)
     all_memory = room.config.memory_counts and per_node and detail.mem == 0
     return _Wish(
@@ -213,7 +213,7 @@ def _amounts(wish: _Wish, cpus: int, gres: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _problems(row: Row, detail: Detail, nodes: int | None) -> Iterator[str]:
+def _problems(row: QueueRow, detail: Detail, nodes: int | None) -> Iterator[str]:
     """The wishes that a request cannot say, in words for people."""
     if row.het_id:
         yield "it is a part of a heterogeneous job"

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.nodes import words_of
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.resources import Amounts, add
 
 
@@ -29,7 +29,7 @@ class Untold:
     left: Amounts
 
 
-def left_of(row: Row, alloc: Mapping[str, Amounts]) -> dict[str, int]:
+def left_of(row: QueueRow, alloc: Mapping[str, Amounts]) -> dict[str, int]:
     """What a job holds in all beyond the shares of it that are told."""
     try:
         whole = values.tres(row.tres)
@@ -64,11 +64,11 @@ def given_out(record: str) -> tuple[str, dict[str, int]]:
 
 
 def taken(
-    nodes: Sequence[Node],
+    nodes: Sequence[SnapshotNode],
     jobs: Iterable[ObservedJob],
     untold: Sequence[Untold],
     given: Mapping[str, Amounts],
-) -> list[Node]:
+) -> list[SnapshotNode]:
     """The nodes, with the untold shares as `held_elsewhere`."""
     told: dict[str, dict[str, int]] = {}
     for job in jobs:
@@ -77,7 +77,7 @@ def taken(
     return [_with_untold(node, untold, told.get(node.name, {}), given.get(node.name, {})) for node in nodes]
 
 
-def _with_untold(node: Node, untold: Sequence[Untold], told: Amounts, given: Amounts) -> Node:
+def _with_untold(node: SnapshotNode, untold: Sequence[Untold], told: Amounts, given: Amounts) -> SnapshotNode:
     here = [one for one in untold if one.nodes is None or node.name in one.nodes]
     if not here:
         return node

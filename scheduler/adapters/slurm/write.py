@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from scheduler.adapters.slurm import arrays, guard, look, recover
-from scheduler.adapters.slurm.commands import Runner, is_job_id, is_signal
+from scheduler.adapters.slurm.commands import CommandRunner, is_job_id, is_signal
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
     complaints,
@@ -23,16 +23,16 @@ from scheduler.adapters.slurm.errors import (
     shortened,
 )
 from scheduler.adapters.slurm.jobs import state_of
-from scheduler.adapters.slurm.look import Seen
+from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.releasing import DONE, Releasing
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
     NOT_REQUEUEABLE,
     Action,
     ActionKind,
-    Outcome,
+    ActionOutcome,
     OutcomeKind,
 )
 
@@ -41,7 +41,7 @@ AT_ONCE = 500
 MAX_COMMENT = 200
 TRIES = 8
 """So often a job is made requeueable right before its requeue, while its user takes that back."""
-TOO_LATE = Outcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
+TOO_LATE = ActionOutcome(OutcomeKind.UNKNOWN, "not sent: it took too long to come to it")
 
 
 @dataclass(slots=True)
@@ -52,21 +52,21 @@ class Writer:
     only. The other jobs of its call are signalled at once, in parallel; the outcome of all is then unknown.
     """
 
-    runner: Runner
+    runner: CommandRunner
     extra_s: float = 0.1
     scancel_s: float = 5.0
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
     _until: float = field(default=0.0, init=False)
 
-    def apply(self, actions: Sequence[Action]) -> list[Outcome]:
+    def apply(self, actions: Sequence[Action]) -> list[ActionOutcome]:
         """One outcome per action, in order. Never raises, whatever Slurm answers or fails to answer.
 
         Nothing is begun later than twice the time limit of a command from now: a process that stood still after its
         look must not act on it, and the caller's right to act (its lease) has an end.
         """
         self._until = self.clock() + 2 * self.runner.timeout_s
-        outcomes: dict[int, Outcome] = {}
+        outcomes: dict[int, ActionOutcome] = {}
         for numbers in _groups(actions):
             group = {number: actions[number] for number in numbers}
             try:
@@ -79,7 +79,7 @@ class Writer:
                 outcomes.update(dict.fromkeys(group, _unknown(not_understood("Slurm's answer", error))))
         return [outcomes[number] for number in range(len(actions))]
 
-    def _group(self, group: dict[int, Action]) -> dict[int, Outcome]:
+    def _group(self, group: dict[int, Action]) -> dict[int, ActionOutcome]:
         outcomes = {number: bad for number, action in group.items() if (bad := _malformed(action))}
         asked = {number: action for number, action in group.items() if number not in outcomes}
         seen = look.at_jobs(self.runner, {action.run.job_id for action in asked.values()})
@@ -97,7 +97,7 @@ class Writer:
             outcomes.update(self._due(due, seen.jobs))
         return outcomes
 
-    def _due(self, due: dict[int, Action], seen: Mapping[str, Row]) -> dict[int, Outcome]:
+    def _due(self, due: dict[int, Action], seen: Mapping[str, QueueRow]) -> dict[int, ActionOutcome]:
         """What is to be carried out, with the comments."""
         actions = list(due.values())
         cancels = actions[0].kind is ActionKind.CANCEL
@@ -114,7 +114,7 @@ class Writer:
 
     # --- the kinds ---
 
-    def _carry_out(self, actions: Sequence[Action], seen: Mapping[str, Row]) -> dict[str, Outcome]:
+    def _carry_out(self, actions: Sequence[Action], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
         action, ids = actions[0], list(dict.fromkeys(a.run.job_id for a in actions))
         match action.kind:
             case ActionKind.PRIORITISE:
@@ -141,21 +141,23 @@ class Writer:
             case ActionKind.SIGNAL:
                 return self._scancel(ids, "--batch", f"--signal={action.value}")
 
-    def _place(self, ids: list[str], seen: Mapping[str, Row], nice: str) -> dict[str, Outcome]:
+    def _place(self, ids: list[str], seen: Mapping[str, QueueRow], nice: str) -> dict[str, ActionOutcome]:
         """Tasks that are still one record of their array are named together: named apart each becomes its own."""
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, ActionOutcome] = {}
         for part in _parts(ids):
             names = arrays.together([seen[job_id] for job_id in part])
             outcomes.update(self._call("scontrol", part, "update", f"JobId={','.join(names)}", nice))
         return outcomes
 
-    def _allow_requeue(self, ids: Sequence[str]) -> dict[str, Outcome]:
+    def _allow_requeue(self, ids: Sequence[str]) -> dict[str, ActionOutcome]:
         return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
 
-    def _requeue_hold(self, ids: Sequence[str], off: Sequence[str], *, allow: bool) -> dict[str, Outcome]:
+    def _requeue_hold(
+        self, ids: Sequence[str], off: Sequence[str], *, allow: bool
+    ) -> dict[str, ActionOutcome]:
         """Requeue jobs, `off` being those that are not requeueable. With `allow` they are made so right before; again
         and again, for their user may be taking it back again and again."""
-        done: dict[str, Outcome] = {}
+        done: dict[str, ActionOutcome] = {}
         for _ in range(TRIES if allow else 1):
             done.update(self._allow_requeue(off if allow else ()))
             ready = [job_id for job_id in ids if done.get(job_id, DONE).ok]
@@ -181,20 +183,20 @@ class Writer:
 
     def _many(
         self, program: str, ids: Sequence[str], verb: str, *, each: str = "", more: Sequence[str] = ()
-    ) -> dict[str, Outcome]:
+    ) -> dict[str, ActionOutcome]:
         """`scontrol VERB 1,2,3` or `scontrol update JobId=1,2,3 …`."""
-        outcomes: dict[str, Outcome] = {}
+        outcomes: dict[str, ActionOutcome] = {}
         for part in _parts(ids):
             outcomes.update(self._call(program, part, verb, f"{each}{','.join(part)}", *more))
         return outcomes
 
-    def _scancel(self, ids: Sequence[str], *options: str) -> dict[str, Outcome]:
-        outcomes: dict[str, Outcome] = {}
+    def _scancel(self, ids: Sequence[str], *options: str) -> dict[str, ActionOutcome]:
+        outcomes: dict[str, ActionOutcome] = {}
         for part in _parts(ids):
             outcomes.update(self._call("scancel", part, *options, *part))
         return outcomes
 
-    def _call(self, program: str, ids: Sequence[str], *arguments: str) -> dict[str, Outcome]:
+    def _call(self, program: str, ids: Sequence[str], *arguments: str) -> dict[str, ActionOutcome]:
         """Run one command on several jobs and give each its outcome."""
         patience = self.scancel_s if program == "scancel" else self.runner.timeout_s
         left = self._until - self.clock()
@@ -211,7 +213,7 @@ class Writer:
         # A message that names no job is about the call; alone with named ones it is their repetition.
         general = outcome_of(said.general[0]) if said.general else None
         if not said.named and general is None:
-            general = Outcome(
+            general = ActionOutcome(
                 OutcomeKind.UNKNOWN, f"{program} failed with status {answer.code} and said nothing"
             )
         whole = (
@@ -220,11 +222,11 @@ class Writer:
         return {i: outcome_of(said.named[i]) if i in said.named else whole or DONE for i in ids}
 
 
-def _unknown(error: SlurmUnavailableError) -> Outcome:
-    return Outcome(OutcomeKind.UNKNOWN, shortened(str(error)))
+def _unknown(error: SlurmUnavailableError) -> ActionOutcome:
+    return ActionOutcome(OutcomeKind.UNKNOWN, shortened(str(error)))
 
 
-def _is_to_be_recovered(action: Action, seen: Seen[Row]) -> bool:
+def _is_to_be_recovered(action: Action, seen: LookResult[QueueRow]) -> bool:
     """Whether a job is to be put back that has ended, as far as is known: `recover` finds out how."""
     if action.kind is not ActionKind.RECOVER or action.run.job_id in seen.odd:
         return False
@@ -235,19 +237,19 @@ def _is_to_be_recovered(action: Action, seen: Seen[Row]) -> bool:
         return False  # In a state that is not known: `guard` has the words.
 
 
-def _verdict(action: Action, seen: Seen[Row]) -> Outcome | None:
+def _verdict(action: Action, seen: LookResult[QueueRow]) -> ActionOutcome | None:
     """The outcome of an action that need not, must not or cannot be carried out; None when it is to be."""
     job_id = action.run.job_id
     if job_id in seen.odd:
-        return Outcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
+        return ActionOutcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
     return guard.verdict(action, seen.jobs.get(job_id))
 
 
-def _malformed(action: Action) -> Outcome | None:
+def _malformed(action: Action) -> ActionOutcome | None:
     if not is_job_id(action.run.job_id):
-        return Outcome(OutcomeKind.REFUSED, "that is no job id")
+        return ActionOutcome(OutcomeKind.REFUSED, "that is no job id")
     if action.kind is ActionKind.SIGNAL and not is_signal(action.value):
-        return Outcome(OutcomeKind.REFUSED, "that is no name of a signal")
+        return ActionOutcome(OutcomeKind.REFUSED, "that is no name of a signal")
     return guard.malformed(action)
 
 

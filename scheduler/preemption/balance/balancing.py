@@ -14,29 +14,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.resources import covers
 from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
 from scheduler.preemption.balance.powers import Alerts, Fitting, Powers
 from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.search import Placement, Search, Wanted, placed
+from scheduler.preemption.search import Placement, RoomSearch, Wanted, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Universe
 
 MOST_RANGES = 2
 """How many ranges of power are tried for a request counted over nodes that needs victims, or time."""
 
-Priced = Sequence[tuple[Place, Price]]
+Priced = Sequence[tuple[NodeState, Price]]
 T = TypeVar("T")
 
 
 class Balancing:
     """The even sets of one universe."""
 
-    def __init__(self, universe: Universe, search: Search, balance: Balance) -> None:
+    def __init__(self, universe: ClusterState, search: RoomSearch, balance: Balance) -> None:
         self.balance = balance
         self.most = scaled(balance.max_distance)
         self.powers = Powers(universe, balance.resource)
@@ -46,7 +46,7 @@ class Balancing:
         self._alerts: dict[tuple[str, bool], Alerts] = {}
         self._enough: dict[Shape, bool] = {}
 
-    def applies(self, job: Job, shape: Shape) -> bool:
+    def applies(self, job: SnapshotJob, shape: Shape) -> bool:
         """Whether the job is to get an even set."""
         if not job.balanced or job.request is None or job.request.count or shape.count == 1:
             return False
@@ -140,7 +140,7 @@ class Balancing:
         if wanted.reach.second_floor is not None:
             yield lambda count: self._search.cheapest(wanted, count, both=True)
 
-    def _as_members(self, prices: Iterable[tuple[Place, Price]]) -> Iterator[Member]:
+    def _as_members(self, prices: Iterable[tuple[NodeState, Price]]) -> Iterator[Member]:
         return (Member(self.powers.of[place.order], known.waste, place.order) for place, known in prices)
 
     def _nearest_for_victims(self, wanted: Wanted) -> list[Shape]:

@@ -11,16 +11,16 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, add, covers, subtract
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import Member
-from scheduler.preemption.places import Place, Runner
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.search import Placement, Wanted, placed
 from scheduler.preemption.shapes import Shape, suits
-from scheduler.preemption.universe import Universe
 
 MOST_RUNNERS = 32
 """How many running jobs are looked at for one waiting job."""
@@ -32,16 +32,16 @@ MOST_INSTEAD = 16
 class Swap:
     """`runner` gives up the place `up` and gets `instead`; the waiting job then fits onto `placement`."""
 
-    runner: Runner
-    up: Place
-    instead: Place
+    runner: RunningJob
+    up: NodeState
+    instead: NodeState
     placement: Placement
 
 
 class Exchange:
     """The exchanges of one universe."""
 
-    def __init__(self, universe: Universe, balancing: Balancing) -> None:
+    def __init__(self, universe: ClusterState, balancing: Balancing) -> None:
         self._universe = universe
         self._balancing = balancing
         self._powers = balancing.powers
@@ -105,7 +105,7 @@ class Exchange:
         first = bisect_left(members, (power - self._most,))
         return members[first : bisect_left(members, (power + self._most + 1,))]
 
-    def _interruptible(self, reach: Reach) -> Iterator[Runner]:
+    def _interruptible(self, reach: PreemptionScope) -> Iterator[RunningJob]:
         two_axes = self._universe.ranking.two_axes
         found = 0
         for runner in self._young:
@@ -119,7 +119,7 @@ class Exchange:
             if found == MOST_RUNNERS:
                 return
 
-    def _once_left(self, shape: Shape, runner: Runner, up: Place) -> Member | None:
+    def _once_left(self, shape: Shape, runner: RunningJob, up: NodeState) -> Member | None:
         """The node as a member of the waiting job's set, without the runner; None when the job would not fit."""
         gives = runner.alloc[up.node.name]
         if shape.exclusive and (up.holders > 1 or up.leaving):
@@ -132,7 +132,7 @@ class Exchange:
             waste += rest * 1000 // up.node.total[name]
         return Member(self._powers.of[up.order], waste, up.order)
 
-    def _instead(self, runner: Runner, up: Place) -> Sequence[Place]:
+    def _instead(self, runner: RunningJob, up: NodeState) -> Sequence[NodeState]:
         """Free nodes that could take what the runner holds on a node and keep its set even, closest in power first."""
         powers = self._powers
         kept = [powers.of[place.order] for place in runner.places if place is not up]
@@ -149,7 +149,7 @@ class Exchange:
         return sorted(fits, key=lambda place: (abs(powers.of[place.order] - own), place.order))[:MOST_INSTEAD]
 
     def _left_by(
-        self, near: Iterable[Member], shape: Shape, runner: Runner, up: Place, instead: Place
+        self, near: Iterable[Member], shape: Shape, runner: RunningJob, up: NodeState, instead: NodeState
     ) -> list[Member]:
         """The free nodes near a power, the one that the runner would get only if both fit onto it."""
         gives = runner.alloc[up.node.name]
@@ -170,7 +170,7 @@ class Exchange:
         return min(even, key=lambda window: window[-1].power - window[0].power, default=None)
 
 
-def _could_take(place: Place, job: Job, up: Place, gives: Amounts) -> bool:
+def _could_take(place: NodeState, job: SnapshotJob, up: NodeState, gives: Amounts) -> bool:
     """Whether a node could take what a job holds on another one. What the job asked of its nodes is not always known:
     then the node must have all that the other one has."""
     if not place.node.up or not covers(place.free, gives):

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from scheduler.preemption.balance.evenset import Member, scaled
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import present, price_without_victims
 from scheduler.preemption.shapes import Shape, ShapeKey, orders_of
-from scheduler.preemption.universe import Universe
 
 
 class Powers:
     """What is measured. Of a node it is one figure per resource, so all its processors of that resource count alike."""
 
-    def __init__(self, universe: Universe, resource: str) -> None:
+    def __init__(self, universe: ClusterState, resource: str) -> None:
         self._universe = universe
         self.of = {
             place.order: scaled(place.node.power[resource])
@@ -28,15 +28,15 @@ class Powers:
         self._sorted = sorted((power, order) for order, power in self.of.items())
         self._shapes: dict[tuple[Shape, object], Shape] = {}
         self._measured: dict[Shape, Shape] = {}
-        self._sorted_places: dict[ShapeKey, list[Place]] = {}
-        self._of_same_places: dict[tuple[Place, ...], list[Place]] = {}
+        self._sorted_places: dict[ShapeKey, list[NodeState]] = {}
+        self._of_same_places: dict[tuple[NodeState, ...], list[NodeState]] = {}
 
     def distance(self, orders: Iterable[int]) -> int:
         """How far apart measured nodes are."""
         powers = [self.of[order] for order in orders]
         return max(powers) - min(powers)
 
-    def between(self, low: int, high: int) -> list[Place]:
+    def between(self, low: int, high: int) -> list[NodeState]:
         """The nodes with a power from `low` to `high`, the least first."""
         first = bisect_left(self._sorted, (low, -1))
         last = bisect_right(self._sorted, (high, len(self._universe.places)))
@@ -53,7 +53,7 @@ class Powers:
             self._measured[shape] = known
         return known
 
-    def _by_power(self, shape: Shape) -> list[Place]:
+    def _by_power(self, shape: Shape) -> list[NodeState]:
         """The measured nodes of a shape, the least power first."""
         known = self._sorted_places.get(shape.each)
         if known is None:
@@ -68,7 +68,7 @@ class Powers:
     def within(self, shape: Shape, low: int, high: int, unit: str | None = None) -> Shape:
         """The shape on nodes with a power from `low` to `high` only, in one unit if one is named."""
 
-        def inside() -> list[Place]:
+        def inside() -> list[NodeState]:
             places = self._by_power(shape)
             first = bisect_left(places, low, key=self._power)
             last = bisect_right(places, high, key=self._power)
@@ -76,10 +76,10 @@ class Powers:
 
         return self._restricted(shape, (low, high, unit), inside)
 
-    def _power(self, place: Place) -> int:
+    def _power(self, place: NodeState) -> int:
         return self.of[place.order]
 
-    def _restricted(self, shape: Shape, key: object, places: Callable[[], Iterable[Place]]) -> Shape:
+    def _restricted(self, shape: Shape, key: object, places: Callable[[], Iterable[NodeState]]) -> Shape:
         """One object per restriction: what is kept about a shape is kept by its identity and its keys."""
         full = (shape, key)
         known = self._shapes.get(full)
@@ -99,7 +99,7 @@ class Alerts:
     """Tells many shapes which nodes to look at again: nearly all nodes that change are full before and after, and one
     resource says so. Free now, or (`coming`) free and coming."""
 
-    def __init__(self, universe: Universe, name: str, *, coming: bool) -> None:
+    def __init__(self, universe: ClusterState, name: str, *, coming: bool) -> None:
         self.has = [present(coming, name, place) for place in universe.places]
         self._universe = universe
         self._name = name
@@ -135,7 +135,7 @@ class Fitting:
     what is coming."""
 
     def __init__(
-        self, universe: Universe, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
+        self, universe: ClusterState, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
     ) -> None:
         """`alerts`: of the first resource that the shape wants."""
         amount = shape.wants[0][1]

@@ -9,18 +9,18 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from scheduler.model.plan import Decision, DecisionKind, How, Victim
+from scheduler.model.plan import DecidedVictim, Decision, DecisionKind, How
 from scheduler.model.reasons import Reason
 from scheduler.preemption.balance import words
 from scheduler.preemption.balance.balancing import Balancing
-from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.free_room import start, wait_for_endings
-from scheduler.preemption.places import Place
+from scheduler.preemption.node_state import NodeState
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.search import Wanted
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
 
 
-def even_set(cycle: Cycle, ask: Ask) -> Decision | None:
+def even_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 1."""
     balancing = _of(cycle)
     placement = balancing.even(ask.shape, coming=False)
@@ -30,7 +30,7 @@ def even_set(cycle: Cycle, ask: Ask) -> Decision | None:
     return None if placement is None else _said(cycle, wait_for_endings(cycle, ask, placement))
 
 
-def exchange(cycle: Cycle, ask: Ask) -> Decision | None:
+def exchange(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
     swap = cycle.exchange.find(Wanted(ask.shape, ask.reach)) if cycle.exchange else None
     if cycle.exchange is None or swap is None or not cycle.limits.allows(ask.job, 1):
@@ -46,12 +46,12 @@ def exchange(cycle: Cycle, ask: Ask) -> Decision | None:
         Reason.SWAPS_A_NODE,
         sentence,
         nodes=tuple(swap.placement),
-        victims=(Victim(swap.runner.job.id, How.SWAP, nodes=(up,), gets=(instead,)),),
+        victims=(DecidedVictim(swap.runner.job.id, How.SWAP, nodes=(up,), gets=(instead,)),),
         placement=swap.placement,
     )
 
 
-def nearest_set(cycle: Cycle, ask: Ask) -> Decision | None:
+def nearest_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 3."""
     balancing = _of(cycle)
     decision = None
@@ -63,7 +63,7 @@ def nearest_set(cycle: Cycle, ask: Ask) -> Decision | None:
     return replace(_said(cycle, decision), reason=Reason.NEAREST_SET) if decision else None
 
 
-def stop_for_an_even_set(cycle: Cycle, ask: Ask) -> Decision | None:
+def stop_for_an_even_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 4."""
     for shape in _of(cycle).for_victims(Wanted(ask.shape, ask.reach)):
         decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
@@ -72,7 +72,7 @@ def stop_for_an_even_set(cycle: Cycle, ask: Ask) -> Decision | None:
     return None
 
 
-def no_even_set(cycle: Cycle, ask: Ask) -> Decision:
+def no_even_set(cycle: PlanningRun, ask: Ask) -> Decision:
     """It stays in the queue: is it the evenness that is missing, or the room?"""
     balancing = _of(cycle)
     if not balancing.measured_suffice(ask.shape):
@@ -87,13 +87,13 @@ def no_even_set(cycle: Cycle, ask: Ask) -> Decision:
     return cycle.with_passed_over(cycle.queued(ask.job, Reason.NO_EVEN_SET, sentence), ask)
 
 
-def _of(cycle: Cycle) -> Balancing:
+def _of(cycle: PlanningRun) -> Balancing:
     if cycle.balancing is None:
         raise ValueError("the partition has no rule for even sets")
     return cycle.balancing
 
 
-def _said(cycle: Cycle, decision: Decision) -> Decision:
+def _said(cycle: PlanningRun, decision: Decision) -> Decision:
     """The decision with a word on how even its nodes are."""
     if not decision.nodes:
         return decision
@@ -101,5 +101,5 @@ def _said(cycle: Cycle, decision: Decision) -> Decision:
     return replace(decision, explain=decision.explain + words_on_it)
 
 
-def _places(cycle: Cycle, names: Iterable[str]) -> Iterable[Place]:
+def _places(cycle: PlanningRun, names: Iterable[str]) -> Iterable[NodeState]:
     return [cycle.universe.by_name[name] for name in names]

@@ -6,12 +6,12 @@ from scheduler.model import words
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import ONE
 from scheduler.preemption.balance.exchange import Swap
-from scheduler.preemption.cycle import Ask, Cycle
-from scheduler.preemption.places import Place
+from scheduler.preemption.node_state import NodeState
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.sentences import clean
 
 
-def evenness(balancing: Balancing, places: Iterable[Place]) -> str:
+def evenness(balancing: Balancing, places: Iterable[NodeState]) -> str:
     """How even the nodes are that a job gets, as a sentence that follows another one."""
     chosen = list(places)
     unknown = [place for place in chosen if place.order not in balancing.powers.of]
@@ -27,7 +27,7 @@ def evenness(balancing: Balancing, places: Iterable[Place]) -> str:
     return f" The nodes differ by {apart} in compute power, {allowed} is allowed{where}."
 
 
-def too_uneven(cycle: Cycle, ask: Ask, distance: int, most: int) -> str:
+def too_uneven(cycle: PlanningRun, ask: Ask, distance: int, most: int) -> str:
     """There is room, but not on an even set."""
     return (
         f"{cycle.say.needs(ask.job)} of equal compute power; there is room, but the nearest set differs by "
@@ -35,7 +35,7 @@ def too_uneven(cycle: Cycle, ask: Ask, distance: int, most: int) -> str:
     )
 
 
-def not_measured(cycle: Cycle, ask: Ask, resource: str, measured: int) -> str:
+def not_measured(cycle: PlanningRun, ask: Ask, resource: str, measured: int) -> str:
     """Too few nodes have a figure."""
     return (
         f"{cycle.say.needs(ask.job)} of equal compute power; only {measured} of the nodes that it may use have been "
@@ -43,7 +43,7 @@ def not_measured(cycle: Cycle, ask: Ask, resource: str, measured: int) -> str:
     )
 
 
-def exchanged(cycle: Cycle, ask: Ask, swap: Swap) -> str:
+def exchanged(cycle: PlanningRun, ask: Ask, swap: Swap) -> str:
     """One young job moves."""
     up, instead = clean(swap.up.node.name), clean(swap.instead.node.name)
     return (

@@ -6,7 +6,7 @@ Costs are compared by the number of workers, then by their size, then by the hig
 from collections.abc import Iterable, Sequence
 
 from scheduler.preemption.elastic.workers import SCALE, OnNode, Worker, Workers
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
 Least = tuple[int, int, int]
@@ -16,7 +16,7 @@ Short = list[tuple[int, int]]
 """What is missing of which resources: their place in a row (`workers.Row`), and how much."""
 
 
-class Bounds:
+class ShrinkBounds:
     """The least costs of nodes for one shape."""
 
     def __init__(self, workers: Workers, shape: Shape) -> None:
@@ -48,7 +48,7 @@ class Bounds:
         soon = node.soon
         return [(at, amount - soon[at]) for at, amount in self._wants if amount > soon[at]]
 
-    def least(self, node: OnNode, reach: Reach) -> Least | None:
+    def least(self, node: OnNode, reach: PreemptionScope) -> Least | None:
         """What a node costs at least; None when the workers within reach are not enough."""
         if self._exclusive:
             workers = node.within(reach)

@@ -19,7 +19,7 @@ from heapq import merge
 from itertools import chain, combinations, islice
 
 from scheduler.preemption.elastic.workers import Worker
-from scheduler.preemption.places import Runner
+from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.pricing import Loss
 from scheduler.preemption.trials import Trial, most
 
@@ -46,7 +46,7 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WorkerChoice:
     """All workers that may be taken. `on`: those on a node, by its order, for the nodes that count."""
 
     groups: Sequence[Alike]
@@ -54,15 +54,15 @@ class Choice:
     on: Callable[[int], Iterable[Worker]]
 
 
-def on_one_node(workers: Sequence[Worker]) -> Choice:
+def on_one_node(workers: Sequence[Worker]) -> WorkerChoice:
     """The choice among a few workers on one node."""
-    return Choice([Alike(((worker,),)) for worker in workers], len(workers), lambda _: workers)
+    return WorkerChoice([Alike(((worker,),)) for worker in workers], len(workers), lambda _: workers)
 
 
 _Taken = list[tuple[Worker, int]]
 
 
-def cover(trial: Trial, choice: Choice, fewest: int = 1) -> list[Loss] | None:
+def cover(trial: Trial, choice: WorkerChoice, fewest: int = 1) -> list[Loss] | None:
     """Which workers, and how much of each, make what a trial is short of (points 2 to 5); None: not even all.
 
     `fewest`: it is known that it takes so many.
@@ -76,7 +76,7 @@ def cover(trial: Trial, choice: Choice, fewest: int = 1) -> list[Loss] | None:
     return _combined(trial, sorted(workers, key=_in_order_of_jobs), max(2, fewest))
 
 
-def _smallest(trial: Trial, choice: Choice, taken: _Taken) -> tuple[Worker, int] | None:
+def _smallest(trial: Trial, choice: WorkerChoice, taken: _Taken) -> tuple[Worker, int] | None:
     """Point 2: the smallest single worker, when some are taken already."""
     best: tuple[tuple[int, tuple[int, ...]], tuple[Worker, int]] | None = None
     for worker in sorted(_candidates(trial, choice, taken), key=smallest_first):
@@ -89,11 +89,11 @@ def _smallest(trial: Trial, choice: Choice, taken: _Taken) -> tuple[Worker, int]
     return best[1] if best else None
 
 
-def _candidates(trial: Trial, choice: Choice, taken: _Taken) -> Iterator[Worker]:
+def _candidates(trial: Trial, choice: WorkerChoice, taken: _Taken) -> Iterator[Worker]:
     """Those that may be enough alone: the lowest of each group, and everybody where something is taken already."""
     touched = {worker.place.order for worker, _ in taken}
     used = {(worker.runner, worker.place) for worker, _ in taken}
-    gone = Counter[Runner]()
+    gone = Counter[RunningJob]()
     for worker, count in taken:
         gone[worker.runner] += count
     for group in choice.groups:
@@ -109,7 +109,7 @@ def _candidates(trial: Trial, choice: Choice, taken: _Taken) -> Iterator[Worker]
             yield worker
 
 
-def _affordable(worker: Worker, gone: Mapping[Runner, int]) -> bool:
+def _affordable(worker: Worker, gone: Mapping[RunningJob, int]) -> bool:
     """Whether its job may lose all of it beside what is taken already."""
     pieces = worker.runner.pieces
     return pieces is not None and pieces.surplus - gone.get(worker.runner, 0) >= worker.count
@@ -142,7 +142,7 @@ def _spared(trial: Trial, worker: Worker, taken: int) -> int:
 
 def _all(trial: Trial, workers: Iterable[Worker], *, until_enough: bool = False) -> _Taken:
     """Take workers in their order, of each what the minimum of its job leaves."""
-    left: dict[Runner, int] = {}
+    left: dict[RunningJob, int] = {}
     taken: _Taken = []
     for worker in workers:
         runner = worker.runner
@@ -192,7 +192,7 @@ def _combined(trial: Trial, workers: Sequence[Worker], fewest: int) -> list[Loss
     return None
 
 
-def _greedy(trial: Trial, choice: Choice) -> list[Loss] | None:
+def _greedy(trial: Trial, choice: WorkerChoice) -> list[Loss] | None:
     """Point 3, of many workers."""
     taken = _all(trial, _by_cover(trial, choice.groups), until_enough=True)
     if not trial.enough():

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from scheduler.model import words
-from scheduler.model.jobs import Elastic, Job, JobState, Request
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, total
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.cycle import Cycle
 from scheduler.preemption.pieces import units_in
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.sentences import clean
 from scheduler.preemption.shapes import Shape
@@ -33,7 +33,7 @@ class Lacking:
     more: int
 
 
-def growers(snapshot: Snapshot) -> list[Job]:
+def growers(snapshot: Snapshot) -> list[SnapshotJob]:
     """The running jobs that hold less than they wish for."""
     if not snapshot.partition.elastic:
         return []
@@ -41,7 +41,7 @@ def growers(snapshot: Snapshot) -> list[Job]:
     return [job for job in running if lacking(job)]
 
 
-def lacking(job: Job) -> Lacking | None:
+def lacking(job: SnapshotJob) -> Lacking | None:
     """What a running job lacks of its wish; None when it has it, or wishes for nothing."""
     elastic = job.elastic
     if elastic is None:
@@ -68,7 +68,7 @@ def lacking(job: Job) -> Lacking | None:
     return Lacking(replace(limits, nodes=1, per_node=_each(job, elastic)), has, more)
 
 
-def grow(cycle: Cycle, job: Job) -> list[Decision]:
+def grow(cycle: PlanningRun, job: SnapshotJob) -> list[Decision]:
     """The decision on the workers that a running job gets back now; none when there are none for it."""
     lack = lacking(job)
     if lack is None or job.id in cycle.gave_way:
@@ -90,7 +90,7 @@ def grow(cycle: Cycle, job: Job) -> list[Decision]:
     ]
 
 
-def _each(job: Job, elastic: Elastic) -> Amounts:
+def _each(job: SnapshotJob, elastic: Elastic) -> Amounts:
     """What a node that comes back must give: as the job says, or as much as its largest worker holds."""
     if elastic.per_node:
         return elastic.per_node
@@ -99,7 +99,7 @@ def _each(job: Job, elastic: Elastic) -> Amounts:
     )
 
 
-def _nodes(cycle: Cycle, job: Job, shape: Shape, more: int) -> Placement:
+def _nodes(cycle: PlanningRun, job: SnapshotJob, shape: Shape, more: int) -> Placement:
     """Free nodes, those with the least left over first."""
     looked_at = more + len(job.alloc) + len(cycle.awaited)
     places = [
@@ -110,14 +110,16 @@ def _nodes(cycle: Cycle, job: Job, shape: Shape, more: int) -> Placement:
     return placed(shape, places[:more])
 
 
-def _units(cycle: Cycle, shape: Shape) -> Placement:
+def _units(cycle: PlanningRun, shape: Shape) -> Placement:
     """Free units, on the nodes in their order."""
     placement = cycle.search.pool(shape).placement(shape, coming=False)
     orders = cycle.universe.by_name
     return {name: taken for name, taken in placement.items() if orders[name].order not in cycle.awaited}
 
 
-def _within_limits(cycle: Cycle, job: Job, wanted: Placement, shape: Shape) -> dict[str, Amounts]:
+def _within_limits(
+    cycle: PlanningRun, job: SnapshotJob, wanted: Placement, shape: Shape
+) -> dict[str, Amounts]:
     """As many of the nodes, and of the units on each, as the limits of the job's level allow."""
     result: dict[str, Amounts] = {}
     for name, taken in wanted.items():
@@ -132,7 +134,9 @@ def _within_limits(cycle: Cycle, job: Job, wanted: Placement, shape: Shape) -> d
     return result
 
 
-def _words(cycle: Cycle, job: Job, lack: Lacking, placement: Mapping[str, Amounts], units: int) -> str:
+def _words(
+    cycle: PlanningRun, job: SnapshotJob, lack: Lacking, placement: Mapping[str, Amounts], units: int
+) -> str:
     wish, free = (
         lack.has + lack.more,
         words.placement({clean(node): part for node, part in placement.items()}),

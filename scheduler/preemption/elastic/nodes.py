@@ -12,36 +12,38 @@ One heap serves all pending jobs that ask the same of a node, whatever they reac
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
-from scheduler.preemption.elastic.bounds import Bounds
+from scheduler.preemption.elastic.bounds import ShrinkBounds
 from scheduler.preemption.elastic.workers import OnNode, Workers
-from scheduler.preemption.places import Place
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 
-Pricer = Callable[[OnNode, Reach], Price | None]
+Pricer = Callable[[OnNode, PreemptionScope], Price | None]
 
 _Entry = tuple[int, int, int, int, int, int]
 """What a node costs at least (`bounds.Least`), the node, its version then, and for which question that was found out:
 twice its number, and one more when it is the price."""
 
 
-class Nodes:
+class ElasticNodes:
     """The prices of some nodes, by one pricer."""
 
-    def __init__(self, workers: Workers, places: Iterable[Place], bounds: Bounds, pricer: Pricer) -> None:
+    def __init__(
+        self, workers: Workers, places: Iterable[NodeState], bounds: ShrinkBounds, pricer: Pricer
+    ) -> None:
         self._workers = workers
         self._nodes = workers.among(tuple(places))
         self._bounds = bounds
         self._pricer = pricer
         self._seen = self._seen_eased = 0
-        self._reach: Reach | None = None
+        self._reach: PreemptionScope | None = None
         self._asked = 0
         self._heap: list[_Entry] = []
         self._versions: dict[int, int] = {}
         """Of the nodes that may be had, the version that their entry in the heap is of: others there are of no use."""
         self._prices: dict[int, Price] = {}
 
-    def cheapest(self, count: int, reach: Reach) -> Sequence[tuple[Place, Price]]:
+    def cheapest(self, count: int, reach: PreemptionScope) -> Sequence[tuple[NodeState, Price]]:
         """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
         self._catch_up(reach)
         heap, taken, versions = self._heap, list[_Entry](), self._versions
@@ -64,7 +66,7 @@ class Nodes:
             heappush(heap, entry)
         return [(self._nodes[order].place, self._prices[order]) for _, _, _, order, _, _ in taken]
 
-    def _bound(self, node: OnNode, reach: Reach) -> None:
+    def _bound(self, node: OnNode, reach: PreemptionScope) -> None:
         order = node.place.order
         least = self._bounds.least(node, reach)
         if least is None:
@@ -73,7 +75,7 @@ class Nodes:
             self._versions[order] = node.version
             heappush(self._heap, (*least, order, node.version, 2 * self._asked))
 
-    def _price(self, node: OnNode, reach: Reach) -> None:
+    def _price(self, node: OnNode, reach: PreemptionScope) -> None:
         order = node.place.order
         price = self._pricer(node, reach)
         if price is None:
@@ -83,7 +85,7 @@ class Nodes:
             (number, size, _), (highest, _, _) = price.cost or (_NOTHING, _NOTHING)
             heappush(self._heap, (number, size, highest, order, node.version, 2 * self._asked + 1))
 
-    def _catch_up(self, reach: Reach) -> None:
+    def _catch_up(self, reach: PreemptionScope) -> None:
         self._workers.up_to_date()
         nodes, changes, eased = self._nodes, self._workers.changes, self._workers.eased
         if self._reach is None or not reach.within(self._reach):

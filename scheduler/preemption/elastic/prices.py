@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
-from scheduler.preemption.elastic.bounds import Bounds, Short, fewest, pieces
+from scheduler.preemption.elastic.bounds import Short, ShrinkBounds, fewest, pieces
 from scheduler.preemption.elastic.covering import MOST_COMBINED, cover, on_one_node, smallest_first
 from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Places
 
@@ -17,15 +17,15 @@ class Prices:
     """The prices of nodes for one shape."""
 
     def __init__(self, workers: Workers, shape: Shape) -> None:
-        self.bounds = Bounds(workers, shape)
+        self.bounds = ShrinkBounds(workers, shape)
         self._workers = workers
         self._shape = shape
 
-    def of(self, node: OnNode, reach: Reach) -> Price | None:
+    def of(self, node: OnNode, reach: PreemptionScope) -> Price | None:
         """Fewest workers, then the smallest, then the lowest rank; None when all of them are not enough."""
         return self._price(node, node.within(reach))
 
-    def beside(self, node: OnNode, reach: Reach, used: Mapping[Runner, int]) -> Price | None:
+    def beside(self, node: OnNode, reach: PreemptionScope, used: Mapping[RunningJob, int]) -> Price | None:
         """The same when jobs have lost so many pieces elsewhere."""
         left = [self._workers.left(worker, used.get(worker.runner, 0)) for worker in node.within(reach)]
         return self._price(node, [worker for worker in left if worker])
@@ -96,7 +96,7 @@ def _price_of_one(worker: Worker, count: int) -> Price:
     return Price(((1, worker.size * count, 0), (worker.rank[0], 0, 0)), (worker.runner,), 0, (loss,))
 
 
-def _everybody(place: Place, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:
+def _everybody(place: NodeState, shape: Shape, workers: Sequence[Worker]) -> list[Loss] | None:
     """For a node that must be empty: all who are on it, if they may all go from it."""
     name = place.node.name
     going = [w for w in workers if w.runner.pieces and w.count == w.runner.pieces.counts[name]]

@@ -9,19 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.covering import cover
-from scheduler.preemption.elastic.nodes import Nodes
+from scheduler.preemption.elastic.nodes import ElasticNodes
 from scheduler.preemption.elastic.prices import Prices
 from scheduler.preemption.elastic.supply import Supply
 from scheduler.preemption.elastic.workers import Workers
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Cost, Loss, Price
-from scheduler.preemption.ranking import Reach
-from scheduler.preemption.search import Search
+from scheduler.preemption.ranking import PreemptionScope
+from scheduler.preemption.search import RoomSearch
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Universe
 
-Losses = dict[Runner, dict[str, int]]
+Losses = dict[RunningJob, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +29,23 @@ class Shrunk:
     """Who loses how many pieces where, and the nodes that a request for nodes then gets."""
 
     losses: Losses
-    places: tuple[Place, ...] = ()
+    places: tuple[NodeState, ...] = ()
 
 
 class Shrinks:
     """Finds workers for one universe; prices of nodes are kept and brought up to date."""
 
-    def __init__(self, universe: Universe, search: Search) -> None:
+    def __init__(self, universe: ClusterState, search: RoomSearch) -> None:
         self._universe = universe
         self._search = search
         self._workers = Workers(universe)
-        self._nodes: dict[ShapeKey, tuple[Prices, Nodes]] = {}
+        self._nodes: dict[ShapeKey, tuple[Prices, ElasticNodes]] = {}
         self._supplies: dict[ShapeKey, Supply] = {}
         self._same: dict[tuple[object, ...], Supply] = {}
-        self._reaches: dict[Reach, Reach] = {}
+        self._reaches: dict[PreemptionScope, PreemptionScope] = {}
         """Of equal ones always the first: what is within reach on a node is kept for it (`OnNode.within`)."""
 
-    def find(self, shape: Shape, reach: Reach) -> Shrunk | None:
+    def find(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
         reach = self._reaches.setdefault(reach, reach)
         if not shape.count:
@@ -63,7 +63,7 @@ class Shrinks:
         """Nothing is asked any more: the prices of nodes, which refer to this, are let go of."""
         self._nodes.clear()
 
-    def _anywhere(self, shape: Shape, reach: Reach) -> Shrunk | None:
+    def _anywhere(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
         """Workers on any nodes; a look at their sum often says at once that all of them are not enough."""
         pool = self._search.pool(shape)
         short: dict[str, int] = {}
@@ -81,16 +81,16 @@ class Shrinks:
             known = self._supplies[shape.pool] = self._same.setdefault(made.key, made)
         return known
 
-    def _priced(self, shape: Shape) -> tuple[Prices, Nodes]:
+    def _priced(self, shape: Shape) -> tuple[Prices, ElasticNodes]:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
         known = self._nodes.get(shape.each)
         if known is None:
             prices = Prices(self._workers, shape)
-            known = prices, Nodes(self._workers, shape.places, prices.bounds, prices.of)
+            known = prices, ElasticNodes(self._workers, shape.places, prices.bounds, prices.of)
             self._nodes[shape.each] = known
         return known
 
-    def _several(self, shape: Shape, reach: Reach) -> Shrunk | None:
+    def _several(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
         """Nodes that are free first, then the cheapest, one after the other."""
         prices, nodes = self._priced(shape)
         look_at = shape.count
@@ -113,14 +113,14 @@ class Shrinks:
     def _one_by_one(
         self,
         count: int,
-        reach: Reach,
+        reach: PreemptionScope,
         prices: Prices,
-        free: Sequence[Place],
-        offers: Iterable[tuple[Place, Price]],
+        free: Sequence[NodeState],
+        offers: Iterable[tuple[NodeState, Price]],
     ) -> tuple[Shrunk, tuple[Cost, int]] | None:
         """Of some nodes the cheapest, each priced again with what jobs lose on those before it; and the last one with
         its cost."""
-        chosen, losses, used = list(free), Counter[tuple[Runner, str]](), dict[Runner, int]()
+        chosen, losses, used = list(free), Counter[tuple[RunningJob, str]](), dict[RunningJob, int]()
         known = {place.order for place in free}
         heap = [(price.cost, place.order) for place, price in offers if place.order not in known]
         heapify(heap)

@@ -6,15 +6,15 @@ shrink back like a stop; the numbers of stops within an hour do not count it.
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.elastic import words
+from scheduler.preemption.multi_node_search import MadeRoom
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.several import Room
 from scheduler.preemption.units.steps import part_if_held
 from scheduler.preemption.units.words import victim_of
 
 
-def shrink_elastic_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
+def shrink_elastic_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Workers of elastic jobs make room, and nobody is stopped."""
     found = cycle.shrinks.find(ask.shape, ask.reach) if cycle.universe.elastic else None
     if found is None:
@@ -30,7 +30,7 @@ def shrink_elastic_jobs(cycle: Cycle, ask: Ask) -> Decision | None:
     for runner, lost in found.losses.items():
         cycle.universe.lose(runner, lost)
         cycle.gave_way.add(runner.job.id)
-    placement = cycle.search.placement(ask.shape, Room(found.places, Price()))
+    placement = cycle.search.placement(ask.shape, MadeRoom(found.places, Price()))
     cycle.set_aside(ask.job, placement, coming_first=True)
     return Decision(
         ask.job.id,

@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.elastic.covering import Alike, Choice
+from scheduler.preemption.elastic.covering import Alike, WorkerChoice
 from scheduler.preemption.elastic.workers import Lot, OnNode, Row, Worker, Workers
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
 _Kind = tuple[Lot | int, Row]
@@ -51,20 +51,20 @@ class Supply:
         self._highest = 0
         self._seen = -1
 
-    def choice(self, reach: Reach, short: Amounts) -> Choice | None:
+    def choice(self, reach: PreemptionScope, short: Amounts) -> WorkerChoice | None:
         """The workers that a pending job may take; None when there are none, or when what is missing would not be
         there even if elastic jobs kept nothing at all."""
         rows = self._within(reach)
         if not rows or not all(self._may_be_enough(rows, reach, *each) for each in short.items()):
             return None
         nodes = self._workers.up_to_date()
-        return Choice(
+        return WorkerChoice(
             [Alike(row) for row in rows.values()],
             sum([len(row) for kind in rows.values() for row in kind]),
             lambda order: nodes[order].within(reach),
         )
 
-    def _may_be_enough(self, rows: _Rows, reach: Reach, name: str, amount: int) -> bool:
+    def _may_be_enough(self, rows: _Rows, reach: PreemptionScope, name: str, amount: int) -> bool:
         """Whether so much of one resource might be had from some workers.
 
         What a node is overcommitted by makes no room. Most are not, and what is given up there is simply counted.
@@ -86,7 +86,7 @@ class Supply:
                     amount -= max(0, node.soon[at] + gives)
         return amount <= 0
 
-    def _within(self, reach: Reach) -> _Rows:
+    def _within(self, reach: PreemptionScope) -> _Rows:
         """The workers within reach, those of the lowest class first."""
         self._catch_up(reach.highest)
         within = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]

@@ -3,19 +3,19 @@
 from collections.abc import Iterable
 
 from scheduler.model import words
-from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.elastic.shrinks import Losses
-from scheduler.preemption.limits import Held
+from scheduler.preemption.limits import HeldBack
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.units.words import losing, needs
 
 
-def shrunk(cycle: Cycle, ask: Ask, nodes: Iterable[str], losses: Losses) -> str:
+def shrunk(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses) -> str:
     """Workers make room; said before they are taken."""
     lost = words.told(losses, lambda runner: losing(cycle, runner, losses[runner]), limit=5)
     return f"{needs(cycle, ask, nodes)}. Nobody is stopped: {lost}."
 
 
-def held(cycle: Cycle, ask: Ask, nodes: Iterable[str], losses: Losses, why: Held) -> str:
+def held(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses, why: HeldBack) -> str:
     """Workers would make room, but may not be taken now."""
     who = words.told(losses, lambda runner: cycle.say.who(runner.job), limit=5)
     limit = cycle.say.limit(ask.job, why, len(losses))

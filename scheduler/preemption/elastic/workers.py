@@ -12,9 +12,9 @@ from operator import add as sum_of
 from operator import attrgetter, gt
 
 from scheduler.model.resources import Amounts, add
-from scheduler.preemption.places import Place, Runner
-from scheduler.preemption.ranking import SECOND_TIER, Reach
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 
 SCALE = 10**9
 """The size of all that the partition has of one resource."""
@@ -46,15 +46,15 @@ class Worker:
     another number is another worker. (Not frozen, for thousands are made, and that takes three times as long.)
     """
 
-    runner: Runner
-    place: Place
+    runner: RunningJob
+    place: NodeState
     lot: Lot
     rank: tuple[int, int]
     count: int
     size: int
     _second: "Worker | None" = None
 
-    def within(self, reach: Reach) -> "Worker | None":
+    def within(self, reach: PreemptionScope) -> "Worker | None":
         """As a worker of the first tier counts for whoever reaches so far (`Reach.class_of`); None: out of reach."""
         first, floor = self.rank[0], reach.second_floor
         if first < reach.first_floor:
@@ -97,7 +97,7 @@ class OnNode:
         "workers",
     )
 
-    def __init__(self, place: Place, width: int) -> None:
+    def __init__(self, place: NodeState, width: int) -> None:
         self.place = place
         self.own: list[int] = []
         self.version = self.holders = 0
@@ -105,7 +105,7 @@ class OnNode:
         self.workers: Sequence[Worker] = ()
         self.smallest = 0
         self.lowest = self.highest = SECOND_TIER
-        self._known: tuple[Reach | None, Sequence[Worker]] = None, ()
+        self._known: tuple[PreemptionScope | None, Sequence[Worker]] = None, ()
 
     def put(self, workers: Sequence[Worker]) -> None:
         """Other workers are there than before."""
@@ -129,7 +129,7 @@ class OnNode:
         self.soon = soon
         self.could = tuple(map(sum_of, soon, self._most))
 
-    def within(self, reach: Reach) -> Sequence[Worker]:
+    def within(self, reach: PreemptionScope) -> Sequence[Worker]:
         """Those of jobs that a pending one outranks. Limits on stops do not hold them back.
 
         Kept for those who ask with the same object next: many requests do, one after the other.
@@ -149,7 +149,7 @@ class OnNode:
 class Workers:
     """The workers of one universe, by node."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         amounts: dict[str, int] = {}
         for place in universe.places:
             add(amounts, place.node.total)
@@ -167,8 +167,8 @@ class Workers:
         self._seen = self._seen_reduced = -1
         self._lots: dict[tuple[object, ...], Lot] = {}
         self._nodes: dict[int, OnNode] = {}
-        self._among: dict[tuple[Place, ...], Mapping[int, OnNode]] = {}
-        self._own: dict[Runner, list[tuple[int, Place, str]]] = {}
+        self._among: dict[tuple[NodeState, ...], Mapping[int, OnNode]] = {}
+        self._own: dict[RunningJob, list[tuple[int, NodeState, str]]] = {}
         """Of each elastic job where its workers come in `all`, and where they are."""
         self.all: list[Worker | None] = []
         """All workers, as they count in the first tier, those of one class in their order; None for one that may lose
@@ -196,7 +196,7 @@ class Workers:
         self._seen, self._seen_reduced = len(log), len(reduced)
         return self._nodes
 
-    def among(self, places: tuple[Place, ...]) -> Mapping[int, OnNode]:
+    def among(self, places: tuple[NodeState, ...]) -> Mapping[int, OnNode]:
         """Of some nodes those on which there are any, by their orders; many shapes ask for the same ones."""
         known = self._among.get(places)
         if known is None:
@@ -205,7 +205,7 @@ class Workers:
             self._among[places] = known
         return known
 
-    def on(self, place: Place) -> OnNode:
+    def on(self, place: NodeState) -> OnNode:
         """The workers on one of the nodes on which there are any."""
         return self.up_to_date()[place.order]
 
@@ -227,7 +227,7 @@ class Workers:
             self._put(node)
             node.room(self._soon(node.place))
 
-    def _count(self, runners: Iterable[Runner]) -> set[int]:
+    def _count(self, runners: Iterable[RunningJob]) -> set[int]:
         """Count what jobs may lose where; returns the nodes where that is other than it was."""
         workers, others = self.all, set[int]()
         for runner in runners:
@@ -269,7 +269,7 @@ class Workers:
                 node.room(soon)
                 node.holders = holders
 
-    def _soon(self, place: Place) -> Row:
+    def _soon(self, place: NodeState) -> Row:
         """What is free or coming on a node."""
         free, coming = place.free, place.coming
         soon = tuple(map(free.get, self.names, self._zeros))
@@ -288,7 +288,7 @@ class Workers:
         return known
 
 
-def _later_first(runner: Runner) -> tuple[int, int]:
+def _later_first(runner: RunningJob) -> tuple[int, int]:
     return -runner.job.submit, runner.order
 
 

@@ -5,19 +5,19 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.places import Place, Runner
-from scheduler.preemption.universe import Universe
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
 
 SHORTEST_RENEWAL = 60
 
-End = tuple[int, int, Runner]
+End = tuple[int, int, RunningJob]
 """When a running job is expected to end, its order, and who it is."""
 
 Releases = Sequence[tuple[int, int, Amounts]]
 """When, by the running job of which order, and what; the first to come first."""
 
 
-def expected_end(runner: Runner, now: int) -> int | None:
+def expected_end(runner: RunningJob, now: int) -> int | None:
     """The epoch second at which a running job is expected to end; None when nobody knows.
 
     A job that has passed its prediction gets a new one: as long again as it is overdue, at least a minute. So a job
@@ -32,7 +32,7 @@ def expected_end(runner: Runner, now: int) -> int | None:
 class Ends:
     """The expected ends of one universe's running jobs."""
 
-    def __init__(self, universe: Universe, forgotten: Set[int]) -> None:
+    def __init__(self, universe: ClusterState, forgotten: Set[int]) -> None:
         """`forgotten`: nodes of which nobody gets anything any more."""
         now = universe.snapshot.now
         self._universe = universe
@@ -47,15 +47,15 @@ class Ends:
         ]
         self._lines: dict[int | None, list[End]] = {}
 
-    def of(self, runner: Runner) -> int | None:
+    def of(self, runner: RunningJob) -> int | None:
         """When a running job ends; None when nobody knows."""
         return self._ends[runner.order]
 
-    def on(self, place: Place) -> list[End]:
+    def on(self, place: NodeState) -> list[End]:
         """Who on a node ends and when; those of unknown end are left out, those who are stopped may be among them."""
         return self._known(place.runners)
 
-    def releases(self, place: Place) -> Releases:
+    def releases(self, place: NodeState) -> Releases:
         """What is released on a node."""
         ends, name = self._ends, place.node.name
         releases = [
@@ -66,7 +66,7 @@ class Ends:
         releases.sort()
         return releases
 
-    def timeline(self, own: Set[int], by: int | None) -> Iterator[tuple[int, Place, Amounts]]:
+    def timeline(self, own: Set[int], by: int | None) -> Iterator[tuple[int, NodeState, Amounts]]:
         """What is released on some nodes (by their orders), the first to come first; `by`: no later than that."""
         many = by is not None or 4 * len(own) > len(self._universe.places) - len(self._forgotten)
         for end, _, runner in self._line(by) if many else self._line_of(own):
@@ -91,7 +91,7 @@ class Ends:
         spared = [runner for runner in self._universe.runners if runner.alive and not runner.may_go]
         _add_held(amounts, name, [runner for runner in spared if self.of(runner) is not None], 1)
 
-    def _by(self, by: int) -> list[Runner]:
+    def _by(self, by: int) -> list[RunningJob]:
         """Who ends by a moment."""
         runners = self._universe.runners
         ending = [runners[order] for _, order in self._sorted[: bisect_right(self._sorted, (by, math.inf))]]
@@ -112,7 +112,7 @@ class Ends:
             line = self._lines[by] = [end for end in line if self._concerns(end[2])]
         return line
 
-    def _concerns(self, runner: Runner) -> bool:
+    def _concerns(self, runner: RunningJob) -> bool:
         """Whether anybody may still get anything of what a running job holds."""
         if runner.alive:
             for place in runner.places:
@@ -125,12 +125,12 @@ class Ends:
         places = self._universe.places
         return sorted({end for order in own for end in self.on(places[order])})
 
-    def _known(self, runners: Iterable[Runner]) -> list[End]:
+    def _known(self, runners: Iterable[RunningJob]) -> list[End]:
         ends = self._ends
         return [(end, runner.order, runner) for runner in runners if (end := ends[runner.order]) is not None]
 
 
-def _add_held(amounts: list[int], name: str, runners: Iterable[Runner], sign: int) -> None:
+def _add_held(amounts: list[int], name: str, runners: Iterable[RunningJob], sign: int) -> None:
     """Add what running jobs hold of a resource to the amounts of their nodes."""
     for runner in runners:
         for place, gives in zip(runner.places, runner.alloc.values(), strict=True):

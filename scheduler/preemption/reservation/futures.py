@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import accumulate
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.ends import Ends, Releases
 from scheduler.preemption.shapes import Wants
-from scheduler.preemption.universe import Universe
 
 Entry = tuple[int, int, int]
 """A node that a shape fits onto: the moment, what the node lacks of full health, its order."""
@@ -48,7 +48,7 @@ class Futures:
     """The futures of all nodes of a universe. `changed`: the orders of those that may have become other ones."""
 
     def __init__(
-        self, universe: Universe, claimed: Callable[[Place], Amounts], ends: Ends, forgotten: Set[int]
+        self, universe: ClusterState, claimed: Callable[[NodeState], Amounts], ends: Ends, forgotten: Set[int]
     ) -> None:
         """`claimed`: of what is there, not to be had. `forgotten`: nodes that give nothing, and never will."""
         self.changed: list[int] = []
@@ -132,7 +132,7 @@ class Futures:
             for order in named - self._forgotten:
                 self._look_at(order, self._universe.places[order])
 
-    def _look_at(self, order: int, place: Place) -> None:
+    def _look_at(self, order: int, place: NodeState) -> None:
         changed = order in self._made
         self._outdated.add(order)
         free, coming, claimed = place.free, place.coming, self._claimed(place)
@@ -172,7 +172,7 @@ class Futures:
         return future
 
 
-class Line:
+class EarliestNodes:
     """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log.
 
     It reaches no further into the future than somebody has asked: to a moment at first, then to the end of time.

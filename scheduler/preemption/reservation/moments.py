@@ -14,12 +14,12 @@ from functools import partial
 from typing import Final
 
 from scheduler.model.resources import Amounts, add
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.ends import Ends
-from scheduler.preemption.reservation.futures import Entry, Futures, Line
+from scheduler.preemption.reservation.futures import EarliestNodes, Entry, Futures
 from scheduler.preemption.reservation.score import sickness
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Universe
 
 _NONE: Final[Amounts] = {}
 
@@ -27,11 +27,11 @@ _NONE: Final[Amounts] = {}
 class Claims:
     """What waiting jobs are predicted to take, by node."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self._universe = universe
         self._of: dict[int, dict[str, int]] = {}
 
-    def of(self, place: Place) -> Amounts:
+    def of(self, place: NodeState) -> Amounts:
         """What is claimed of a node."""
         return self._of.get(place.order, _NONE)
 
@@ -46,11 +46,11 @@ class Claims:
 class Moments:
     """The moments of one universe, per shape, kept up to date by its log."""
 
-    def __init__(self, universe: Universe, claims: Claims) -> None:
+    def __init__(self, universe: ClusterState, claims: Claims) -> None:
         self._universe = universe
         self._claims = claims
         self._now = universe.snapshot.now
-        self._lines: dict[ShapeKey, Line] = {}
+        self._lines: dict[ShapeKey, EarliestNodes] = {}
         self._futures: Futures | None = None
         self._sickness = [sickness(place) for place in universe.places]
         self._forgotten: set[int] = set()
@@ -64,7 +64,7 @@ class Moments:
         futures = self.futures()
         line = self._lines.get(shape.each)
         if line is None:
-            line = self._lines[shape.each] = Line(
+            line = self._lines[shape.each] = EarliestNodes(
                 shape.orders,
                 self._universe.log if shape.exclusive else futures.changed,
                 partial(self._entries, futures, shape),
@@ -92,15 +92,15 @@ class Moments:
         """Of some nodes those of which somebody may still get something."""
         return {*orders} - self._forgotten
 
-    def forgotten(self, place: Place) -> bool:
+    def forgotten(self, place: NodeState) -> bool:
         """Whether nobody gets anything of a node any more."""
         return place.order in self._forgotten
 
-    def claimed(self, place: Place) -> bool:
+    def claimed(self, place: NodeState) -> bool:
         """Whether a waiting job is predicted to take something of a node."""
         return bool(self._claims.of(place))
 
-    def empty(self, place: Place) -> int | None:
+    def empty(self, place: NodeState) -> int | None:
         """When a node holds nobody any more; None when that is not known."""
         staying = [runner for runner in place.runners if runner.alive]
         if len(staying) < place.holders or self.claimed(place):
@@ -124,6 +124,6 @@ class Moments:
             if moment is not None and (by is None or moment <= by)
         )
 
-    def _alone(self, place: Place, shape: Shape) -> int | None:
+    def _alone(self, place: NodeState, shape: Shape) -> int | None:
         fits = all(place.node.total.get(name, 0) >= amount for name, amount in shape.wants)
         return self.empty(place) if fits else None

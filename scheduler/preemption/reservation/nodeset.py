@@ -9,11 +9,11 @@ from bisect import insort
 from collections.abc import Collection, Iterable, Sequence, Set
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.pricing import fits
 from scheduler.preemption.reservation.score import Candidate, badness, best_together
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
-from scheduler.preemption.universe import Universe
 
 _ALL = 1 << 62
 """More than any node has, and than any job could give."""
@@ -22,7 +22,7 @@ _ALL = 1 << 62
 class NodeSet:
     """The nodes that have not been given to anybody in this plan."""
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self._universe = universe
         self._roomy = Roomy(universe)
         self._scored: dict[ShapeKey, Scored] = {}
@@ -94,7 +94,7 @@ class Roomy:
     before and still are: `changed` names the others.
     """
 
-    def __init__(self, universe: Universe) -> None:
+    def __init__(self, universe: ClusterState) -> None:
         self.orders: set[int] = set()
         self.changed: list[int] = []
         self._universe = universe
@@ -133,7 +133,7 @@ class Roomy:
 class Scored:
     """The nodes that can run a shape now, with their badness, kept up to date."""
 
-    def __init__(self, universe: Universe, roomy: Roomy, shape: Shape) -> None:
+    def __init__(self, universe: ClusterState, roomy: Roomy, shape: Shape) -> None:
         self._universe = universe
         self._roomy = roomy
         self._shape = shape

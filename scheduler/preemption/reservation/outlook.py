@@ -4,18 +4,18 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.policy import Dispatch, Otherwise
 from scheduler.model.reasons import Reason
 from scheduler.preemption.balance.balancing import Balancing
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.reservation.futures import Entry
 from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.universe import Universe
 
 
 class Later(NamedTuple):
@@ -32,7 +32,7 @@ class Outlook:
     stays in the queue gets nothing, but is predicted to take its room before any job of lower rank: a claim.
     """
 
-    def __init__(self, universe: Universe, balancing: Balancing | None) -> None:
+    def __init__(self, universe: ClusterState, balancing: Balancing | None) -> None:
         rules = universe.snapshot.partition
         self.patience_s = rules.patience_s
         self.nodes = NodeSet(universe) if rules.dispatch is Dispatch.MANAGED else None
@@ -42,7 +42,7 @@ class Outlook:
         self._moments = Moments(universe, self._claims)
         self._summed = Summed(universe, self._moments)
 
-    def soonest(self, job: Job, shape: Shape, by: int | None = None) -> Later | None:
+    def soonest(self, job: SnapshotJob, shape: Shape, by: int | None = None) -> Later | None:
         """When and where the job can start at the earliest; None when nobody knows, or when it is later than `by`."""
         balancing = self._balancing
         if balancing is None or not balancing.applies(job, shape):
@@ -87,13 +87,13 @@ class Outlook:
         """Nothing is asked any more."""
         self._moments.take_apart()
 
-    def _leave_alone(self, place: Place, at: int) -> None:
+    def _leave_alone(self, place: NodeState, at: int) -> None:
         for end, _, runner in sorted(self._moments.ends.on(place)):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
                 self._universe.leave_alone(runner, Reason.AWAITED.value)
 
-    def awaited(self, later: Later) -> list[Runner]:
+    def awaited(self, later: Later) -> list[RunningJob]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
         places = [self._universe.by_name[name] for name in later.placement]
         ending = {end for place in places for end in self._moments.ends.on(place) if end[0] <= later.at}

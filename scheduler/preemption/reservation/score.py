@@ -13,27 +13,27 @@ So a healthy node goes before a near one, and a near one before one that it fill
 from collections.abc import Iterable
 from heapq import nsmallest
 
-from scheduler.preemption.places import Place
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.shapes import Shape
 
-Candidate = tuple[int, int, Place]
+Candidate = tuple[int, int, NodeState]
 """A node that can run a job now: its badness, its order, the node itself."""
 
 THOUSAND = 1000
 HEALTH, NEARNESS, TIGHTNESS = 4, 2, 1
 
 
-def badness(place: Place, shape: Shape) -> int:
+def badness(place: NodeState, shape: Shape) -> int:
     """How much is missing to the best score, without nearness; 0 is a healthy node that the job fills."""
     return HEALTH * sickness(place) + TIGHTNESS * _left_over(place, shape)
 
 
-def sickness(place: Place) -> int:
+def sickness(place: NodeState) -> int:
     """What a node lacks of full health, in thousandths."""
     return THOUSAND - round(THOUSAND * place.node.health)
 
 
-def best_together(candidates: Iterable[Candidate], count: int) -> list[Place]:
+def best_together(candidates: Iterable[Candidate], count: int) -> list[NodeState]:
     """The `count` best of some nodes with their badness, nearness counted: whichever unit the most of them are in.
 
     Exact: for every unit, as if it were that one, the best nodes with its bonus; the best of these sets.
@@ -69,7 +69,7 @@ def _cost(chosen: Iterable[Candidate]) -> int:
     return sum([bad for bad, _, _ in chosen])
 
 
-def _left_over(place: Place, shape: Shape) -> int:
+def _left_over(place: NodeState, shape: Shape) -> int:
     """Of what is asked for, the mean share that stays free, in thousandths."""
     total, free = place.node.total, place.free
     shares = [(free.get(name, 0) - amount) * THOUSAND // total[name] for name, amount in shape.wants]

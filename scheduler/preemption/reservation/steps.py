@@ -12,22 +12,22 @@ from dataclasses import replace
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.preemption.cycle import Ask, Cycle
 from scheduler.preemption.free_room import start
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.reservation import words
 from scheduler.preemption.reservation.outlook import Later
 
 _NEVER = frozenset({Reason.NOT_MEASURED, Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER})
 
 
-def best_free_nodes(cycle: Cycle, ask: Ask) -> Decision | None:
+def best_free_nodes(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 1."""
     nodes = cycle.outlook.nodes if cycle.outlook else None
     placement = nodes.best(ask.shape) if nodes and ask.shape.count else None
     return None if placement is None else start(cycle, ask, placement)
 
 
-def starts_soon(cycle: Cycle, ask: Ask) -> Decision | None:
+def starts_soon(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
     outlook = cycle.outlook
     if outlook is None or not outlook.patience_s:
@@ -40,7 +40,7 @@ def starts_soon(cycle: Cycle, ask: Ask) -> Decision | None:
     return _set_aside(cycle, ask, decision, later)
 
 
-def next_in_turn(cycle: Cycle, ask: Ask) -> Decision | None:
+def next_in_turn(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 3."""
     nodes = cycle.outlook.nodes if cycle.outlook else None
     found = nodes.left_over(ask.shape) if nodes and ask.shape.count else []
@@ -49,7 +49,7 @@ def next_in_turn(cycle: Cycle, ask: Ask) -> Decision | None:
     return cycle.queued(ask.job, Reason.NEXT_PLAN, words.left_over(cycle, ask, found))
 
 
-def look_ahead(cycle: Cycle, ask: Ask, decision: Decision) -> Decision:
+def look_ahead(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
     """Step 4, for the decision that the other steps came to."""
     outlook = cycle.outlook
     if outlook is None or decision.action is not DecisionKind.QUEUE or decision.reason in _NEVER:
@@ -61,12 +61,14 @@ def look_ahead(cycle: Cycle, ask: Ask, decision: Decision) -> Decision:
         outlook.claim(later)
         return decision
     said = replace(
-        decision, reason=Reason.EARLIEST_START, explain=decision.explain + words.kept(cycle, later)
+        decision,
+        reason=Reason.EARLIEST_START,
+        explain=decision.explain + words.kept_nodes_sentence(cycle, later),
     )
     return _set_aside(cycle, ask, said, later)
 
 
-def _set_aside(cycle: Cycle, ask: Ask, decision: Decision, later: Later) -> Decision:
+def _set_aside(cycle: PlanningRun, ask: Ask, decision: Decision, later: Later) -> Decision:
     outlook = cycle.outlook
     managed = outlook is not None and outlook.nodes is not None
     placement = later.placement if outlook is None or managed else outlook.promise(later)

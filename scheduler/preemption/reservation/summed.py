@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from heapq import heapify, heappop
 
 from scheduler.model.resources import Amounts, add, subtract
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.moments import Moments
 from scheduler.preemption.shapes import Shape, ShapeKey, with_type
-from scheduler.preemption.universe import Universe
 
 _UNITS = ""
 _NOTHING: Amounts = {}
@@ -21,7 +21,7 @@ _NOTHING: Amounts = {}
 class Summed:
     """The sums of one universe over its predicted future."""
 
-    def __init__(self, universe: Universe, moments: Moments) -> None:
+    def __init__(self, universe: ClusterState, moments: Moments) -> None:
         self._universe = universe
         self._moments = moments
         self._present: dict[ShapeKey, Present] = {}
@@ -35,7 +35,7 @@ class Summed:
         if not present.suffices(wants, by):
             return None
         have = dict(present.total())
-        rooms: dict[Place, dict[str, int]] = {}
+        rooms: dict[NodeState, dict[str, int]] = {}
         at = self._universe.snapshot.now
         for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape, by):
             if by is not None and end > by:
@@ -51,12 +51,12 @@ class Summed:
                 break
         if not _covered(have, wants):
             return None
-        changed: dict[Place, Amounts] = {place: _counted(room, shape) for place, room in rooms.items()}
+        changed: dict[NodeState, Amounts] = {place: _counted(room, shape) for place, room in rooms.items()}
         return at, _taken(present, changed, shape, wants, have)
 
     def _releases(
         self, present: "Present", shape: Shape, by: int | None
-    ) -> Iterable[tuple[int, Place, Amounts]]:
+    ) -> Iterable[tuple[int, NodeState, Amounts]]:
         """What comes free and when, the earliest first: as a whole when a node must be empty."""
         if not shape.exclusive:
             return self._moments.ends.timeline(present.own, by)
@@ -73,7 +73,7 @@ class Summed:
 class Present:
     """What each node counts for before anybody has ended, kept up to date by the universe's log."""
 
-    def __init__(self, universe: Universe, moments: Moments, shape: Shape) -> None:
+    def __init__(self, universe: ClusterState, moments: Moments, shape: Shape) -> None:
         self.own = moments.left(shape.orders)
         self._universe = universe
         self._moments = moments
@@ -81,9 +81,9 @@ class Present:
         self._names = [name for name, _ in shape.wants]
         self._there = [moments.futures().there(name) for name in self._names]
         self._seen = len(universe.log)
-        self._counted: dict[Place, dict[str, int]] = {}
+        self._counted: dict[NodeState, dict[str, int]] = {}
         self._total: dict[str, int] = {}
-        self._having: dict[str, dict[Place, None]] = {name: {} for name in (_UNITS, *self._names)}
+        self._having: dict[str, dict[NodeState, None]] = {name: {} for name in (_UNITS, *self._names)}
         for order in sorted(self._promising()):
             self._look_at(universe.places[order])
 
@@ -128,26 +128,26 @@ class Present:
         ]
         return {_UNITS: sum([count for count in map(min, zip(*parts, strict=True)) if count > 0])}
 
-    def of(self, place: Place) -> Amounts:
+    def of(self, place: NodeState) -> Amounts:
         """What a node counts for."""
         return self._counted.get(place, _NOTHING)
 
-    def having(self, name: str) -> Iterable[Place]:
+    def having(self, name: str) -> Iterable[NodeState]:
         """The nodes that count for any of it."""
         return self._having[name]
 
-    def __iter__(self) -> Iterator[Place]:
+    def __iter__(self) -> Iterator[NodeState]:
         """The nodes that count for anything."""
         return iter(self._counted)
 
-    def room(self, place: Place) -> dict[str, int]:
+    def room(self, place: NodeState) -> dict[str, int]:
         """What counts on a node; nothing of one that must be empty and is not."""
         if self._shape.exclusive and (place.holders or self._moments.claimed(place)):
             return dict.fromkeys(self._names, 0)
         order = place.order
         return {name: there[order] for name, there in zip(self._names, self._there, strict=True)}
 
-    def _look_at(self, place: Place) -> None:
+    def _look_at(self, place: NodeState) -> None:
         old = self._counted.get(place, _NOTHING)
         forgotten = self._moments.forgotten(place)
         counted = {} if forgotten else _counted(self.room(place), self._shape)
@@ -183,13 +183,13 @@ def _covered(have: Amounts, wants: Amounts) -> bool:
 
 
 def _taken(
-    present: Present, changed: dict[Place, Amounts], shape: Shape, wants: Mapping[str, int], have: Amounts
+    present: Present, changed: dict[NodeState, Amounts], shape: Shape, wants: Mapping[str, int], have: Amounts
 ) -> Mapping[str, Amounts]:
     """What the job takes: from the nodes that give most of what it wants first, of those that have any of what is
     scarcest; then from others. `changed`: the nodes that count for something else by then."""
     scarce = min(wants, key=lambda name: (have.get(name, 0) / wants[name], name))
     left = dict(wants)
-    result: dict[Place, dict[str, int]] = {}
+    result: dict[NodeState, dict[str, int]] = {}
     for first in (True, False):
         if not any(left.values()):
             break
@@ -213,7 +213,7 @@ def _taken(
     }
 
 
-def _placed(place: Place, shape: Shape, taken: Mapping[str, int]) -> dict[str, int]:
+def _placed(place: NodeState, shape: Shape, taken: Mapping[str, int]) -> dict[str, int]:
     if shape.units:
         return with_type(place, {name: amount * taken[_UNITS] for name, amount in shape.wants})
     return dict(place.node.total) if shape.exclusive else with_type(place, dict(taken))

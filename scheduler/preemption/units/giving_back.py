@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import harm_of
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Loss, Price, priced
 from scheduler.preemption.trials import Trial, most
 
 _NOTHING: Amounts = {}
 
 
-def give_back(trial: Trial, walked: Sequence[Runner], *, whole: bool) -> tuple[list[Runner], list[Loss]]:
+def give_back(
+    trial: Trial, walked: Sequence[RunningJob], *, whole: bool
+) -> tuple[list[RunningJob], list[Loss]]:
     """Who must be stopped, and what others lose. `walked`: the first to go first, all of them gone on the trial."""
-    stopped: list[Runner] = []
+    stopped: list[RunningJob] = []
     losses: list[Loss] = []
     for runner in needed(trial, walked) if whole else list(reversed(walked)):
         if runner.pieces is None:
@@ -38,7 +40,7 @@ def give_back(trial: Trial, walked: Sequence[Runner], *, whole: bool) -> tuple[l
     return stopped, losses
 
 
-def needed(trial: Trial, walked: Sequence[Runner]) -> list[Runner]:
+def needed(trial: Trial, walked: Sequence[RunningJob]) -> list[RunningJob]:
     """Of the runners walked those who cannot be left alone altogether, the last one walked first."""
     result = []
     for runner in reversed(walked):
@@ -50,13 +52,13 @@ def needed(trial: Trial, walked: Sequence[Runner]) -> list[Runner]:
 
 
 def price_of(
-    stopped: Iterable[Runner], losses: Iterable[Loss], classes: Mapping[Runner, int], harm: str
+    stopped: Iterable[RunningJob], losses: Iterable[Loss], classes: Mapping[RunningJob, int], harm: str
 ) -> Price:
     """What some stops and losses cost; whoever loses a part of its pieces counts for that part.
 
     `classes`: of all of them, for the pending job in question.
     """
-    lost: dict[Runner, int] = {}
+    lost: dict[RunningJob, int] = {}
     for runner, _, count in losses:
         lost[runner] = lost.get(runner, 0) + count
     victims = []
@@ -69,7 +71,7 @@ def price_of(
     return priced(victims)._replace(losses=tuple(losses))
 
 
-def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
+def _pieces(trial: Trial, runner: RunningJob) -> dict[str, int]:
     """Point 2: what it loses on each of its nodes."""
     lost = dict(runner.pieces.counts) if runner.pieces else {}
     if _all_back(trial, runner, lost):
@@ -78,7 +80,7 @@ def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
     for place in runner.places:
         _give(trial, runner, place, lost, lambda: trial.spare() == spare)
 
-    def fit(place: Place) -> int:
+    def fit(place: NodeState) -> int:
         name = place.node.name
         before = dict(lost)
         _give(trial, runner, place, lost, lambda: True)
@@ -93,7 +95,7 @@ def _pieces(trial: Trial, runner: Runner) -> dict[str, int]:
     return lost
 
 
-def _all_back(trial: Trial, runner: Runner, lost: dict[str, int]) -> bool:
+def _all_back(trial: Trial, runner: RunningJob, lost: dict[str, int]) -> bool:
     """Give back all that was lost, if that leaves enough: most of many who were walked were not needed."""
     for place in runner.places:
         trial.pieces(runner, place, -lost[place.node.name])
@@ -105,7 +107,7 @@ def _all_back(trial: Trial, runner: Runner, lost: dict[str, int]) -> bool:
 
 
 def _give(
-    trial: Trial, runner: Runner, place: Place, lost: dict[str, int], allowed: Callable[[], bool]
+    trial: Trial, runner: RunningJob, place: NodeState, lost: dict[str, int], allowed: Callable[[], bool]
 ) -> None:
     """Give back as many of the pieces lost on a node as leave it enough, and are allowed."""
     name = place.node.name

@@ -5,21 +5,21 @@ from collections.abc import Iterable
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.ranking import Reach
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.rooms import Room, Rooms, Sums
 from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
-from scheduler.preemption.universe import Universe
 
 
 class UnitPool(Pool):
     """How many of one unit fit on some nodes."""
 
-    def __init__(self, universe: Universe, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
+    def __init__(self, universe: ClusterState, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
         super().__init__(universe, candidates, shape, rooms)
         self.unit = shape.wants
         self._rules = universe.snapshot.partition
@@ -36,7 +36,7 @@ class UnitPool(Pool):
         """Whether all units of a request fit without stopping anybody."""
         return self.units(coming=coming) >= shape.units
 
-    def soon_on(self, place: Place) -> Room:
+    def soon_on(self, place: NodeState) -> Room:
         """What is free and coming on a node that counts, at the last look."""
         return self._soon.sums.rooms[place.order]
 
@@ -55,14 +55,14 @@ class UnitPool(Pool):
         """What a request is short of, with what is free or coming."""
         return Units(self, shape.units)
 
-    def price(self, shape: Shape, reach: Reach) -> Price | None:
+    def price(self, shape: Shape, reach: PreemptionScope) -> Price | None:
         """Who loses what, the most valuable first, and how many units that gives; None when nobody would help.
 
         The lower jobs are walked, lowest first, until it is enough; then `giving_back`. When it never is, a request
         that may be met in part gets what there is, where the partition says so (`partial: take`).
         """
         trial = self.trial(shape)
-        at_first, walked = trial.total, dict[Runner, int]()
+        at_first, walked = trial.total, dict[RunningJob, int]()
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
             if runner.may_go and self._may_help(runner, self.unit):
@@ -78,7 +78,7 @@ class UnitPool(Pool):
         stopped, losses = give_back(trial, list(walked), whole=whole)
         return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
 
-    def _could_give(self, place: Place, wanted: Wants) -> bool:
+    def _could_give(self, place: NodeState, wanted: Wants) -> bool:
         """Whether a unit would fit on a node, once everybody has gone who may go."""
         free, coming, stoppable = place.free, place.coming, place.stoppable
         for name, amount in wanted:  # `obtainable`, asked of every runner: without calling it, twice as fast
@@ -154,7 +154,7 @@ class Units(Trial):
         """How many units do not fit."""
         return max(0, self.wanted - self.total)
 
-    def missing_after(self, lost: Iterable[tuple[Runner, Place, int]]) -> list[int]:
+    def missing_after(self, lost: Iterable[tuple[RunningJob, NodeState, int]]) -> list[int]:
         """The same after each of these losses alone; nothing has to be taken back for it."""
         missing = self.wanted - self.total
         rests = []
@@ -167,21 +167,21 @@ class Units(Trial):
         """How many more than wanted fit."""
         return self.total - self.wanted
 
-    def pieces(self, runner: Runner, place: Place, count: int) -> None:
+    def pieces(self, runner: RunningJob, place: NodeState, count: int) -> None:
         """The same, directly: who is still on a node does not matter."""
         if runner.pieces:
             self._add(place, runner.pieces.each[place.node.name], count)
 
-    def change(self, place: Place, gives: Amounts, leaving: int) -> None:
+    def change(self, place: NodeState, gives: Amounts, leaving: int) -> None:
         """More or less on a node, if it counts."""
         self._add(place, gives, 1)
 
-    def _add(self, place: Place, gives: Amounts, times: int) -> None:
+    def _add(self, place: NodeState, gives: Amounts, times: int) -> None:
         gain, room = self._gain(place, gives, times)
         self.total += gain
         self._rooms[place.order] = room
 
-    def _gain(self, place: Place, gives: Amounts, times: int) -> tuple[int, Room]:
+    def _gain(self, place: NodeState, gives: Amounts, times: int) -> tuple[int, Room]:
         """How many more units fit on a node that gives so much, so many times; and what it has then."""
         pool = self._pool
         if place.order not in pool.places or (pool.exclusive and place.holders):

@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from scheduler.model.resources import Amounts
 from scheduler.preemption import pricing
 from scheduler.preemption.candidates import Candidate
-from scheduler.preemption.places import Place, Runner
+from scheduler.preemption.multi_node_search import MadeRoom
+from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Loss, Price, missing
-from scheduler.preemption.ranking import Reach
-from scheduler.preemption.several import Room
+from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.trials import Places
 from scheduler.preemption.units.giving_back import give_back, price_of
 
 
-def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
+def price(place: NodeState, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
     """As `pricing.price`, with what is left over given back in pieces (`giving_back`).
 
     `candidates`: of those on the node, the ones that may be stopped and still hold something there.
@@ -28,7 +28,7 @@ def price(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole:
     return None if taken is None else chosen(place, taken, short, whole=whole)
 
 
-def chosen(place: Place, taken: list[Candidate], short: dict[str, int], *, whole: bool) -> Price:
+def chosen(place: NodeState, taken: list[Candidate], short: dict[str, int], *, whole: bool) -> Price:
     """As `pricing.chosen`."""
     if not any(c[4].pieces for c in taken):
         return pricing.chosen(place, taken, short)
@@ -36,7 +36,7 @@ def chosen(place: Place, taken: list[Candidate], short: dict[str, int], *, whole
     return _price_here(taken, stopped, losses)
 
 
-def _price_here(taken: Iterable[Candidate], stopped: list[Runner], losses: list[Loss]) -> Price:
+def _price_here(taken: Iterable[Candidate], stopped: list[RunningJob], losses: list[Loss]) -> Price:
     """The same as `price_of`, for those taken on one node: what each of them costs is known already."""
     known = {c[4]: c for c in taken}
     victims = [known[runner] for runner in stopped]
@@ -49,7 +49,7 @@ def _price_here(taken: Iterable[Candidate], stopped: list[Runner], losses: list[
     return Price(cost, runners, 0, tuple(losses))
 
 
-def _emptied(place: Place, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
+def _emptied(place: NodeState, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
     """A node that must be empty: everybody goes from it, some of them without being stopped."""
     here = list(candidates)
     known = pricing.price(place, shape, here)
@@ -63,13 +63,13 @@ def _emptied(place: Place, shape: Shape, candidates: Iterable[Candidate], *, who
 
 
 def _left_over(
-    place: Place, taken: list[Candidate], short: dict[str, int], *, whole: bool
-) -> tuple[list[Runner], list[Loss]]:
+    place: NodeState, taken: list[Candidate], short: dict[str, int], *, whole: bool
+) -> tuple[list[RunningJob], list[Loss]]:
     """The same as `give_back`, worked out directly: on one node, pieces of equal size make it a division.
 
     `short`: what is missing with all of them gone; below zero by what is left over.
     """
-    name, stopped, losses = place.node.name, list[Runner](), list[Loss]()
+    name, stopped, losses = place.node.name, list[RunningJob](), list[Loss]()
     left = [c for c in reversed(taken) if not _back(c[5], 1, short)] if whole else reversed(taken)
     for candidate in left:
         runner, gives, pieces = candidate[4], candidate[5], candidate[4].pieces
@@ -105,7 +105,7 @@ def _add(each: Amounts, times: int, short: dict[str, int]) -> None:
         short[name] += each.get(name, 0) * times
 
 
-def settled(room: Room, shape: Shape, reach: Reach, *, whole: bool) -> Room:
+def settled(room: MadeRoom, shape: Shape, reach: PreemptionScope, *, whole: bool) -> MadeRoom:
     """A room on several nodes whose victims were chosen as wholes, with what is left over given back in pieces."""
     victims = room.price.victims[::-1]
     if not any(runner.pieces for runner in victims):
@@ -115,4 +115,4 @@ def settled(room: Room, shape: Shape, reach: Reach, *, whole: bool) -> Room:
         trial.stop(runner)
     stopped, losses = give_back(trial, victims, whole=whole)
     classes = {runner: reach.class_of(runner.first, runner.second) or 0 for runner in victims}
-    return Room(room.places, price_of(stopped, losses, classes, shape.harm))
+    return MadeRoom(room.places, price_of(stopped, losses, classes, shape.harm))

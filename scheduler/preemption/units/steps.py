@@ -2,24 +2,24 @@
 
 from dataclasses import replace
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.preemption.cycle import Ask, Cycle
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.units import words
 
 
-def free_part(cycle: Cycle, ask: Ask) -> Decision | None:
+def free_part(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """The units that are free now: they start, and the rest goes on waiting. Not for all or nothing."""
     return _part(cycle, ask, "") if ask.shape.partial else None
 
 
-def part_if_held(cycle: Cycle, ask: Ask, decision: Decision) -> Decision:
+def part_if_held(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
     """When a limit forbids that others give way, a request may still get the part that is free."""
     return (_part(cycle, ask, decision.explain) if ask.shape.partial else None) or decision
 
 
-def _part(cycle: Cycle, ask: Ask, before: str) -> Decision | None:
+def _part(cycle: PlanningRun, ask: Ask, before: str) -> Decision | None:
     placement = cycle.search.pool(ask.shape).placement(ask.shape, coming=False)
     units = cycle.search.units_in(placement, ask.shape)
     if not units:
@@ -37,6 +37,6 @@ def _part(cycle: Cycle, ask: Ask, before: str) -> Decision | None:
     )
 
 
-def granted(job: Job, units: int) -> Job:
+def granted(job: SnapshotJob, units: int) -> SnapshotJob:
     """The job as one that asked for no more than it gets."""
     return replace(job, request=replace(job.request, count=units)) if job.request and units else job

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Mapping
 
 from scheduler.model import words
-from scheduler.model.plan import How, Victim
+from scheduler.model.plan import DecidedVictim, How
 from scheduler.model.resources import total
-from scheduler.preemption.cycle import Ask, Cycle
-from scheduler.preemption.places import Runner
+from scheduler.preemption.node_state import RunningJob
+from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.sentences import clean, free_now
 from scheduler.priority.order import natural
 
 
-def losing(cycle: Cycle, runner: Runner, lost: Mapping[str, int]) -> str:
+def losing(cycle: PlanningRun, runner: RunningJob, lost: Mapping[str, int]) -> str:
     """`T (e, P3) gives up n1 (5 gpu)`, `B (b, P2) gives back 4 of 20 units (12 cpu)`; said before it happens."""
     pieces, who = runner.pieces, cycle.say.who(runner.job)
     if pieces is None:
@@ -23,17 +23,17 @@ def losing(cycle: Cycle, runner: Runner, lost: Mapping[str, int]) -> str:
     return f"{who} gives up {words.told(lost, clean)} ({words.amounts(given)})"
 
 
-def needs(cycle: Cycle, ask: Ask, nodes: Iterable[str]) -> str:
+def needs(cycle: PlanningRun, ask: Ask, nodes: Iterable[str]) -> str:
     """What a job needs, and what of it is free on some nodes, or anywhere."""
     names = list(nodes)
     return f"{cycle.say.needs(ask.job)}; {free_now(ask.job, names, cycle.search.free(ask.shape, names))}"
 
 
-def making_room(cycle: Cycle, ask: Ask, nodes: Iterable[str], price: Price) -> str:
+def making_room(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], price: Price) -> str:
     """Victims of whom some lose only a part; said before it happens."""
     lost = losses_of(price)
 
-    def say(runner: Runner) -> str:
+    def say(runner: RunningJob) -> str:
         if runner in lost:
             return losing(cycle, runner, lost[runner])
         return f"{cycle.say.victim(runner)} is stopped"
@@ -48,18 +48,18 @@ def rest(ask: Ask, units: int) -> str:
     return f" It gets {units} of its {ask.shape.units} units; the rest goes on waiting."
 
 
-def victim_of(runner: Runner, lost: Mapping[str, int]) -> Victim:
+def victim_of(runner: RunningJob, lost: Mapping[str, int]) -> DecidedVictim:
     """A running job that loses pieces and goes on, as the plan says it."""
     names = tuple(sorted(lost, key=natural) if len(lost) > 1 else lost)
     if runner.pieces and runner.pieces.kind is How.UNITS:
         on = tuple([(name, lost[name]) for name in names])
-        return Victim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on)
-    return Victim(runner.job.id, How.NODES, nodes=names)
+        return DecidedVictim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on)
+    return DecidedVictim(runner.job.id, How.NODES, nodes=names)
 
 
-def losses_of(price: Price) -> dict[Runner, dict[str, int]]:
+def losses_of(price: Price) -> dict[RunningJob, dict[str, int]]:
     """Who only loses pieces, how many on each node."""
-    result: dict[Runner, dict[str, int]] = {}
+    result: dict[RunningJob, dict[str, int]] = {}
     for runner, node, count in price.losses:
         mine = result.setdefault(runner, {})
         mine[node] = mine.get(node, 0) + count

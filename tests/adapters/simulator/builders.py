@@ -2,8 +2,8 @@
 
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
-from scheduler.adapters.simulator.state import Behaviour, ClusterState, SimNode, SimPartition
-from scheduler.model.actions import Action, ActionKind, Outcome
+from scheduler.adapters.simulator.state import Behaviour, SimNode, SimPartition, SimState
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, Request
 from scheduler.model.resources import Amounts
 
@@ -18,7 +18,7 @@ def cluster(
     """A cluster; by default one node of 8 CPUs in one partition `x`."""
     totals = nodes or {"n1": {"cpu": 8}}
     groups = partitions or {"x": tuple(totals)}
-    state = ClusterState(
+    state = SimState(
         "test",
         NOW,
         {name: SimNode(name, total) for name, total in totals.items()},
@@ -44,6 +44,6 @@ def state(of: SimulatedCluster, job_id: str) -> JobState | None:
     return found.state if found else None
 
 
-def act(on: SimulatedCluster, kind: ActionKind, job_id: str, value: str = "") -> Outcome:
+def act(on: SimulatedCluster, kind: ActionKind, job_id: str, value: str = "") -> ActionOutcome:
     """One action on the present run of a job."""
     return on.apply([Action(kind, on.job(job_id).run, value=value)])[0]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from scheduler.adapters.simulator.cluster import SimulatedCluster
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
 from tests.adapters.simulator.builders import act, cluster, job, state
 
@@ -98,24 +98,24 @@ def test_pending_jobs_can_be_cancelled_but_not_stopped(sim: SimulatedCluster) ->
 
 
 def test_a_scripted_refusal_strikes_its_kind_and_job_so_many_times(sim: SimulatedCluster) -> None:
-    sim.faults.add(ActionFault(Effect.REFUSE, "not today", ActionKind.REQUEUE_HOLD, "2", times=1))
+    sim.faults.add(ActionFault(FaultEffect.REFUSE, "not today", ActionKind.REQUEUE_HOLD, "2", times=1))
 
     assert act(sim, ActionKind.REQUEUE_HOLD, "1").kind is OutcomeKind.DONE
     assert act(sim, ActionKind.HOLD, "3").kind is OutcomeKind.DONE
-    assert act(sim, ActionKind.REQUEUE_HOLD, "2") == Outcome(OutcomeKind.REFUSED, "not today")
+    assert act(sim, ActionKind.REQUEUE_HOLD, "2") == ActionOutcome(OutcomeKind.REFUSED, "not today")
     assert state(sim, "2") is JobState.RUNNING
     assert act(sim, ActionKind.REQUEUE_HOLD, "2").kind is OutcomeKind.DONE
 
 
 def test_a_lost_answer_hides_that_the_action_was_carried_out(sim: SimulatedCluster) -> None:
-    sim.faults.add(ActionFault(Effect.LOSE_ANSWER, job="2"))
+    sim.faults.add(ActionFault(FaultEffect.LOSE_ANSWER, job="2"))
 
     assert act(sim, ActionKind.REQUEUE_HOLD, "2").kind is OutcomeKind.UNKNOWN
     assert state(sim, "2") is JobState.COMPLETING
 
 
 def test_a_lost_request_changes_nothing(sim: SimulatedCluster) -> None:
-    sim.faults.add(ActionFault(Effect.LOSE_REQUEST))
+    sim.faults.add(ActionFault(FaultEffect.LOSE_REQUEST))
 
     assert act(sim, ActionKind.REQUEUE_HOLD, "2").kind is OutcomeKind.UNKNOWN
     assert state(sim, "2") is JobState.RUNNING

@@ -8,11 +8,11 @@ from random import Random
 from scheduler.adapters.simulator.arrivals import Stream
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
-from scheduler.adapters.simulator.state import ClusterState
+from scheduler.adapters.simulator.state import SimState
 from tests.adapters.simulator.builders import NOW, cluster, job
 
 
-def _one_each_time(rng: Random, state: ClusterState, count: int) -> Sequence[JobSpec]:
+def _one_each_time(rng: Random, state: SimState, count: int) -> Sequence[JobSpec]:
     return [replace(job(1, name=f"{count}"), comment=str(rng.random()), partitions=("x",))]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, RunKey
 from tests.adapters.simulator.builders import NOW, act, cluster, cpus, job, state
@@ -225,7 +225,7 @@ def test_a_node_that_breaks_down_requeues_what_it_can_and_loses_the_rest() -> No
     sim.advance(5)
     after = sim.submit(replace(job(2), dependency=f"afterok:{lost}"))
 
-    sim.set_node_state("n1", NodeState.DOWN, "no ping")
+    sim.set_node_state("n1", SimNodeState.DOWN, "no ping")
     sim.advance(0)
 
     assert state(sim, lost) is None
@@ -239,7 +239,7 @@ def test_a_node_that_breaks_down_requeues_what_it_can_and_loses_the_rest() -> No
     )
     assert not sim.observe().nodes[0].up
 
-    sim.set_node_state("n1", NodeState.UP)
+    sim.set_node_state("n1", SimNodeState.UP)
     sim.advance(121)
     assert state(sim, again) is RUNNING
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scheduler.adapters.simulator.placement import Alloc, Room, place, with_untyped
+from scheduler.adapters.simulator.placement import Alloc, SimRoom, place, with_untyped
 from scheduler.adapters.simulator.state import SimNode
 from scheduler.model.jobs import Request
 from scheduler.model.resources import Amounts
@@ -12,7 +12,7 @@ MIXED = {"cpu": 8, "gpu": 4, "gpu:a": 2, "gpu:b": 2}
 
 def _place(request: Request, *totals: Amounts) -> Alloc | None:
     nodes = [SimNode(f"n{number}", total) for number, total in enumerate(totals, 1)]
-    return place(request, Room(nodes), nodes)
+    return place(request, SimRoom(nodes), nodes)
 
 
 @pytest.mark.parametrize(

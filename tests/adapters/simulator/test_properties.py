@@ -13,7 +13,7 @@ from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.placement import with_untyped
 from scheduler.adapters.simulator.scenarios import scenario
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.adapters.simulator.submission import SubmitError
 from scheduler.model.actions import STOPPING, Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob, Request, RunKey
@@ -88,8 +88,8 @@ class Cluster(RuleBasedStateMachine):
     def sleep(self, some: int) -> None:
         self.sim.sleep(some)
 
-    @rule(name=st.sampled_from(NODES), word=st.sampled_from(NodeState))
-    def set_node(self, name: str, word: NodeState) -> None:
+    @rule(name=st.sampled_from(NODES), word=st.sampled_from(SimNodeState))
+    def set_node(self, name: str, word: SimNodeState) -> None:
         self.sim.set_node_state(name, word)
 
     @rule(name=st.sampled_from(["x", "q", "wide"]), word=st.sampled_from(["UP", "DOWN", "DRAIN"]))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from scheduler.adapters.simulator import stored
-from scheduler.adapters.simulator.faults import ActionFault, Effect
+from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
 from scheduler.adapters.simulator.scenarios import UnknownScenarioError, scenario
-from scheduler.adapters.simulator.state import NodeState
+from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.adapters.simulator.stored import SimulatorFileError, StoredSimulator
 from scheduler.adapters.simulator.submission import SubmitError
 from scheduler.model.actions import Action, ActionKind, OutcomeKind
@@ -130,9 +130,9 @@ def test_jobs_can_be_submitted_and_cancelled_by_hand(path: Path, clock: Clock) -
 
 def test_nodes_can_be_drained_by_hand_and_faults_are_kept_too(path: Path, clock: Clock) -> None:
     sim = _open(path, clock, "empty")
-    sim.set_node_state("n2", NodeState.DRAIN, "noise")
+    sim.set_node_state("n2", SimNodeState.DRAIN, "noise")
     with sim.opened() as cluster:
-        cluster.faults.add(ActionFault(Effect.REFUSE, "no", ActionKind.HOLD, times=1))
+        cluster.faults.add(ActionFault(FaultEffect.REFUSE, "no", ActionKind.HOLD, times=1))
         cluster.faults.answer_partially("half", nodes=("n3",))
 
     seen = _open(path, clock, "empty").observe()

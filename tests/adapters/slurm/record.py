@@ -19,7 +19,7 @@ from pathlib import Path
 
 from deploy.private_slurm import Partition, PrivateSlurm, releases
 from scheduler.adapters.slurm.asking import ONE_BY_ONE
-from scheduler.adapters.slurm.commands import Answer, Runner
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
 from scheduler.adapters.slurm.rows import Table
 
 MARK = "gRECORDED"
@@ -117,7 +117,7 @@ class Recorder:
 
     def __init__(self, slurm: PrivateSlurm) -> None:
         self.slurm = slurm
-        self.runner = Runner({**os.environ, **slurm.env})
+        self.runner = CommandRunner({**os.environ, **slurm.env})
         self.folder = HERE / self.runner.run("squeue", "--version").out.split()[-1]
 
     def clean(self, text: str) -> str:
@@ -155,7 +155,7 @@ class Recorder:
         (self.folder / "answers.json").write_text(json.dumps(told, indent=1) + "\n")
 
     def _answer(self, command: Sequence[str]) -> dict[str, object]:
-        answer: Answer = self.runner.run(*command)
+        answer: CommandAnswer = self.runner.run(*command)
         return {"command": list(command), "code": answer.code, "err": self.clean(answer.err)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from scheduler.adapters.slurm.commands import Answer, Runner, check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
 
 RECORDINGS = Path(__file__).parent / "recordings"
 RECORDED_MARK = "gRECORDED"
@@ -40,25 +40,25 @@ def recorded_answers(version: str) -> list[tuple[list[str], int, str]]:
 
 
 @dataclass(slots=True)
-class Replay(Runner):
+class Replay(CommandRunner):
     """Answers reads from a scene. `edit` may change a text by its name; every call is kept in `calls`."""
 
     env: Mapping[str, str] = field(default_factory=dict)
     scene: Scene = field(default_factory=lambda: Scene(RECORDINGS))
     edit: Callable[[str, str], str] = lambda _name, text: text
     calls: list[tuple[str, ...]] = field(default_factory=list)
-    failing: dict[str, Answer] = field(default_factory=dict)
+    failing: dict[str, CommandAnswer] = field(default_factory=dict)
 
-    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         check(program, arguments)
         self.calls.append((program, *arguments))
         name = _name_of(program, arguments)
         if name in self.failing:
             return self.failing[name]
         if name.startswith("job/") and not (self.scene.folder / f"{name}.txt").exists():
-            return Answer("", "slurm_load_jobs error: Invalid job id specified", 1)
+            return CommandAnswer("", "slurm_load_jobs error: Invalid job id specified", 1)
         text = self.edit(name, self.scene.text(name))
-        return Answer(_with_mark(text, arguments), "", 0)
+        return CommandAnswer(_with_mark(text, arguments), "", 0)
 
     def asked(self, name: str) -> int:
         """How often a recorded text (`squeue`, `jobs`, `job/…`) was asked for."""
@@ -84,17 +84,17 @@ def _with_mark(text: str, arguments: Sequence[str]) -> str:
 
 
 @dataclass(slots=True)
-class Scripted(Runner):
+class Scripted(CommandRunner):
     """Answers each call with what `reply` says; for commands that change something."""
 
     env: Mapping[str, str] = field(default_factory=dict)
-    reply: Callable[[tuple[str, ...]], Answer] = lambda _call: Answer("", "", 0)
+    reply: Callable[[tuple[str, ...]], CommandAnswer] = lambda _call: CommandAnswer("", "", 0)
     calls: list[tuple[str, ...]] = field(default_factory=list)
     limits: list[float | None] = field(default_factory=list)
 
-    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         check(program, arguments)
         self.calls.append((program, *arguments))
         self.limits.append(timeout_s)
         answer = self.reply((program, *arguments))
-        return Answer(_with_mark(answer.out, arguments), answer.err, answer.code)
+        return CommandAnswer(_with_mark(answer.out, arguments), answer.err, answer.code)

@@ -6,12 +6,12 @@ import pytest
 
 from scheduler.adapters.slurm import jobs, rows
 from scheduler.adapters.slurm.config import Config
-from scheduler.adapters.slurm.rows import Row
-from scheduler.adapters.slurm.shapes import Room
+from scheduler.adapters.slurm.rows import QueueRow
+from scheduler.adapters.slurm.shapes import ClusterShape
 from scheduler.model.jobs import JobState, ObservedJob
 from tests.adapters.slurm.test_rows import FREE, OWN
 
-ROOM = Room(
+ROOM = ClusterShape(
     Config("c"),
     totals={
         "plain": {"cpu": 8, "mem": 16_000},
@@ -23,7 +23,7 @@ ROOM = Room(
 )
 
 
-def row(node: str, tres: str, per_node: str = "", *, alone: bool = False) -> Row:
+def row(node: str, tres: str, per_node: str = "", *, alone: bool = False) -> QueueRow:
     decoded = rows.decode(rows.FIELD.join([OWN, *FREE]))
     return replace(decoded, node_list=node, tres=tres, per_node=per_node, alone=alone)
 
@@ -96,7 +96,7 @@ def test_the_state_words_are_known() -> None:
     ]  # fmt: skip
 
 
-def before(seen: Row) -> ObservedJob:
+def before(seen: QueueRow) -> ObservedJob:
     """The job as it was seen when it held two GPUs."""
     return jobs.running(seen, JobState.RUNNING, {"one": {"cpu": 4, "mem": 200, "gpu": 2, "gpu:a100": 2}})
 

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from scheduler.adapters.slurm.commands import ALLOWED, Runner, check, clean_environment, is_job_id, is_signal
+from scheduler.adapters.slurm.commands import (
+    ALLOWED,
+    CommandRunner,
+    check,
+    clean_environment,
+    is_job_id,
+    is_signal,
+)
 from scheduler.adapters.slurm.errors import (
     CommandNotAllowedError,
     SlurmOutputError,
@@ -22,10 +29,10 @@ def program(folder: Path, name: str, script: str) -> None:
     path.chmod(0o755)
 
 
-def runner(folder: Path, **more: float) -> Runner:
+def runner(folder: Path, **more: float) -> CommandRunner:
     conf = folder / "slurm.conf"
     conf.touch()
-    return Runner({"PATH": f"{folder}:/usr/bin:/bin", "SLURM_CONF": str(conf)}, **more)  # type: ignore[arg-type]
+    return CommandRunner({"PATH": f"{folder}:/usr/bin:/bin", "SLURM_CONF": str(conf)}, **more)  # type: ignore[arg-type]
 
 
 # --- the allow-list ---
@@ -215,7 +222,7 @@ def test_endless_output_is_cut_short(tmp_path: Path) -> None:
 
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     with pytest.raises(SlurmUnavailableError, match="squeue is not on the PATH"):
-        Runner({"PATH": str(tmp_path)}).run("squeue", "--version")
+        CommandRunner({"PATH": str(tmp_path)}).run("squeue", "--version")
 
 
 def test_a_missing_configuration_is_named_at_once(tmp_path: Path) -> None:
@@ -223,7 +230,7 @@ def test_a_missing_configuration_is_named_at_once(tmp_path: Path) -> None:
     env = {"PATH": str(tmp_path), "SLURM_CONF": f"{tmp_path}/absent.conf"}
 
     with pytest.raises(SlurmUnavailableError, match=r"SLURM_CONF names .*absent.conf, which is not there"):
-        Runner(env).run("squeue", "--version")
+        CommandRunner(env).run("squeue", "--version")
     assert not (tmp_path / "was-run").exists()
 
 

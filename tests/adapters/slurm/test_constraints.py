@@ -6,11 +6,13 @@ from hypothesis import strategies as st
 
 from scheduler.adapters.slurm.constraints import MOST_SETS, ODD, Constraint, decode
 from scheduler.model.jobs import Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.preemption.shapes import alternatives, suits
 
 HAVE = {"n1": "ax", "n2": "ay", "n3": "vx", "n4": "vy"}
-NODES = [Node(name, up=True, total={}, features=frozenset(features)) for name, features in HAVE.items()]
+NODES = [
+    SnapshotNode(name, up=True, total={}, features=frozenset(features)) for name, features in HAVE.items()
+]
 ALLOWED = {
     "a": "n1 n2",
     "a&x": "n1",

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.adapters.slurm import endings
-from scheduler.adapters.slurm.commands import Answer, Runner, check
+from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner, check
 from scheduler.adapters.slurm.errors import SlurmTimeoutError, SlurmUnavailableError
 from scheduler.model.endings import Ending, EndKind
 
@@ -20,13 +20,13 @@ BEGAN = 1_793_527_200
 
 
 @dataclass
-class Answers(Runner):
+class Answers(CommandRunner):
     """Answers by program instead of running it."""
 
-    by: dict[str, Answer | SlurmUnavailableError] = field(default_factory=dict)
+    by: dict[str, CommandAnswer | SlurmUnavailableError] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> Answer:
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         check(program, arguments)
         self.asked.append(program)
         answer = self.by[program]
@@ -38,9 +38,9 @@ class Answers(Runner):
 def looked(
     squeue: str, sacct: str | SlurmUnavailableError = "", storage: str = endings.STORAGE, code: int = 0
 ) -> dict[str, Ending]:
-    told = sacct if isinstance(sacct, SlurmUnavailableError) else Answer(sacct, "", code)
+    told = sacct if isinstance(sacct, SlurmUnavailableError) else CommandAnswer(sacct, "", code)
     return endings.look(
-        Answers(by={"squeue": Answer(squeue, "", 0), "sacct": told}), ["1", "2", "3"], storage=storage
+        Answers(by={"squeue": CommandAnswer(squeue, "", 0), "sacct": told}), ["1", "2", "3"], storage=storage
     )
 
 
@@ -78,7 +78,7 @@ def test_when_slurmdbd_does_not_answer_it_is_untold_not_lost() -> None:
 
 def test_when_slurmctld_does_not_answer_that_is_said() -> None:
     silent = Answers(
-        by={"squeue": Answer("", "slurm_load_jobs error: Unable to contact slurm controller", 1)}
+        by={"squeue": CommandAnswer("", "slurm_load_jobs error: Unable to contact slurm controller", 1)}
     )
     with pytest.raises(SlurmUnavailableError):
         endings.look(silent, ["1"], storage="")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 from scheduler.adapters.slurm.read import Reader
 from scheduler.contracts.observation import decode_observation, encode_observation
@@ -95,7 +95,7 @@ def _replay(scene: Scene, garbler: Garbler) -> Replay:
         return garbler(name, text)
 
     replay.edit = edit
-    replay.failing["licenses"] = Answer(edit("licenses", LICENSED), "", 0)
+    replay.failing["licenses"] = CommandAnswer(edit("licenses", LICENSED), "", 0)
     return replay
 
 

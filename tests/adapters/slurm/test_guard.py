@@ -6,7 +6,7 @@ import pytest
 
 from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.guard import malformed, verdict
-from scheduler.adapters.slurm.rows import Row
+from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import STOPPING, Action, ActionKind, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.test_rows import FREE, OWN
@@ -44,7 +44,7 @@ STOPS = [
 
 
 @pytest.mark.parametrize(("row", "kinds"), STOPS)
-def test_stopping(row: Row | None, kinds: tuple[OutcomeKind | None, ...]) -> None:
+def test_stopping(row: QueueRow | None, kinds: tuple[OutcomeKind | None, ...]) -> None:
     order = (ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL)
     found = [verdict(Action(kind, THIS_RUN, "USR1"), row) for kind in order]
 
@@ -70,7 +70,7 @@ QUEUE = [
 
 
 @pytest.mark.parametrize(("row", "kinds"), QUEUE)
-def test_ordering_and_holding(row: Row | None, kinds: tuple[OutcomeKind | None, ...]) -> None:
+def test_ordering_and_holding(row: QueueRow | None, kinds: tuple[OutcomeKind | None, ...]) -> None:
     order = (ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.HOLD, ActionKind.RELEASE)
     found = [verdict(Action(kind, IN_QUEUE, "4000"), row) for kind in order]
 
@@ -128,7 +128,7 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("row", "kind"), PLACES)
-def test_a_place_by_nice(row: Row | None, kind: OutcomeKind | None) -> None:
+def test_a_place_by_nice(row: QueueRow | None, kind: OutcomeKind | None) -> None:
     outcome = verdict(Action(ActionKind.PLACE, IN_QUEUE, "4000"), row)
 
     assert (outcome and outcome.kind) == kind

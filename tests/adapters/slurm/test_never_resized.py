@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.adapters.slurm.commands import Runner, check
+from scheduler.adapters.slurm.commands import CommandRunner, check
 from scheduler.adapters.slurm.errors import CommandNotAllowedError
 from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, ActionKind
@@ -69,7 +69,7 @@ def test_a_size_is_refused_with_the_reason(size: str) -> None:
     with pytest.raises(CommandNotAllowedError, match=r"no running job is ever resized.*slurmctld .* die"):
         check("scontrol", ("update", "JobId=1", size))
     with pytest.raises(CommandNotAllowedError, match="no running job is ever resized"):
-        Runner({"PATH": "/nowhere"}).run("scontrol", "update", "JobId=1", size)
+        CommandRunner({"PATH": "/nowhere"}).run("scontrol", "update", "JobId=1", size)
 
 
 def test_a_size_in_a_comment_is_a_comment() -> None:

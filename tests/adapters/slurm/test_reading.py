@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from scheduler.adapters.slurm import config
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 from scheduler.adapters.slurm.queue import REQUEST_S
 from scheduler.adapters.slurm.read import CONFIG_S, Reader
@@ -375,7 +375,7 @@ def test_half_a_table_is_no_observation(busy: Replay, name: str, cut: Callable[[
 @pytest.mark.parametrize("name", ["squeue", "nodes", "partitions", "config", "jobs"])
 def test_a_failed_command_is_no_observation(busy: Replay, name: str) -> None:
     words = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n"
-    busy.failing[name] = Answer(busy.scene.text(name), words, 1)
+    busy.failing[name] = CommandAnswer(busy.scene.text(name), words, 1)
 
     with pytest.raises(SlurmUnavailableError, match="Unable to contact slurm controller") as raised:
         Reader(busy).observe()

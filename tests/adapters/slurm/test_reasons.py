@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmTimeoutError
 from scheduler.adapters.slurm.read import Reader
 from scheduler.adapters.slurm.reasons import AT_ONCE, BELIEVED_S, Codes, codes, is_text
@@ -35,7 +35,7 @@ def test_which_reasons_are_texts(reason: str, *, text: bool) -> None:
 
 
 def told(*jobs: Any) -> Scripted:
-    return Scripted(reply=lambda _call: Answer(json.dumps({"jobs": list(jobs)}), "", 0))
+    return Scripted(reply=lambda _call: CommandAnswer(json.dumps({"jobs": list(jobs)}), "", 0))
 
 
 def test_codes_come_by_the_jobs_own_numbers() -> None:
@@ -66,15 +66,15 @@ def test_nobody_is_asked_for_nothing_and_only_so_many_at_once() -> None:
     ],
 )
 def test_an_answer_that_is_none_tells_no_code(out: str) -> None:
-    assert codes(Scripted(reply=lambda _call: Answer(out, "", 0)), ["1"]) == {}
+    assert codes(Scripted(reply=lambda _call: CommandAnswer(out, "", 0)), ["1"]) == {}
 
 
 def test_no_answer_tells_no_code() -> None:
-    def late(_call: tuple[str, ...]) -> Answer:
+    def late(_call: tuple[str, ...]) -> CommandAnswer:
         raise SlurmTimeoutError("squeue did not answer within 20 s")
 
     assert codes(Scripted(reply=late), ["1"]) == {}
-    assert codes(Scripted(reply=lambda _call: Answer("", "no such plugin", 1)), ["1"]) == {}
+    assert codes(Scripted(reply=lambda _call: CommandAnswer("", "no such plugin", 1)), ["1"]) == {}
 
 
 def test_a_code_is_remembered_while_its_text_stays_and_for_a_while() -> None:
@@ -105,7 +105,7 @@ def test_only_the_jobs_that_wait_for_a_text_are_asked_for_and_once(version: str)
     words = "No suitable topology unit found"
     replay.edit = lambda name, text: text.replace("BeginTime", words) if name == "squeue" else text
     answer = json.dumps({"jobs": [{"job_id": int(job_id), "state_reason": "Resources"}]})
-    replay.failing["reasons"] = Answer(answer, "", 0)
+    replay.failing["reasons"] = CommandAnswer(answer, "", 0)
     reader = Reader(replay)
 
     job = by_name(replay, reader.observe())["begin"]

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.recover import signal_of
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.replay import RECORDED_MARK, Scripted
 from tests.adapters.slurm.test_writing import START, STARTED, UNHEARD_OF, changes, table
@@ -32,16 +32,16 @@ def slurm(*jobs: str, endings: Endings) -> Scripted:
     """These jobs have ended; `endings`: the rows about that, by how often they were asked for."""
     asked: list[str] = []
 
-    def reply(call: tuple[str, ...]) -> Answer:
+    def reply(call: tuple[str, ...]) -> CommandAnswer:
         wish = next((argument for argument in call if "exit_code" in argument), "")
         if wish:
             asked.append(wish)
             found = re.search(r",Reason:(\w+);$", wish)
             assert found is not None
-            return Answer(endings(len(asked)).replace(RECORDED_MARK, found[1]), "", 0)
+            return CommandAnswer(endings(len(asked)).replace(RECORDED_MARK, found[1]), "", 0)
         if call[0] == "squeue":
             return table(*((job, "FAILED", 0, 1) for job in jobs))
-        return UNHEARD_OF if "show" in call else Answer("", "", 0)
+        return UNHEARD_OF if "show" in call else CommandAnswer("", "", 0)
 
     return Scripted(reply=reply)
 
@@ -50,7 +50,7 @@ def recover(*ids: str, value: str = "USR1") -> list[Action]:
     return [Action(ActionKind.RECOVER, RunKey(job_id, START, 0), value) for job_id in ids]
 
 
-def one(runner: Scripted, value: str = "USR1") -> Outcome:
+def one(runner: Scripted, value: str = "USR1") -> ActionOutcome:
     [outcome] = Writer(runner).apply(recover("7", value=value))
     return outcome
 
@@ -120,7 +120,7 @@ def test_a_job_that_ended_otherwise_or_in_another_run_is_left_in_peace(row: str,
 def test_an_end_that_is_not_understood_is_looked_at_again(row: str) -> None:
     runner = slurm("7", endings=lambda _time: row)
     reply = runner.reply
-    runner.reply = lambda call: Answer("JobId=7", "", 0) if "show" in call else reply(call)
+    runner.reply = lambda call: CommandAnswer("JobId=7", "", 0) if "show" in call else reply(call)
 
     outcome = one(runner)
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.write import TRIES, Writer
 from scheduler.model.actions import FIRST_ALLOW, NOT_REQUEUEABLE, ActionKind, OutcomeKind
 from tests.adapters.slurm.test_writing import changes, cluster, kinds, pending, queue, running, stop
 
 ALLOWED = ("scontrol", "update", "JobId=1,2", "Requeue=1")
-REFUSED = Answer("", "Access/permission denied for job 1\n", 1)
+REFUSED = CommandAnswer("", "Access/permission denied for job 1\n", 1)
 
 
 def test_jobs_are_made_requeueable_in_one_call() -> None:
@@ -55,7 +55,7 @@ def test_whoever_cannot_be_made_so_is_not_stopped_and_the_others_are() -> None:
     runner = cluster(
         *running("1", "2"),
         requeue=False,
-        says=lambda call: REFUSED if "Requeue=1" in call else Answer("", "", 0),
+        says=lambda call: REFUSED if "Requeue=1" in call else CommandAnswer("", "", 0),
     )
     outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", "2", value=FIRST_ALLOW))
     assert kinds(outcomes) == [OutcomeKind.REFUSED, OutcomeKind.DONE]
@@ -65,10 +65,12 @@ def test_whoever_cannot_be_made_so_is_not_stopped_and_the_others_are() -> None:
 def test_who_takes_it_back_again_and_again_is_made_requeueable_again_and_again() -> None:
     refusals = ["1", "1", "1"]
 
-    def says(call: tuple[str, ...]) -> Answer:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
         if "requeuehold" in call and refusals:
-            return Answer("", f"Requested operation is presently disabled for job {refusals.pop()}\n", 1)
-        return Answer("", "", 0)
+            return CommandAnswer(
+                "", f"Requested operation is presently disabled for job {refusals.pop()}\n", 1
+            )
+        return CommandAnswer("", "", 0)
 
     runner = cluster(*running("1", "2"), says=says)
     outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", "2", value=FIRST_ALLOW))
@@ -78,10 +80,10 @@ def test_who_takes_it_back_again_and_again_is_made_requeueable_again_and_again()
 
 
 def test_not_for_ever_and_not_without_leave() -> None:
-    disabled = Answer("", "Requested operation is presently disabled for job 1\n", 1)
+    disabled = CommandAnswer("", "Requested operation is presently disabled for job 1\n", 1)
     for value, tries in ((FIRST_ALLOW, TRIES), ("", 1)):
         runner = cluster(
-            *running("1"), says=lambda call: disabled if "requeuehold" in call else Answer("", "", 0)
+            *running("1"), says=lambda call: disabled if "requeuehold" in call else CommandAnswer("", "", 0)
         )
         [outcome] = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", value=value))
         assert outcome.kind is OutcomeKind.REFUSED and NOT_REQUEUEABLE in outcome.detail

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scheduler.adapters.slurm.reservations import FOREVER, Reservation, decode, respect
+from scheduler.adapters.slurm.reservations import FOREVER, SlurmReservation, decode, respect
 from scheduler.model.jobs import JobState, ObservedJob, Request
 
 NOW = 1_800_000_000
@@ -12,13 +12,13 @@ RECORD = (
     "NodeCnt=3 CoreCnt=24 Features=(null) PartitionName=(null) Flags=SPEC_NODES TRES=cpu=24 Users=ann Groups=(null) "
     "Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null) Watts=n/a MaxStartDelay=(null)"
 )
-SOON = Reservation("soon", NOW + 600, NOW + 4200, frozenset({"n3"}))
+SOON = SlurmReservation("soon", NOW + 600, NOW + 4200, frozenset({"n3"}))
 JOB = ObservedJob(
     "7", "urgent", "cy", JobState.PENDING, ("q",), NOW, request=Request(nodes=1, per_node={"cpu": 2})
 )
 
 
-def _left(job: ObservedJob, *reservations: Reservation) -> tuple[set[str], str]:
+def _left(job: ObservedJob, *reservations: SlurmReservation) -> tuple[set[str], str]:
     """The nodes that stay for a job, and why it cannot be planned for."""
     (limited,) = respect([job], reservations, PARTITIONS, NOW)
     assert limited.request is not None
@@ -65,7 +65,7 @@ def test_a_reservation_that_is_over_takes_nothing() -> None:
 def test_a_job_in_the_reservation_gets_its_nodes_and_no_others() -> None:
     mine = replace(JOB, reservation="soon")
 
-    assert _left(mine, SOON, Reservation("else", NOW, FOREVER, frozenset({"n4"}))) == ({"n3"}, "")
+    assert _left(mine, SOON, SlurmReservation("else", NOW, FOREVER, frozenset({"n4"}))) == ({"n3"}, "")
     assert _left(mine)[1] == "the nodes that it could use are kept for the reservation soon"
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.adapters.slurm import SlurmCluster, accounting, checkup
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmTimeoutError, SlurmUnavailableError
 from scheduler.adapters.slurm.write import Writer
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import RunKey
 from scheduler.ports import ClusterUnavailableError
 from tests.adapters.slurm.replay import RECORDED_MARK, VERSIONS, Scripted, scene
@@ -87,7 +87,9 @@ def spoilt(draw: st.DrawFn) -> str:
 
 
 answers = st.one_of(
-    st.builds(Answer, st.one_of(spoilt(), garbage), st.sampled_from(MESSAGES), st.sampled_from((0, 0, 0, 1, 255, -9))),
+    st.builds(
+        CommandAnswer, st.one_of(spoilt(), garbage), st.sampled_from(MESSAGES), st.sampled_from((0, 0, 0, 1, 255, -9))
+    ),
     st.sampled_from((SlurmTimeoutError("no answer"), SlurmUnavailableError("not there"))),
 )  # fmt: skip
 actions = st.builds(
@@ -105,30 +107,32 @@ class Garbage(Scripted):
     """Answers each call with the next of some answers, in turn."""
 
     @classmethod
-    def of(cls, told: list[Answer | SlurmUnavailableError]) -> "Garbage":
+    def of(cls, told: list[CommandAnswer | SlurmUnavailableError]) -> "Garbage":
         runner = cls()
         runner.reply = lambda call: _in_turn(told, len(runner.calls), call)
         return runner
 
 
-def _in_turn(told: list[Answer | SlurmUnavailableError], number: int, call: tuple[str, ...]) -> Answer:
+def _in_turn(
+    told: list[CommandAnswer | SlurmUnavailableError], number: int, call: tuple[str, ...]
+) -> CommandAnswer:
     answer = told[number % len(told)]
     if isinstance(answer, SlurmUnavailableError):
         raise answer
     wish = next((argument for argument in call if argument.startswith("--Format=")), "")
     mark = re.search(r"[,:](g\w{10});$", wish)
-    return Answer(answer.out.replace(RECORDED_MARK, mark[1] if mark else ""), answer.err, answer.code)
+    return CommandAnswer(answer.out.replace(RECORDED_MARK, mark[1] if mark else ""), answer.err, answer.code)
 
 
 @given(st.lists(actions, max_size=8), st.lists(answers, min_size=1, max_size=8))
 def test_every_action_has_an_outcome_whatever_slurm_answers(
-    wanted: list[Action], told: list[Answer | SlurmUnavailableError]
+    wanted: list[Action], told: list[CommandAnswer | SlurmUnavailableError]
 ) -> None:
     outcomes = SlurmCluster(runner=Garbage.of(told)).apply(wanted)
 
     assert len(outcomes) == len(wanted)
     for outcome in outcomes:
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, ActionOutcome)
         assert len(outcome.detail) <= 200
         assert outcome.detail.isprintable()
         assert outcome.detail or outcome.kind is not OutcomeKind.UNKNOWN
@@ -136,7 +140,7 @@ def test_every_action_has_an_outcome_whatever_slurm_answers(
 
 @given(st.lists(answers, min_size=1, max_size=6))
 def test_looking_raises_nothing_but_that_the_cluster_cannot_be_looked_at(
-    told: list[Answer | SlurmUnavailableError],
+    told: list[CommandAnswer | SlurmUnavailableError],
 ) -> None:
     for look in ("describe", "glance", "observe"):
         with contextlib.suppress(ClusterUnavailableError):
@@ -152,13 +156,13 @@ def test_a_spoilt_configuration_is_a_fault_in_words(
     version: str, look: Callable[..., object], scrap: str, at: int
 ) -> None:
     text = scene(version, "busy").text("config")
-    runner = Scripted(reply=lambda _call: Answer(text[:at] + scrap + text[at + len(scrap) :], "", 0))
+    runner = Scripted(reply=lambda _call: CommandAnswer(text[:at] + scrap + text[at + len(scrap) :], "", 0))
 
     assert look(runner=runner) is not None
 
 
 def test_an_error_that_nobody_has_foreseen_is_unknown_and_the_next_group_is_tried() -> None:
-    def reply(call: tuple[str, ...]) -> Answer:
+    def reply(call: tuple[str, ...]) -> CommandAnswer:
         if "requeuehold" in call:
             raise RecursionError("too deep")
         return table(("1", "RUNNING", 0, 1), ("2", "PENDING", 0, 1)) if call[0] == "squeue" else UNHEARD_OF
@@ -176,7 +180,7 @@ def test_an_error_that_nobody_has_foreseen_is_unknown_and_the_next_group_is_trie
 
 
 def test_an_error_that_nobody_has_foreseen_while_looking_says_where() -> None:
-    def reply(_call: tuple[str, ...]) -> Answer:
+    def reply(_call: tuple[str, ...]) -> CommandAnswer:
         raise OverflowError("date value out of range")
 
     with pytest.raises(ClusterUnavailableError, match=r"OverflowError at test_total.py:\d+: date value"):
@@ -187,7 +191,7 @@ def test_one_jobs_odd_row_is_that_jobs_outcome_only() -> None:
     told = table(("1", "RUNNING", 0, 1), ("2", "RUNNING", 0, 1), ("41_2", "RUNNING", 0, 1)).out
     first, second, third = told.splitlines(keepends=True)
     spoilt = first + second.replace("1:00:00", "soon") + third
-    runner = Scripted(reply=lambda call: Answer(spoilt if call[0] == "squeue" else "", "", 0))
+    runner = Scripted(reply=lambda call: CommandAnswer(spoilt if call[0] == "squeue" else "", "", 0))
 
     outcomes = Writer(runner).apply([Action(ActionKind.REQUEUE_HOLD, RunKey(job, START)) for job in IDS])
 
@@ -199,15 +203,17 @@ def test_one_jobs_odd_row_is_that_jobs_outcome_only() -> None:
 @pytest.mark.parametrize(
     "missing",
     [
-        Answer("JobId=2 JobName=x", "", 0),
-        Answer("", "slurm_load_jobs error: Unable to contact slurm controller", 1),
-        Answer("", "", 1),
+        CommandAnswer("JobId=2 JobName=x", "", 0),
+        CommandAnswer("", "slurm_load_jobs error: Unable to contact slurm controller", 1),
+        CommandAnswer("", "", 1),
     ],
 )
-def test_a_job_whose_row_is_missing_is_not_taken_for_gone(missing: Answer) -> None:
+def test_a_job_whose_row_is_missing_is_not_taken_for_gone(missing: CommandAnswer) -> None:
     shown = table(("1", "RUNNING", 0, 1))
     runner = Scripted(
-        reply=lambda call: shown if call[0] == "squeue" else missing if "show" in call else Answer("", "", 0)
+        reply=lambda call: (
+            shown if call[0] == "squeue" else missing if "show" in call else CommandAnswer("", "", 0)
+        )
     )
 
     outcomes = Writer(runner).apply([Action(ActionKind.CANCEL, RunKey(job, START)) for job in ("1", "2")])
@@ -216,7 +222,7 @@ def test_a_job_whose_row_is_missing_is_not_taken_for_gone(missing: Answer) -> No
 
 
 def test_a_task_that_is_over_while_its_array_is_not_is_gone() -> None:
-    said = Answer("Job 41_2 not found\n", "", 1)
+    said = CommandAnswer("Job 41_2 not found\n", "", 1)
     runner = Scripted(reply=lambda call: table() if call[0] == "squeue" else said)
 
     [outcome] = Writer(runner).apply([Action(ActionKind.CANCEL, RunKey("41_2", START))])
@@ -226,7 +232,7 @@ def test_a_task_that_is_over_while_its_array_is_not_is_gone() -> None:
 
 def test_a_row_without_a_name_leaves_open_who_was_not_found() -> None:
     told = table(("1", "RUNNING", 0, 1)).out + f"|||{RECORDED_MARK};\n"
-    runner = Scripted(reply=lambda call: Answer(told, "", 0) if call[0] == "squeue" else UNHEARD_OF)
+    runner = Scripted(reply=lambda call: CommandAnswer(told, "", 0) if call[0] == "squeue" else UNHEARD_OF)
 
     outcomes = Writer(runner).apply([Action(ActionKind.CANCEL, RunKey(job, START)) for job in ("1", "2")])
 
@@ -235,7 +241,7 @@ def test_a_row_without_a_name_leaves_open_who_was_not_found() -> None:
 
 def test_a_begin_time_that_was_misread_keeps_nobody_from_starting() -> None:
     told = table(("1", "PENDING", 1, 0)).out.replace("2026-11-20T17:50:24", "2926-11-20T17:50:24")
-    runner = Scripted(reply=lambda call: Answer(told if call[0] == "squeue" else "", "", 0))
+    runner = Scripted(reply=lambda call: CommandAnswer(told if call[0] == "squeue" else "", "", 0))
 
     [outcome] = Writer(runner, now=lambda: START).apply([Action(ActionKind.RELEASE, RunKey("1", 0))])
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.queue import REQUEST_S
 from scheduler.adapters.slurm.read import Reader
 from scheduler.model.jobs import JobState, ObservedJob
@@ -12,7 +12,7 @@ from scheduler.model.observation import Observation
 from tests.adapters.slurm.replay import VERSIONS, Replay, scene
 from tests.adapters.slurm.test_reading import Clock, by_name
 
-GONE = Answer("", "slurm_load_jobs error: Invalid job id specified\n", 1)
+GONE = CommandAnswer("", "slurm_load_jobs error: Invalid job id specified\n", 1)
 
 
 @pytest.fixture(params=VERSIONS)
@@ -236,7 +236,7 @@ def test_what_was_not_understood_is_asked_for_again_after_a_while(busy: Replay) 
 
 def test_licences_that_are_not_understood_are_that_jobs_own(busy: Replay) -> None:
     busy.edit = spoilt(busy, "excluded", " Licenses=(null)", " Licenses=matlab:lots")
-    busy.failing["licenses"] = Answer("LicenseName=matlab Total=3 Used=some Free=\n", "", 0)
+    busy.failing["licenses"] = CommandAnswer("LicenseName=matlab Total=3 Used=some Free=\n", "", 0)
     seen = Reader(busy).observe()
 
     assert seen.faults == ()

@@ -7,12 +7,12 @@ import pytest
 from scheduler.adapters.slurm import rows
 from scheduler.adapters.slurm.untold import Untold, given_out, left_of, taken
 from scheduler.model.jobs import JobState
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.resources import Amounts
 from tests.adapters.slurm.test_rows import FREE, OWN
 from tests.builders import observed
 
-NODES = [Node(name, up=True, total={"cpu": 8, "mem": 1000, "gpu": 4}) for name in ("n1", "n2", "n3")]
+NODES = [SnapshotNode(name, up=True, total={"cpu": 8, "mem": 1000, "gpu": 4}) for name in ("n1", "n2", "n3")]
 PLAIN = observed("1", JobState.RUNNING, alloc={"n2": {"cpu": 3, "mem": 100, "gpu": 1}})
 GIVEN = {"n2": {"cpu": 5, "mem": 400, "gpu": 3}}
 

@@ -4,22 +4,22 @@ from collections.abc import Callable
 
 import pytest
 
-from scheduler.adapters.slurm.commands import Answer
+from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmTimeoutError, SlurmUnavailableError
 from scheduler.adapters.slurm.write import AT_ONCE, Writer
-from scheduler.model.actions import Action, ActionKind, Outcome, OutcomeKind
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import RunKey
 from tests.adapters.slurm.replay import RECORDED_MARK, VERSIONS, Scripted, recorded_answers
 from tests.adapters.slurm.test_rows import FREE
 
 START = 1_795_197_024
 STARTED = "2026-11-20T17:50:24"
-UNHEARD_OF = Answer("", "slurm_load_jobs error: Invalid job id specified\n", 1)
+UNHEARD_OF = CommandAnswer("", "slurm_load_jobs error: Invalid job id specified\n", 1)
 Job = tuple[str, str, int, int]
 """Id, state, restarts, priority."""
 
 
-def table(*jobs: Job, requeue: bool = True) -> Answer:
+def table(*jobs: Job, requeue: bool = True) -> CommandAnswer:
     """squeue's answer about these jobs."""
     lines = []
     for job_id, state, restarts, priority in jobs:
@@ -42,17 +42,17 @@ def table(*jobs: Job, requeue: bool = True) -> Answer:
         own += ["1", "1", "OK", "", "cpu=1,mem=1M,node=1", "N/A", "N/A", "N/A", "N/A", "N/A", "N/A", "n1"]
         mark = RECORDED_MARK
         lines.append(f"{'|'.join(own)}{mark}.{f'{mark}.'.join(FREE)}{mark};\n")
-    return Answer("".join(lines), "", 0)
+    return CommandAnswer("".join(lines), "", 0)
 
 
 def cluster(
     *jobs: Job,
-    says: Callable[[tuple[str, ...]], Answer] = lambda _call: Answer("", "", 0),
+    says: Callable[[tuple[str, ...]], CommandAnswer] = lambda _call: CommandAnswer("", "", 0),
     requeue: bool = True,
 ) -> Scripted:
     """squeue tells of these jobs, scontrol knows no others; `says` answers everything else."""
 
-    def reply(call: tuple[str, ...]) -> Answer:
+    def reply(call: tuple[str, ...]) -> CommandAnswer:
         if call[0] == "squeue":
             return table(*jobs, requeue=requeue)
         return UNHEARD_OF if "show" in call else says(call)
@@ -80,7 +80,7 @@ def changes(runner: Scripted) -> list[tuple[str, ...]]:
     return [call for call in runner.calls if call[0] != "squeue" and "show" not in call]
 
 
-def kinds(outcomes: list[Outcome]) -> list[OutcomeKind]:
+def kinds(outcomes: list[ActionOutcome]) -> list[OutcomeKind]:
     return [outcome.kind for outcome in outcomes]
 
 
@@ -291,11 +291,11 @@ def test_a_release_of_a_completing_job_is_asked_for_again_later() -> None:
 
 
 def test_a_job_whose_delay_cannot_be_cleared_is_not_released_into_it() -> None:
-    def says(call: tuple[str, ...]) -> Answer:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
         return (
-            Answer("", "Access/permission denied for job 2\n", 1)
+            CommandAnswer("", "Access/permission denied for job 2\n", 1)
             if call[-1].startswith("StartTime=")
-            else Answer("", "", 0)
+            else CommandAnswer("", "", 0)
         )
 
     runner = cluster(*pending("1", "2", priority=0, restarts=1), says=says)
@@ -313,7 +313,7 @@ def test_a_job_whose_delay_cannot_be_cleared_is_not_released_into_it() -> None:
 def test_recorded_messages_become_outcomes_of_their_jobs(version: str) -> None:
     command, code, err = recorded_answers(version)[0]
     once, gone, interactive, waiting, willing = command[-1].split(",")
-    runner = cluster(*running(*command[-1].split(",")), says=lambda _call: Answer("", err, code))
+    runner = cluster(*running(*command[-1].split(",")), says=lambda _call: CommandAnswer("", err, code))
 
     outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, once, gone, interactive, waiting, willing))
 
@@ -329,7 +329,7 @@ def test_recorded_messages_become_outcomes_of_their_jobs(version: str) -> None:
 
 def test_the_repetition_of_a_message_is_not_about_the_others() -> None:
     words = "Invalid job id specified for job 2\nslurm_suspend error: Invalid job id specified\n"
-    runner = cluster(*pending("1", "2"), says=lambda _call: Answer("", words, 1))
+    runner = cluster(*pending("1", "2"), says=lambda _call: CommandAnswer("", words, 1))
 
     outcomes = Writer(runner).apply(queue(ActionKind.HOLD, "1", "2"))
 
@@ -338,7 +338,7 @@ def test_the_repetition_of_a_message_is_not_about_the_others() -> None:
 
 def test_a_lost_connection_in_the_middle_leaves_the_others_unknown() -> None:
     words = "Invalid job id specified for job 2\nUnable to contact slurm controller (connect failure)\n"
-    runner = cluster(*pending("1", "2"), says=lambda _call: Answer("", words, 1))
+    runner = cluster(*pending("1", "2"), says=lambda _call: CommandAnswer("", words, 1))
 
     outcomes = Writer(runner).apply(queue(ActionKind.HOLD, "1", "2"))
 
@@ -347,7 +347,8 @@ def test_a_lost_connection_in_the_middle_leaves_the_others_unknown() -> None:
 
 def test_a_message_without_a_job_is_about_all() -> None:
     runner = cluster(
-        *running("1", "2"), says=lambda _call: Answer("", "slurm_requeue: Access/permission denied\n", 1)
+        *running("1", "2"),
+        says=lambda _call: CommandAnswer("", "slurm_requeue: Access/permission denied\n", 1),
     )
 
     outcomes = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1", "2"))
@@ -356,7 +357,7 @@ def test_a_message_without_a_job_is_about_all() -> None:
 
 
 def test_a_failure_without_words_is_unknown() -> None:
-    runner = cluster(*running("1"), says=lambda _call: Answer("", "", 1))
+    runner = cluster(*running("1"), says=lambda _call: CommandAnswer("", "", 1))
 
     [outcome] = Writer(runner).apply(stop(ActionKind.REQUEUE_HOLD, "1"))
 
@@ -365,10 +366,10 @@ def test_a_failure_without_words_is_unknown() -> None:
 
 
 def test_a_change_that_does_not_answer_is_unknown_and_the_next_group_is_tried() -> None:
-    def says(call: tuple[str, ...]) -> Answer:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
         if call[1] == "requeuehold":
             raise SlurmTimeoutError("scontrol did not answer within 20 s")
-        return Answer("", "", 0)
+        return CommandAnswer("", "", 0)
 
     runner = cluster(*running("1"), *pending("2"), says=says)
 
@@ -379,7 +380,7 @@ def test_a_change_that_does_not_answer_is_unknown_and_the_next_group_is_tried() 
 
 
 def test_when_the_jobs_cannot_be_looked_at_nothing_is_changed() -> None:
-    def reply(_call: tuple[str, ...]) -> Answer:
+    def reply(_call: tuple[str, ...]) -> CommandAnswer:
         raise SlurmUnavailableError("squeue is not on the PATH of this process")
 
     runner = Scripted(reply=reply)
@@ -392,8 +393,8 @@ def test_when_the_jobs_cannot_be_looked_at_nothing_is_changed() -> None:
 
 def test_a_job_whose_row_does_not_decode_is_not_touched() -> None:
     answer = table(("1", "RUNNING", 0, 1))
-    spoilt = Answer(answer.out.replace("1:00:00", "soon"), "", 0)
-    runner = Scripted(reply=lambda call: spoilt if call[0] == "squeue" else Answer("", "", 0))
+    spoilt = CommandAnswer(answer.out.replace("1:00:00", "soon"), "", 0)
+    runner = Scripted(reply=lambda call: spoilt if call[0] == "squeue" else CommandAnswer("", "", 0))
 
     assert kinds(Writer(runner).apply(stop(ActionKind.CANCEL, "1"))) == [OutcomeKind.UNKNOWN]
     assert changes(runner) == []
@@ -405,8 +406,8 @@ def test_a_job_whose_row_does_not_decode_is_not_touched() -> None:
 def test_comments_are_left_with_the_jobs_that_were_stopped() -> None:
     words = "Only batch jobs are accepted or processed for job 2\n"
 
-    def says(call: tuple[str, ...]) -> Answer:
-        return Answer("", words, 1) if call[1] == "requeuehold" else Answer("", "", 0)
+    def says(call: tuple[str, ...]) -> CommandAnswer:
+        return CommandAnswer("", words, 1) if call[1] == "requeuehold" else CommandAnswer("", "", 0)
 
     runner = cluster(*running("1", "2", "3"), says=says)
     comment = "made room for 12\nby 'bob' $(id) " + "x" * 500
@@ -420,8 +421,12 @@ def test_comments_are_left_with_the_jobs_that_were_stopped() -> None:
 
 
 def test_a_comment_that_fails_changes_no_outcome() -> None:
-    def says(call: tuple[str, ...]) -> Answer:
-        return Answer("", "Access/permission denied\n", 1) if call[1] == "update" else Answer("", "", 0)
+    def says(call: tuple[str, ...]) -> CommandAnswer:
+        return (
+            CommandAnswer("", "Access/permission denied\n", 1)
+            if call[1] == "update"
+            else CommandAnswer("", "", 0)
+        )
 
     runner = cluster(*running("1"), says=says)
 
@@ -429,9 +434,9 @@ def test_a_comment_that_fails_changes_no_outcome() -> None:
 
 
 def test_what_is_cancelled_gets_its_comment_before_and_loses_it_when_that_is_refused() -> None:
-    def says(call: tuple[str, ...]) -> Answer:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
         refused = "scancel: error: Kill job error on job id 2: Access/permission denied\n"
-        return Answer("", refused, 1) if call[0] == "scancel" else Answer("", "", 0)
+        return CommandAnswer("", refused, 1) if call[0] == "scancel" else CommandAnswer("", "", 0)
 
     runner = cluster(*running("1", "2"), says=says)
 
@@ -446,9 +451,9 @@ def test_what_is_cancelled_gets_its_comment_before_and_loses_it_when_that_is_ref
 
 
 def test_a_job_that_is_not_released_is_not_put_in_line() -> None:
-    def says(call: tuple[str, ...]) -> Answer:
+    def says(call: tuple[str, ...]) -> CommandAnswer:
         denied = "Access/permission denied for job 2\n"
-        return Answer("", denied, 1) if call[1] == "release" else Answer("", "", 0)
+        return CommandAnswer("", denied, 1) if call[1] == "release" else CommandAnswer("", "", 0)
 
     runner = cluster(*pending("1", "2", priority=0, restarts=1), says=says)
 

@@ -33,8 +33,8 @@ from scheduler.model.policy import (
     NotRequeueable,
     OverQuota,
     PartitionPolicy,
-    Project,
-    TaskPattern,
+    ProjectFacts,
+    TaskRule,
     VictimOrder,
 )
 from tests.scheduler.contracts.documents import CONFIG, Change, changed, drop, put
@@ -48,9 +48,9 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
         cluster="dev",
         projects=(
             ConfigProject(
-                Project(
+                ProjectFacts(
                     "alpha", 40, 1, 3, slurm_account="alpha", members=frozenset({"ann", "bob"}),
-                    tasks=(TaskPattern("alpha_eval*", 2),),
+                    tasks=(TaskRule("alpha_eval*", 2),),
                 ),
                 name="Alpha",
                 managers=("pam",),
@@ -99,7 +99,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
 def test_only_names_are_needed() -> None:
     assert decode_policy({"name": "x"}) == PartitionPolicy("x")
     least = decode_project({"code": "a", "size": 1, "grade": 1, "urgency": 1})
-    assert least == ConfigProject(Project("a", 1, 1, 1), name="a")
+    assert least == ConfigProject(ProjectFacts("a", 1, 1, 1), name="a")
     empty = decode_config({"schema": "giveway.config/1", "cluster": "dev", "projects": [], "partitions": []})
     assert empty == Config("dev")
 
@@ -116,7 +116,7 @@ def test_a_policy_alone_has_no_admins() -> None:
 
 
 def test_numbers_are_written_as_people_write_them() -> None:
-    project = encode_project(ConfigProject(Project("a", 40.0, 1.5, 3.0), "A"))
+    project = encode_project(ConfigProject(ProjectFacts("a", 40.0, 1.5, 3.0), "A"))
     assert (project["size"], project["grade"], project["urgency"]) == (40, 1.5, 3)
     assert json.dumps(project["size"]) == "40"
 
@@ -337,7 +337,7 @@ def test_a_policy_that_was_written_is_read_back_the_same(policy: PartitionPolicy
 @st.composite
 def projects(draw: st.DrawFn) -> ConfigProject:
     patterns = draw(st.lists(words, max_size=3, unique=True))
-    project = Project(
+    project = ProjectFacts(
         code=draw(words),
         size=draw(positive),
         grade=draw(positive),
@@ -345,7 +345,7 @@ def projects(draw: st.DrawFn) -> ConfigProject:
         slurm_account=draw(st.one_of(st.just(""), words)),
         members=draw(st.frozensets(words, max_size=3)),
         tasks=tuple(
-            TaskPattern(pattern, draw(positive), draw(st.one_of(st.none(), words))) for pattern in patterns
+            TaskRule(pattern, draw(positive), draw(st.one_of(st.none(), words))) for pattern in patterns
         ),
     )
     deadline = draw(st.one_of(st.none(), st.dates(*DEADLINES)))

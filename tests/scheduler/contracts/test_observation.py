@@ -12,7 +12,7 @@ from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.observation import READERS, decode_observation, encode_observation
 from scheduler.model.jobs import JobState, ObservedJob, Request
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from tests import builders
 
@@ -57,7 +57,7 @@ jobs = st.builds(
     request=st.one_of(st.none(), requests),
 )
 nodes = st.builds(
-    Node,
+    SnapshotNode,
     name=texts,
     up=st.booleans(),
     total=amounts,
@@ -77,7 +77,7 @@ def through_text(observation: Observation) -> Observation:
 
 @given(st.lists(jobs, max_size=4), st.lists(nodes, max_size=3), st.lists(texts, max_size=2))
 def test_every_observation_comes_back_exactly(
-    some: list[ObservedJob], places: list[Node], faults: list[str]
+    some: list[ObservedJob], places: list[SnapshotNode], faults: list[str]
 ) -> None:
     seen = Observation(
         cluster="dev",

@@ -3,7 +3,7 @@
 import json
 
 from scheduler.contracts.plan import encode_plan
-from scheduler.model.plan import Decision, DecisionKind, How, Plan, Victim
+from scheduler.model.plan import DecidedVictim, Decision, DecisionKind, How, PlanningResult
 from scheduler.model.reasons import Reason
 from scheduler.preemption.planner import plan
 from tests.builders import NOW, ending, one_node, pending, running, snapshot
@@ -42,7 +42,7 @@ def test_waiting_says_until_when() -> None:
 
 
 def test_a_cancelled_victim_says_so() -> None:
-    made = Plan(
+    made = PlanningResult(
         "x",
         (
             Decision(
@@ -51,7 +51,7 @@ def test_a_cancelled_victim_says_so() -> None:
                 Reason.LOWER_USER,
                 "…",
                 nodes=("n1",),
-                victims=(Victim("2", How.CANCEL),),
+                victims=(DecidedVictim("2", How.CANCEL),),
             ),
         ),
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
-from scheduler.model.jobs import Elastic, Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import How
 from scheduler.model.policy import Balance, Dispatch, Mode, Otherwise, OverQuota, VictimOrder
 from scheduler.model.snapshot import PartitionRules, Snapshot
@@ -27,7 +27,7 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
         now=1700000000,
         partition=PartitionRules("x", Mode.USER_THEN_TASK),
         nodes=(
-            Node(
+            SnapshotNode(
                 "n1",
                 up=True,
                 total={"cpu": 8, "gpu": 4, "mem": 64000},
@@ -37,11 +37,11 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
             ),
         ),
         jobs=(
-            Job(
+            SnapshotJob(
                 "101", "p2_train", JobState.RUNNING, "ann", 2, None, 1699990000,
                 start=1699990100, alloc={"n1": {"cpu": 4, "gpu": 2}},
             ),
-            Job(
+            SnapshotJob(
                 "102", "p0_eval", JobState.PENDING, "bob", 1, 0, 1699999990,
                 request=Request(nodes=1, per_node={"cpu": 6}),
             ),
@@ -58,7 +58,7 @@ def test_only_what_is_needed_is_enough() -> None:
         "jobs": [],
     }
     assert decode_snapshot(least) == Snapshot(
-        0, PartitionRules("x", Mode.TASK), (Node("n1", up=False, total={}),), ()
+        0, PartitionRules("x", Mode.TASK), (SnapshotNode("n1", up=False, total={}),), ()
     )
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from scheduler.contracts.plan import encode_plan
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Balance, Mode, Otherwise
 from scheduler.model.reasons import Reason
@@ -48,7 +48,7 @@ def test_document_004(case: dict[str, Any]) -> None:
     check_vector(case)
 
 
-def powered(*powers: float | None, cpu: int = 4, unit: str | None = None) -> list[Node]:
+def powered(*powers: float | None, cpu: int = 4, unit: str | None = None) -> list[SnapshotNode]:
     """n1, n2, … with these powers (None: not measured)."""
     return [
         node(f"n{i}", cpu, unit=unit, power={} if power is None else {"cpu": power})
@@ -56,7 +56,7 @@ def powered(*powers: float | None, cpu: int = 4, unit: str | None = None) -> lis
     ]
 
 
-def even(count: int, cpu: int = 4, job_id: str = "J", user: int = 0, **fields: Any) -> Job:
+def even(count: int, cpu: int = 4, job_id: str = "J", user: int = 0, **fields: Any) -> SnapshotJob:
     return pending(job_id, on_nodes(count, cpu), user=user, balanced=True, **fields)
 
 
@@ -163,7 +163,7 @@ class TestExchange:
 
     PLACES = powered(1.0, 1.01, 1.3, 1.31)
 
-    def young(self, **fields: Any) -> Job:
+    def young(self, **fields: Any) -> SnapshotJob:
         both = {"n2": {"cpu": 4}, "n4": {"cpu": 4}}
         return running("R", both, **{"ran": 60, "user": 0, "balanced": True, **fields})
 
@@ -256,7 +256,7 @@ def balanced_partitions(draw: st.DrawFn, *, most_pending: int = 3, spanning: boo
         for i in range(1, draw(st.integers(2, 6)) + 1)
     ]
     free = {place.name: place.total["cpu"] for place in places}
-    jobs: list[Job] = []
+    jobs: list[SnapshotJob] = []
     for i in range(draw(st.integers(0, 7))):
         size = 2 if spanning and draw(st.integers(0, 2)) == 0 else 1
         chosen = draw(st.lists(st.sampled_from(sorted(free)), min_size=1, max_size=size, unique=True))

@@ -6,7 +6,7 @@ from scheduler.model.jobs import Level
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules
-from scheduler.preemption.ranking import SECOND_TIER, Ranking, Reach
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope, Ranking
 from scheduler.priority.levels import weight
 from tests.builders import HOUR, one_node, pending, running
 from tests.scheduler.planning import decide, decisions, stopped
@@ -98,7 +98,7 @@ class TestReach:
         assert reach.class_of(weight(0), weight(None)) is None
 
     def test_a_mode_of_one_axis_has_no_second_tier(self) -> None:
-        assert Ranking(Mode.USER).reach(weight(1), 0) == Reach(weight(1), weight(1), 0, None)
+        assert Ranking(Mode.USER).reach(weight(1), 0) == PreemptionScope(weight(1), weight(1), 0, None)
         assert Ranking(Mode.TASK).two_axes is False
 
     def test_the_ranking_of_rules(self) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from bench.plan_methods import METHODS, Method, snapshot_for
+from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.collector import paused
 from scheduler.preemption.planner import plan
-from scheduler.preemption.universe import Universe
 from tests.builders import nodes, snapshot
 
 
@@ -20,13 +20,13 @@ def as_before() -> Iterator[None]:
 
 def test_it_stands_still_while_a_plan_is_made_and_goes_on_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[bool] = []
-    real = Universe.__init__
+    real = ClusterState.__init__
 
     def watched(*arguments: object) -> None:
         seen.append(gc.isenabled())
         real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Universe, "__init__", watched)
+    monkeypatch.setattr(ClusterState, "__init__", watched)
     plan(snapshot([], nodes(1)))
     assert seen == [False]
     assert gc.isenabled()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Elastic, Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Dispatch
 from scheduler.model.reasons import Reason
@@ -23,16 +23,16 @@ START, QUEUE, WAIT, PREEMPT = DecisionKind.START, DecisionKind.QUEUE, DecisionKi
 A, V, X = frozenset("a"), frozenset("v"), frozenset("x")
 
 
-def cluster(*features: str, cpu: int = 8) -> list[Node]:
+def cluster(*features: str, cpu: int = 8) -> list[SnapshotNode]:
     """n1, n2, … with these features, one letter each."""
     return [node(f"n{i}", cpu, features=frozenset(has)) for i, has in enumerate(features, start=1)]
 
 
-def urgent(count: int, cpu: int = 8, **fields: Any) -> Job:
+def urgent(count: int, cpu: int = 8, **fields: Any) -> SnapshotJob:
     return pending("J", on_nodes(count, cpu, **fields), user=0)
 
 
-def filled(*nodes: int, user: int = 3, first: int = 0) -> list[Job]:
+def filled(*nodes: int, user: int = 3, first: int = 0) -> list[SnapshotJob]:
     """Whole nodes full of lower jobs; the one on n1 has run longest."""
     return [running(f"v{i}", f"n{i}", 8, user=user, ran=3600 - 60 * i + first) for i in nodes]
 
@@ -145,7 +145,7 @@ class TestSoManyOfEach:
         assert (user.action, user.reason) == (QUEUE, Reason.HOURLY_LIMIT)
 
 
-def allowed(request: Request, chosen: list[Node]) -> bool:
+def allowed(request: Request, chosen: list[SnapshotNode]) -> bool:
     """Whether nodes are what a request says of their features, tried out."""
     if not all(request.features <= each.features for each in chosen):
         return False
@@ -156,7 +156,7 @@ def allowed(request: Request, chosen: list[Node]) -> bool:
     return not request.counted or _dealt(list(request.counted), chosen)
 
 
-def _dealt(counted: list[tuple[int, frozenset[str]]], chosen: list[Node]) -> bool:
+def _dealt(counted: list[tuple[int, frozenset[str]]], chosen: list[SnapshotNode]) -> bool:
     if not counted:
         return not chosen
     (count, features), *rest = counted

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.model.jobs import Elastic, Job, Request
+from scheduler.model.jobs import Elastic, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
@@ -13,7 +13,9 @@ from tests.builders import HOUR, NOW, anywhere, ending, node, nodes, on_nodes, o
 from tests.scheduler.planning import decide, decisions
 
 
-def elastic(job_id: str, on: Mapping[str, Amounts], least: int = 1, user: int = 3, **fields: Any) -> Job:
+def elastic(
+    job_id: str, on: Mapping[str, Amounts], least: int = 1, user: int = 3, **fields: Any
+) -> SnapshotJob:
     """A running job that can do with `least` of its nodes."""
     return running(job_id, on, user=user, elastic=Elastic(min_nodes=least), **fields)
 

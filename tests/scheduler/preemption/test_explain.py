@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import How
 from scheduler.model.policy import Mode
 from scheduler.preemption.explain import explain
@@ -13,7 +13,7 @@ from tests.builders import HOUR, ending, nodes, one_node, pending, running, snap
 NEEDS = "J (bob, P1) needs 4 cpu on one node; n1 has nothing free. "
 
 
-def text(job_id: str, *jobs: Job, **rules: object) -> str:
+def text(job_id: str, *jobs: SnapshotJob, **rules: object) -> str:
     return explain(snapshot(jobs, **rules), job_id)  # type: ignore[arg-type]
 
 
@@ -71,7 +71,7 @@ class TestAPendingJob:
             (pending("J", user=2, blocked="it is held"), "It may not start yet, whatever room there is."),
         ],
     )
-    def test_what_rank_cannot_change_is_told_as_such(self, job: Job, why: str) -> None:
+    def test_what_rank_cannot_change_is_told_as_such(self, job: SnapshotJob, why: str) -> None:
         assert f"No level would change that. {why}" in text("J", job)
 
     def test_long_lists_are_cut(self) -> None:

@@ -10,7 +10,8 @@ from scheduler.model.jobs import JobState
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.places import Place
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import fits
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.reservation.ends import expected_end
@@ -18,7 +19,6 @@ from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Universe
 from tests.builders import NOW, node, on_nodes, one_node, pending, snapshot
 from tests.scheduler.planning import decide
 from tests.scheduler.preemption.test_reservation import futures, quick, until
@@ -26,7 +26,7 @@ from tests.scheduler.preemption.test_reservation import futures, quick, until
 BYS = (None, NOW, NOW + 60, NOW + 300)
 
 
-def looked_up(made: Universe, claims: Claims, place: Place, shape: Shape) -> int | None:
+def looked_up(made: ClusterState, claims: Claims, place: NodeState, shape: Shape) -> int | None:
     """When a shape fits onto a node, step by step."""
     ends = {runner: expected_end(runner, NOW) for runner in place.runners if runner.alive}
     if shape.exclusive and (len(ends) < place.holders or claims.of(place) or None in ends.values()):
@@ -45,12 +45,12 @@ def looked_up(made: Universe, claims: Claims, place: Place, shape: Shape) -> int
     return None
 
 
-def shapes_of(made: Snapshot, universe: Universe) -> list[Shape]:
+def shapes_of(made: Snapshot, universe: ClusterState) -> list[Shape]:
     known = Shapes(universe)
     return [known.of(job.request) for job in made.jobs if job.state is JobState.PENDING and job.request]
 
 
-def after_each_change(universe: Universe, claims: Claims, draw: st.DataObject) -> Iterator[None]:
+def after_each_change(universe: ClusterState, claims: Claims, draw: st.DataObject) -> Iterator[None]:
     """Now, and again when somebody was stopped, or has lost room to others."""
     yield
     for runner in universe.runners:
@@ -69,7 +69,7 @@ def after_each_change(universe: Universe, claims: Claims, draw: st.DataObject) -
 @quick
 @given(futures(), st.data())
 def test_a_line_names_the_nodes_with_their_moments_in_order(made: Snapshot, data: st.DataObject) -> None:
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     claims = Claims(universe)
     moments = Moments(universe, claims)
     shapes = [shape for shape in shapes_of(made, universe) if shape.count]
@@ -94,7 +94,7 @@ def test_who_moves_onto_a_node_releases_it_there() -> None:
         node("n2", total={"cpu": 8}, power={"cpu": 1.0}),
     ]
     made = snapshot([until("1", "n1", 8, 100), until("2", "n2", 4, 200)], nodes=places)
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
     mover, other = universe.runners
     n1, n2 = universe.places
@@ -117,7 +117,7 @@ def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> 
     change took another node out of the line, or none that was there."""
     ends = [until(str(i), f"n{i}", 8, seconds) for i, seconds in ((2, 100), (3, 300))]
     made = snapshot(ends, nodes=[node(f"n{i}", total={"cpu": 8}) for i in (1, 2, 3)])
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     moments, alone = Moments(universe, Claims(universe)), Shapes(universe).of(one_node(8, exclusive=True))
     assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [0, 1]
     moments.forget([0])
@@ -129,7 +129,7 @@ def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> 
 
 def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
     made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
     assert [*moments.earliest(shapes.of(one_node(4)))] == [(NOW, 0, 0)]
     universe.take({"n1": {"gpu": 1}}, coming_first=False)
@@ -140,7 +140,7 @@ def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> N
 @quick
 @given(futures(), st.data())
 def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: st.DataObject) -> None:
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     claims = Claims(universe)
     summed = Summed(universe, Moments(universe, claims))
     shapes = [shape for shape in shapes_of(made, universe) if not shape.count]
@@ -157,7 +157,7 @@ def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: 
 @given(futures(), st.data())
 def test_the_best_nodes_are_those_that_a_new_look_finds(made: Snapshot, data: st.DataObject) -> None:
     """Whatever shape was asked about first: one that asks for less sees the nodes too that are full for the others."""
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     nodes = NodeSet(universe)
     shapes = [shape for shape in shapes_of(made, universe) if shape.count]
     for _ in after_each_change(universe, Claims(universe), data):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scheduler.contracts.plan import encode_plan
-from scheduler.model.jobs import Elastic, Job
+from scheduler.model.jobs import Elastic, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
@@ -18,7 +18,7 @@ from tests.builders import node, nodes, on_nodes, one_node, pending, running, sn
 from tests.scheduler.planning import decisions
 
 
-def lacks(job_id: str, on: Mapping[str, Amounts], wish: int, user: int = 2, **fields: Any) -> Job:
+def lacks(job_id: str, on: Mapping[str, Amounts], wish: int, user: int = 2, **fields: Any) -> SnapshotJob:
     """A running job that wishes for more nodes; at least one will do."""
     own = {key: fields.pop(key) for key in ("per_node",) if key in fields}
     return running(job_id, on, user=user, elastic=Elastic(min_nodes=1, wish_nodes=wish, **own), **fields)

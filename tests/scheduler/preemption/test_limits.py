@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.preemption import limits
@@ -37,7 +37,7 @@ LIMITS: list[tuple[dict[str, Any], dict[str, Any], Reason]] = [
 every_limit = pytest.mark.parametrize(("rules", "fields", "reason"), LIMITS)
 
 
-def urgent(cpu: int = 6, **fields: Any) -> Job:
+def urgent(cpu: int = 6, **fields: Any) -> SnapshotJob:
     return pending("J", one_node(cpu), user=0, of="cy", **fields)
 
 
@@ -178,7 +178,7 @@ class TestStopsOfThePartition:
 
 
 class TestStopsOfAUser:
-    def two_users(self, **anns: Any) -> list[Job]:
+    def two_users(self, **anns: Any) -> list[SnapshotJob]:
         return [
             running("1", "n1", 8, user=3, of="ann", ran=60, **anns),
             running("2", "n2", 8, user=2, of="bob", ran=60),

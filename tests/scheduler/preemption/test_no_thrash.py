@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, event, example, given, settings
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job, JobState, Request
-from scheduler.model.plan import DecisionKind, Plan
+from scheduler.model.jobs import JobState, Request, SnapshotJob
+from scheduler.model.plan import DecisionKind, PlanningResult
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
@@ -27,7 +27,7 @@ ONE_EACH = PartitionRules("x", TASK, quotas={0: 1})
 LIMITED = {Reason.PAUSED, Reason.TOO_SOON, Reason.COOL_DOWN, Reason.HOURLY_LIMIT}
 
 
-def afterwards(before: Snapshot, made: Plan) -> Snapshot:
+def afterwards(before: Snapshot, made: PlanningResult) -> Snapshot:
     """The plan was carried out, and those who were stopped are back in the queue."""
     victims = {victim.job for decision in made.decisions for victim in decision.victims}
     served = {decision.job for decision in made.decisions if decision.victims}
@@ -43,7 +43,7 @@ def afterwards(before: Snapshot, made: Plan) -> Snapshot:
     return replace(before, jobs=tuple(jobs))
 
 
-def as_it_counts(after: Snapshot, job: Job) -> Job:
+def as_it_counts(after: Snapshot, job: SnapshotJob) -> SnapshotJob:
     """A job with the levels that count for it: none when it is beyond the quota."""
     if job.state is JobState.RUNNING:
         beyond = job.id in beyond_quota(after.partition, after.jobs)

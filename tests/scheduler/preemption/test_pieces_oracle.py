@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, given, settings
 
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
@@ -36,7 +36,7 @@ def test_units_are_given_back_as_the_oracle_would(snapshot: Snapshot) -> None:
         assert cost == best, "on one node the walk with its give-back is exactly the best"
 
 
-def at_rest(snapshot: Snapshot) -> tuple[Job, ...]:
+def at_rest(snapshot: Snapshot) -> tuple[SnapshotJob, ...]:
     """The jobs, none of them wishing for more."""
     return tuple(
         replace(job, elastic=replace(job.elastic, wish_nodes=None, wish_units=None)) if job.elastic else job

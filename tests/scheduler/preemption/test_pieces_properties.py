@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scheduler.contracts.plan import encode_plan
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import STOPPED, Decision, DecisionKind, How
 from scheduler.model.policy import Partial
 from scheduler.model.snapshot import Snapshot
@@ -38,7 +38,7 @@ def test_a_plan_in_pieces_is_sound(snapshot: Snapshot) -> None:
             assert_nothing_is_taken_that_could_stay(before, job, decision)
 
 
-def assert_only_lower_jobs_lose(snapshot: Snapshot, job: Job, decision: Decision) -> None:
+def assert_only_lower_jobs_lose(snapshot: Snapshot, job: SnapshotJob, decision: Decision) -> None:
     allowed = {other.id for other in naive.stoppable(snapshot, job)}
     victims = [victim.job for victim in decision.victims]
     assert set(victims) <= allowed
@@ -81,7 +81,7 @@ def assert_conserved(world: World, decision: Decision, before: dict[str, int]) -
             assert part == {name: n * whole(part, unit) for name, n in unit.items()}
 
 
-def assert_gets_what_it_asked(job: Job, decision: Decision) -> None:
+def assert_gets_what_it_asked(job: SnapshotJob, decision: Decision) -> None:
     request = job.request
     assert request is not None
     if not decision.placement:
@@ -95,7 +95,7 @@ def assert_gets_what_it_asked(job: Job, decision: Decision) -> None:
         assert all(naive.holds(part, request.per_node) for part in decision.placement.values())
 
 
-def assert_nothing_is_taken_that_could_stay(before: World, job: Job, decision: Decision) -> None:
+def assert_nothing_is_taken_that_could_stay(before: World, job: SnapshotJob, decision: Decision) -> None:
     """No victim could keep one more piece (or, where it would be below its minimum, all it had)."""
     assert job.request is not None
     if job.request.exclusive:

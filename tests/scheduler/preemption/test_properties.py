@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from scheduler.contracts.plan import encode_plan
-from scheduler.model.jobs import Job, JobState, Request
+from scheduler.model.jobs import JobState, Request, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import Snapshot
@@ -33,7 +33,7 @@ TWO_NODE_JOB = snapshot(
 """Stopping the job that holds both nodes is one victim; stopping the younger ones is two."""
 
 
-def job_of(snapshot: Snapshot, job_id: str) -> Job:
+def job_of(snapshot: Snapshot, job_id: str) -> SnapshotJob:
     return next(job for job in snapshot.jobs if job.id == job_id)
 
 
@@ -169,14 +169,14 @@ def test_in_a_simple_partition_victims_are_the_first_to_go_in_the_documents_orde
     assert costs[key] == min(costs.values()), "and it takes the node that costs least"
 
 
-def harm(snapshot: Snapshot, other: Job) -> tuple[int, int]:
+def harm(snapshot: Snapshot, other: SnapshotJob) -> tuple[int, int]:
     """Inside a class: seconds run, or seconds run times CPUs held, then seconds run."""
     ran = naive.ran(snapshot, other)
     held = sum(part["cpu"] for part in other.alloc.values())
     return (ran * held if snapshot.partition.victim_order == "least_lost_work" else ran), ran
 
 
-def cost(snapshot: Snapshot, job: Job, victims: list[Job]) -> Cost:
+def cost(snapshot: Snapshot, job: SnapshotJob, victims: list[SnapshotJob]) -> Cost:
     """From the highest class down: the class, the harm done in it, the number of victims."""
     classes = {naive.class_of(snapshot.partition, job, other) for other in victims}
     result: Cost = []

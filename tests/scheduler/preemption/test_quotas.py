@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import Mode, OverQuota
 from scheduler.model.reasons import Reason
@@ -105,7 +105,7 @@ class TestRunningBeyondQuota:
 
 
 class TestPendingOverQuota:
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[SnapshotJob]:
         return [
             running("r", cpu=4, task=0, of="ann"),
             running("low", cpu=2, task=3),
@@ -179,7 +179,7 @@ def gpus(count: int, **fields: Any) -> Any:
 
 
 class TestAmounts:
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[SnapshotJob]:
         return [
             running("r", {"n1": {"cpu": 4, "gpu": 3, "gpu:a100": 3}}, task=0, of="ann"),
             pending("fits", gpus(1), task=0, of="ann", waited=99),

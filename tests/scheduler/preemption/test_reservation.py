@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from scheduler.contracts.snapshot import decode_snapshot
-from scheduler.model.jobs import Elastic, Job, JobState, Request
-from scheduler.model.nodes import Node
+from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Balance, Dispatch, Mode, OverQuota
 from scheduler.model.reasons import Reason
@@ -34,7 +34,7 @@ quick = settings(max_examples=80, deadline=None, suppress_health_check=list(Heal
 CASES = json.loads((VECTORS / "reservation.json").read_text(encoding="utf-8"))
 
 
-def until(job_id: str, on: str, cpu: int, seconds: int | None, **fields: Any) -> Job:
+def until(job_id: str, on: str, cpu: int, seconds: int | None, **fields: Any) -> SnapshotJob:
     """A running job of the highest level that is expected to end in so many seconds."""
     end = None if seconds is None else NOW + seconds
     return running(job_id, on, cpu, **{"user": 0, "predicted_end": end, **fields})
@@ -250,7 +250,7 @@ def test_an_even_set_is_kept_where_it_is_free_first() -> None:
 def futures(draw: st.DrawFn, *, most_pending: int = 4, level: int | None = None) -> Snapshot:
     """A few nodes, jobs with known, unknown and overdue ends, and pending ones of all shapes."""
     places = [
-        Node(
+        SnapshotNode(
             f"n{i}",
             draw(st.integers(0, 9)) > 0,
             {"cpu": draw(st.integers(2, 6))},
@@ -259,7 +259,7 @@ def futures(draw: st.DrawFn, *, most_pending: int = 4, level: int | None = None)
         for i in range(1, draw(st.integers(1, 4)) + 1)
     ]
     free = {place.name: place.total["cpu"] for place in places}
-    jobs: list[Job] = []
+    jobs: list[SnapshotJob] = []
     for i in range(draw(st.integers(0, 7))):
         chosen = draw(st.lists(st.sampled_from(sorted(free)), min_size=1, max_size=2, unique=True))
         cpu = draw(st.integers(1, 4))
@@ -314,7 +314,10 @@ def test_no_node_holds_more_than_it_has_at_any_moment_to_come(made: Snapshot) ->
 
 
 @quick
-@given(futures(), requests([Node("n1", True, {"cpu": 4}), Node("n2", True, {"cpu": 4})], simple=True))
+@given(
+    futures(),
+    requests([SnapshotNode("n1", True, {"cpu": 4}), SnapshotNode("n2", True, {"cpu": 4})], simple=True),
+)
 def test_a_lower_job_changes_nothing_for_those_above_it(made: Snapshot, request_of_lowest: Request) -> None:
     lowest = pending("999", request_of_lowest, user=None)
     more = replace(made, jobs=(lowest, *made.jobs))

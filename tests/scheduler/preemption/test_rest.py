@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import STOPPED, Decision, DecisionKind
 from scheduler.model.policy import VictimOrder
 from scheduler.model.reasons import Reason
@@ -23,7 +23,7 @@ QUEUE, PREEMPT, START = DecisionKind.QUEUE, DecisionKind.PREEMPT, DecisionKind.S
 thorough = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def urgent(cpu: int = 8, **fields: Any) -> Job:
+def urgent(cpu: int = 8, **fields: Any) -> SnapshotJob:
     return pending("J", one_node(cpu), user=0, of="cy", **fields)
 
 

@@ -5,19 +5,19 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job, JobState
+from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.elastic.bounds import Bounds, Least
-from scheduler.preemption.elastic.nodes import Nodes
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.elastic.bounds import Least, ShrinkBounds
+from scheduler.preemption.elastic.nodes import ElasticNodes
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.elastic.supply import Supply
 from scheduler.preemption.elastic.workers import OnNode, Workers
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.ranking import Ranking, Reach
-from scheduler.preemption.search import Search
+from scheduler.preemption.ranking import PreemptionScope, Ranking
+from scheduler.preemption.search import RoomSearch
 from scheduler.preemption.shapes import Shape, Shapes
-from scheduler.preemption.universe import Universe
 from scheduler.priority.levels import weight
 from tests.builders import nodes, one_node, running, snapshot
 from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, WHOLE, in_pieces
@@ -40,8 +40,8 @@ class TestReachWithin:
                     assert narrow.within(wide), "a job of lower rank"
 
     def test_on_one_axis_only_the_floor_counts(self) -> None:
-        assert Reach(-1, -2).within(Reach(-2, -2))
-        assert not Reach(-1, -1).within(Reach(-2, -2))
+        assert PreemptionScope(-1, -2).within(PreemptionScope(-2, -2))
+        assert not PreemptionScope(-1, -1).within(PreemptionScope(-2, -2))
 
 
 @settings(max_examples=80, deadline=None)
@@ -49,14 +49,14 @@ class TestReachWithin:
 def test_after_any_changes_the_answer_is_that_of_a_first_question(
     snapshot: Snapshot, data: st.DataObject
 ) -> None:
-    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
     shapes = Shapes(universe)
-    kept = Shrinks(universe, Search(universe))
+    kept = Shrinks(universe, RoomSearch(universe))
     asking = [job for job in snapshot.jobs if job.state is JobState.PENDING]
     for _ in range(data.draw(st.integers(1, 6))):
         shape = shapes.of(data.draw(st.sampled_from([job.request for job in asking if job.request])))
         reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
-        fresh = Search(universe)
+        fresh = RoomSearch(universe)
         if not fresh.room(shape, coming=False):  # who finds free room does not ask
             assert kept.find(shape, reach) == Shrinks(universe, fresh).find(shape, reach)
         change(universe, data)
@@ -65,7 +65,7 @@ def test_after_any_changes_the_answer_is_that_of_a_first_question(
 @settings(max_examples=80, deadline=None)
 @given(in_pieces(kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES), shapes=("units", "spread")), st.data())
 def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, data: st.DataObject) -> None:
-    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
     job = next(job for job in snapshot.jobs if job.request)
     assert job.request is not None
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
@@ -76,7 +76,7 @@ def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, dat
         assert _known(kept, lower) == _known(Supply(Workers(universe), shape), lower)
 
 
-def _known(supply: Supply, reach: Reach) -> tuple[object, ...]:
+def _known(supply: Supply, reach: PreemptionScope) -> tuple[object, ...]:
     choice = supply.choice(reach, {})
     if choice is None:
         return ()
@@ -93,7 +93,7 @@ def _known(supply: Supply, reach: Reach) -> tuple[object, ...]:
 def test_as_much_may_be_had_as_nodes_would_have_without_the_workers(
     snapshot: Snapshot, data: st.DataObject
 ) -> None:
-    universe = Universe(snapshot, Ranking.of(snapshot.partition))
+    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
     job = next(job for job in snapshot.jobs if job.request)
     assert job.request is not None
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
@@ -111,35 +111,35 @@ def test_as_much_may_be_had_as_nodes_would_have_without_the_workers(
         assert not supply.choice(lower, {"cpu": gain + 1})
 
 
-class Counted(Bounds):
+class Counted(ShrinkBounds):
     """Bounds that know which nodes they looked at closely, and which were priced."""
 
-    def __init__(self, universe: Universe, shape: Shape) -> None:
+    def __init__(self, universe: ClusterState, shape: Shape) -> None:
         self.workers = Workers(universe)
         super().__init__(self.workers, shape)
         self.closely: list[str] = []
         self.priced: list[str] = []
 
-    def least(self, node: OnNode, reach: Reach) -> Least | None:
+    def least(self, node: OnNode, reach: PreemptionScope) -> Least | None:
         self.closely.append(node.place.node.name)
         return super().least(node, reach)
 
 
-def counted(*jobs: Job, count: int, cpu: int) -> tuple[Universe, Counted, Nodes]:
+def counted(*jobs: SnapshotJob, count: int, cpu: int) -> tuple[ClusterState, Counted, ElasticNodes]:
     """Nodes for requests of some CPUs, each of which costs the lowest that it may."""
     made = snapshot(jobs, nodes(count))
-    universe = Universe(made, Ranking.of(made.partition))
+    universe = ClusterState(made, Ranking.of(made.partition))
     bounds = Counted(universe, Shapes(universe).of(one_node(cpu)))
 
-    def price(node: OnNode, reach: Reach) -> Price | None:
+    def price(node: OnNode, reach: PreemptionScope) -> Price | None:
         bounds.priced.append(node.place.node.name)
-        number, size, highest = Bounds.least(bounds, node, reach) or (9, 9, 9)
+        number, size, highest = ShrinkBounds.least(bounds, node, reach) or (9, 9, 9)
         return Price(((number, size, 0), (highest, 0, 0)))
 
-    return universe, bounds, Nodes(bounds.workers, universe.places, bounds, price)
+    return universe, bounds, ElasticNodes(bounds.workers, universe.places, bounds, price)
 
 
-def reach(user: int) -> Reach:
+def reach(user: int) -> PreemptionScope:
     return Ranking(Mode.USER).reach(weight(user), 0)
 
 
@@ -147,9 +147,9 @@ class TestWhatIsLookedAt:
     def test_who_reaches_less_pays_another_price_for_the_same_node(self) -> None:
         jobs = [elastic("1", on(n1=3, n2=1), user=2), elastic("2", on(n1=4, n2=1), user=3)]
         made = snapshot(jobs, nodes(2))
-        universe = Universe(made, Ranking.of(made.partition))
+        universe = ClusterState(made, Ranking.of(made.partition))
         shape = Shapes(universe).of(one_node(4, only_nodes=frozenset({"n1"})))
-        shrinks = Shrinks(universe, Search(universe))
+        shrinks = Shrinks(universe, RoomSearch(universe))
         for user, victim in ((1, "1"), (2, "2"), (1, "1")):
             found = shrinks.find(shape, reach(user))
             assert found is not None

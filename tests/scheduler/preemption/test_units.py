@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.model.jobs import Elastic, Job, Request
+from scheduler.model.jobs import Elastic, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import GiveBack, Mode, OverQuota, Partial
 from scheduler.model.reasons import Reason
@@ -28,7 +28,7 @@ from tests.scheduler.planning import decide, decisions
 
 def units(
     job_id: str, count: int, unit: dict[str, int], user: int = 3, node: str = "n1", **fields: Any
-) -> Job:
+) -> SnapshotJob:
     """A running job that holds so many units."""
     held = {node: {name: amount * count for name, amount in unit.items()}}
     return running(job_id, fields.pop("on", held), user=user, unit=unit, **fields)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.priority.deadline import Schedule, Step, Turn, highest, next_turn, turns, urgency_on
+from scheduler.priority.deadline import Schedule, Turn, UrgencyStep, highest, next_turn, turns, urgency_on
 
 DEADLINE = date(2026, 12, 31)
-PLAIN = Schedule((Step(30, 2), Step(7, 4), Step(1, 5)), hold_days=2)
+PLAIN = Schedule((UrgencyStep(30, 2), UrgencyStep(7, 4), UrgencyStep(1, 5)), hold_days=2)
 BASES = st.floats(0.001, 1000)
 DAYS = st.dates(date(2001, 1, 1), date(2100, 1, 1))
 
@@ -19,7 +19,7 @@ def schedules(draw: st.DrawFn) -> Schedule:
     days = sorted(draw(st.sets(st.integers(0, 400), max_size=8)), reverse=True)
     urgencies = sorted(draw(st.lists(BASES, min_size=len(days), max_size=len(days))))
     return Schedule(
-        tuple(Step(day, urgency) for day, urgency in zip(days, urgencies, strict=True)),
+        tuple(UrgencyStep(day, urgency) for day, urgency in zip(days, urgencies, strict=True)),
         draw(st.integers(0, 60)),
     )
 

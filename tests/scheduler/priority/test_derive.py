@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.model.jobs import ObservedJob
-from scheduler.model.policy import LevelRule, PartitionPolicy, Project, TaskPattern
-from scheduler.priority.derive import Deriver, Standing, begins_with_keyword, derive
+from scheduler.model.policy import LevelRule, PartitionPolicy, ProjectFacts, TaskRule
+from scheduler.priority.derive import Deriver, JobStanding, begins_with_keyword, derive, deriver_for
 from scheduler.priority.levels import weight
 from tests.builders import observed, policy, project
 
 
-def standing(job: ObservedJob, *projects: Project, rules: PartitionPolicy | None = None) -> Standing:
+def standing(job: ObservedJob, *projects: ProjectFacts, rules: PartitionPolicy | None = None) -> JobStanding:
     return derive(job, rules or policy(), projects)
 
 
@@ -67,7 +67,7 @@ class TestTheProjectOfAJob:
     def test_projects_of_others_never_count_whatever_the_job_says(self) -> None:
         foreign = project("alpha", members=["bob"])
         job = observed(name="alpha_x", account="alpha", wckey="alpha", comment="project=alpha")
-        assert standing(job, foreign) == Standing()
+        assert standing(job, foreign) == JobStanding()
 
     def test_an_empty_account_is_not_the_account_of_a_project_without_one(self) -> None:
         no_account = project("aaa", size=1, slurm_account="")
@@ -89,7 +89,7 @@ class TestTheUsersLevel:
 
     def test_without_a_project_nothing_is_configured(self) -> None:
         found = standing(observed(user="nobody"), ALPHA)
-        assert found == Standing()
+        assert found == JobStanding()
         assert found.user_origin == found.task_origin == "nothing configured"
 
     def test_the_partitions_override_has_the_last_word(self) -> None:
@@ -149,24 +149,24 @@ class TestTheTasksLevel:
         assert found.task_origin == "beta: 20 ÷ 1 × 1 = 20 → P1"
 
     def test_a_pattern_of_the_project_multiplies_by_its_importance(self) -> None:
-        eager = project("beta", size=20, urgency=1, tasks=(TaskPattern("*_eval*", importance=4),))
+        eager = project("beta", size=20, urgency=1, tasks=(TaskRule("*_eval*", importance=4),))
         found = standing(observed(name="beta_eval7"), eager)
         assert (found.task_level, found.task_score, found.user_level) == (0, 80, 1)
         assert found.task_origin == "beta: 20 ÷ 1 × 1 × 4 = 80 → P0 (pattern *_eval* of beta)"
         assert standing(observed(name="beta_train"), eager).task_score == 20
 
     def test_a_pattern_of_the_project_may_have_a_level_of_its_own(self) -> None:
-        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("a_*", level="P0"),))
+        named = project("beta", size=20, urgency=1, tasks=(TaskRule("a_*", level="P0"),))
         found = standing(observed(name="a_jobname"), named)
         assert (found.task_level, found.task_origin) == (0, "pattern a_* of beta")
 
     def test_a_level_that_this_partition_does_not_have_leaves_the_importance(self) -> None:
-        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("a_*", importance=4, level="Q9"),))
+        named = project("beta", size=20, urgency=1, tasks=(TaskRule("a_*", importance=4, level="Q9"),))
         found = standing(observed(name="a_jobname"), named)
         assert (found.task_level, found.task_score) == (0, 80)
 
     def test_a_keyword_goes_before_the_pattern(self) -> None:
-        named = project("beta", size=20, urgency=1, tasks=(TaskPattern("p2_*", level="P0"),))
+        named = project("beta", size=20, urgency=1, tasks=(TaskRule("p2_*", level="P0"),))
         found = standing(observed(name="p2_eval"), named)
         assert (found.task_level, found.task_origin) == (2, "keyword p2")
 
@@ -267,7 +267,7 @@ class TestWhoMayUseAKeyword:
             0,
             "keyword p0 is not ann's to use; alpha: 40 ÷ 1 × 3 = 120 → P0",
         )
-        named = project("tiny", size=1, tasks=(TaskPattern("p0_*", level="P1"),))
+        named = project("tiny", size=1, tasks=(TaskRule("p0_*", level="P1"),))
         found = standing(observed(user="ann", name="p0_eval"), named, rules=self.RULES)
         assert (found.task_level, found.task_origin) == (
             1,
@@ -306,6 +306,32 @@ def test_a_deriver_answers_like_derive_and_equal_questions_once() -> None:
     assert deriver.derive(observed("4", name="p0_x", account="alpha")).project == "alpha"
 
 
+class TestFromOneMomentToTheNext:
+    RULES = replace(policy(), user_overrides={"ann": "P0"}, user_overrides_until={"ann": 200})
+
+    def test_answers_are_kept_while_nothing_has_changed(self) -> None:
+        last = Deriver(self.RULES, [TINY], 100)
+        answer = last.derive(observed("1", user="ann"))
+        same = deriver_for(replace(self.RULES), (TINY,), 199, last)
+        assert same.derive(observed("1", user="ann")) is answer
+
+    def test_an_override_that_ends_meanwhile_counts_no_more(self) -> None:
+        last = Deriver(self.RULES, [TINY], 100)
+        assert last.derive(observed("1", user="ann")).user_level == 0
+        found = deriver_for(self.RULES, [TINY], 200, last).derive(observed("1", user="ann"))
+        assert found == derive(observed("1", user="ann"), self.RULES, [TINY], 200)
+        assert found.user_level != 0
+
+    @pytest.mark.parametrize("now", [99, 150])
+    def test_other_rules_other_projects_and_a_clock_that_goes_back(self, now: int) -> None:
+        last = Deriver(self.RULES, [ALPHA], 100)
+        last.derive(observed("1", user="ann"))
+        other = replace(self.RULES, user_overrides={"ann": "P1"})
+        assert deriver_for(other, [ALPHA], now, last) is not last
+        assert deriver_for(self.RULES, [ALPHA, BETA], now, last) is not last
+        assert (deriver_for(self.RULES, [ALPHA], now, last) is last) == (now == 150)
+
+
 @given(st.floats(0.1, 1000), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 10))
 def test_a_better_project_never_lowers_a_level(
     size: float, grade: float, urgency: float, importance: float, more: float
@@ -313,7 +339,7 @@ def test_a_better_project_never_lowers_a_level(
     """¶68: the larger, the better graded, the more urgent, the more important, the higher."""
 
     def level(size: float, grade: float, urgency: float, importance: float) -> tuple[int, int]:
-        tasks = (TaskPattern("job*", importance),)
+        tasks = (TaskRule("job*", importance),)
         one = project("alpha", size=size, grade=grade, urgency=urgency, tasks=tasks)
         found = standing(observed(name="job1"), one)
         return weight(found.user_level), weight(found.task_level)

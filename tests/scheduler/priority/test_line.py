@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scheduler.model.actions import MOST_NICE
 from scheduler.model.policy import Mode
-from scheduler.priority.line import Place, Waiting, band, bands, stand
+from scheduler.priority.line import PlaceInLine, Waiting, band, bands, stand
 
 BASIC = 4_294_901_760
 """Where priority/basic begins to count down."""
@@ -20,7 +20,7 @@ def job(number: int, band: int = 0, own: int = 1000, own_nice: int = 0, **fields
     return Waiting(str(number), band, **{**values, **fields})  # type: ignore[arg-type]
 
 
-def line(places: dict[str, Place]) -> list[str]:
+def line(places: dict[str, PlaceInLine]) -> list[str]:
     return sorted((each for each in places if places[each].number), key=lambda each: places[each].number)
 
 
@@ -29,7 +29,7 @@ def slurms(jobs: list[Waiting]) -> list[str]:
     return [each.id for each in sorted(jobs, key=lambda each: (-each.priority, int(each.id)))]
 
 
-def placed(jobs: list[Waiting], places: dict[str, Place], least: int = 1) -> list[Waiting]:
+def placed(jobs: list[Waiting], places: dict[str, PlaceInLine], least: int = 1) -> list[Waiting]:
     """The jobs with their new nice, as Slurm computes it."""
     return [
         replace(each, nice=nice, priority=max(least, each.priority + each.nice - nice))

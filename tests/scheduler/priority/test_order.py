@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler.model.jobs import Job
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.priority.order import natural, pending_order
 from tests.builders import pending
 
 
-def ordered(mode: Mode, *jobs: Job) -> list[str]:
+def ordered(mode: Mode, *jobs: SnapshotJob) -> list[str]:
     shuffled = random.Random(7).sample(jobs, len(jobs))
     return [job.id for job in sorted(shuffled, key=lambda job: pending_order(mode, job))]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.nodes import Node
+from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import Decision, DecisionKind, How
-from scheduler.model.policy import Mode, NotRequeueable, OverQuota, Project, VictimOrder
+from scheduler.model.policy import Mode, NotRequeueable, OverQuota, ProjectFacts, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.planner import plan
 from scheduler.reconcile.build import Built, PartitionNotObservedError, rules_of, snapshot_for
@@ -21,9 +21,9 @@ RUNNING, COMPLETING, PENDING = JobState.RUNNING, JobState.COMPLETING, JobState.P
 
 def built(
     *jobs: ObservedJob,
-    places: Sequence[Node] | None = None,
+    places: Sequence[SnapshotNode] | None = None,
     preemptions: Mapping[str, int] | None = None,
-    projects: Sequence[Project] = (),
+    projects: Sequence[ProjectFacts] = (),
     **rules: Any,
 ) -> Built:
     return snapshot_for(observation(jobs, places), policy(**rules), projects, preemptions=preemptions or {})

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.plan import How
-from scheduler.model.policy import Enforcement, LevelRule, PartitionPolicy, Project
+from scheduler.model.policy import Enforcement, LevelRule, PartitionPolicy, ProjectFacts
 from scheduler.reconcile.build import snapshot_for
-from scheduler.reconcile.compare import Comparison, NamedLevel, Side, compare
+from scheduler.reconcile.compare import Comparison, DecidedSide, NamedLevel, compare
 from scheduler.reconcile.decide import decide
 from tests import builders
 
@@ -30,15 +30,15 @@ def waits(job_id: str, user: str, cpu: int, **fields: Any) -> ObservedJob:
     return builders.observed(job_id, user=user, request=builders.one_node(cpu), **fields)
 
 
-def side(jobs: list[ObservedJob], policy: PartitionPolicy, *projects: Project) -> Side:
+def side(jobs: list[ObservedJob], policy: PartitionPolicy, *projects: ProjectFacts) -> DecidedSide:
     built = snapshot_for(builders.observation(jobs), policy, projects, preemptions={})
-    return Side(policy, built.snapshot, built.standings, decide(built.snapshot).decisions)
+    return DecidedSide(policy, built.snapshot, built.standings, decide(built.snapshot).decisions)
 
 
 def compared(
     jobs: list[ObservedJob],
-    before: tuple[PartitionPolicy, list[Project]],
-    after: tuple[PartitionPolicy, list[Project]],
+    before: tuple[PartitionPolicy, list[ProjectFacts]],
+    after: tuple[PartitionPolicy, list[ProjectFacts]],
 ) -> Comparison:
     return compare(side(jobs, before[0], *before[1]), side(jobs, after[0], *after[1]))
 

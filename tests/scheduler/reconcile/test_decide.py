@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import HealthCheck, given, settings
 
 from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
-from scheduler.model.jobs import Job, JobState, RunKey
+from scheduler.model.jobs import JobState, RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
@@ -175,7 +175,7 @@ def test_a_second_look_before_anything_is_seen_stops_nobody_more(made: Snapshot)
 
 
 def test_ending_jobs_of_the_cluster_and_issued_stops_add_up() -> None:
-    jobs: list[Job] = [
+    jobs: list[SnapshotJob] = [
         ending("e", cpu=2),
         running("v", cpu=4, user=3),
         running("k", cpu=2, user=0),

@@ -14,17 +14,17 @@ from scheduler.simulate.measures import measure
 from scheduler.simulate.policy import (
     ElasticRule,
     Everybody,
-    Order,
+    MatchedText,
     Policy,
+    QueueOrder,
     Requeue,
     Runtimes,
     Scheduler,
-    Text,
 )
-from scheduler.simulate.replay import Outcome
+from scheduler.simulate.replay import SimulationOutcome
 from scheduler.simulate.room import indexes
-from scheduler.simulate.tasks import Task
-from scheduler.simulate.trace import Row
+from scheduler.simulate.tasks import SimulatedTask
+from scheduler.simulate.trace import TraceRow
 from tests.scheduler.simulate.workloads import BY_GROUP, by_id, policy, row, rows, run, starts
 
 LOW_AND_HIGH = [row("low", 0, 1000, 2, group="g2"), row("high", 450, 100, 1, group="g0")]
@@ -161,7 +161,7 @@ def test_the_planner_is_asked_only_when_it_could_make_room() -> None:
 POLICIES = st.builds(
     lambda scheduler, order, runtimes, requeue, cycle_s, exempt_s, elastic: policy(
         scheduler,
-        order=Order.LEVEL if scheduler is Scheduler.PREEMPT else order,
+        order=QueueOrder.LEVEL if scheduler is Scheduler.PREEMPT else order,
         runtimes=runtimes,
         requeue=requeue,
         cycle_s=cycle_s,
@@ -169,18 +169,20 @@ POLICIES = st.builds(
         elastic=elastic,
     ),
     st.sampled_from([Scheduler.PREEMPT, Scheduler.PREEMPT, Scheduler.EASY, Scheduler.FCFS]),
-    st.sampled_from(Order),
+    st.sampled_from(QueueOrder),
     st.sampled_from(Runtimes),
     st.builds(Requeue, st.sampled_from([None, 0, 3]), st.integers(0, 3)),
     st.sampled_from([1, 7]),
     st.sampled_from([0, 0, 4]),
-    st.sampled_from([None, ElasticRule(Text.JOB, ("*",), 0.5), ElasticRule(Text.JOB, ("*",), 0.3, "gpu")]),
+    st.sampled_from(
+        [None, ElasticRule(MatchedText.JOB, ("*",), 0.5), ElasticRule(MatchedText.JOB, ("*",), 0.3, "gpu")]
+    ),
 )
 
 
 @settings(max_examples=120, deadline=None)
 @given(jobs=rows(per_node={"cpu": 3, "gpu": 2}), chosen=POLICIES)
-def test_every_job_ends_once_and_nothing_is_used_twice(jobs: list[Row], chosen: Policy) -> None:
+def test_every_job_ends_once_and_nothing_is_used_twice(jobs: list[TraceRow], chosen: Policy) -> None:
     outcome = run(5, jobs, chosen, {"cpu": 3, "gpu": 2})
     assert {task.work.row.id for task in outcome.tasks} == {each.id for each in jobs}
     for task in outcome.tasks:
@@ -188,7 +190,7 @@ def test_every_job_ends_once_and_nothing_is_used_twice(jobs: list[Row], chosen: 
     capacity_holds(outcome)
 
 
-def conserved(task: Task, chosen: Policy) -> None:
+def conserved(task: SimulatedTask, chosen: Policy) -> None:
     """It ended, all of its work was done, and what was held beyond that is accounted for."""
     assert task.finished is not None
     assert task.left == 0
@@ -204,7 +206,7 @@ def conserved(task: Task, chosen: Policy) -> None:
         assert task.occupied == task.total
 
 
-def capacity_holds(outcome: Outcome) -> None:
+def capacity_holds(outcome: SimulationOutcome) -> None:
     """On no node, at no moment, is more held than there is."""
     changes: list[tuple[int, int, int, str, int]] = []
     for task in outcome.tasks:
@@ -223,7 +225,7 @@ def capacity_holds(outcome: Outcome) -> None:
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), jobs=rows(), chosen=POLICIES)
 def test_the_order_of_rows_and_the_number_of_the_try_change_nothing(
-    data: st.DataObject, jobs: list[Row], chosen: Policy
+    data: st.DataObject, jobs: list[TraceRow], chosen: Policy
 ) -> None:
     mixed = data.draw(st.permutations(jobs))
     assert measure(run(5, jobs, chosen)) == measure(run(5, mixed, chosen))
@@ -247,7 +249,7 @@ def test_a_full_pass_and_one_for_arrivals_only_come_to_the_same(monkeypatch: pyt
 
 # --- Elastic jobs -----------------------------------------------------------------------------------------
 
-ELASTIC = ElasticRule(Text.NAME, ("low*",), 0.5, "gpu")
+ELASTIC = ElasticRule(MatchedText.NAME, ("low*",), 0.5, "gpu")
 
 
 def test_an_elastic_job_gives_up_nodes_goes_on_slower_and_gets_them_back() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from scheduler.contracts.errors import InputError
 from scheduler.simulate.command import read_per_node, read_workload
-from scheduler.simulate.policy import ByHash, ByPattern, Pattern, Requeue, Scheduler, Share, Text
+from scheduler.simulate.policy import ByHash, ByPattern, MatchedText, Pattern, Requeue, Scheduler, Share
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.trace import read_trace
 from tests.scheduler.simulate.workloads import row
@@ -140,8 +140,8 @@ def test_a_policy_is_read() -> None:
     read = decoded()
     assert read.scheduler is Scheduler.PREEMPT
     assert read.partition.bands == ((0,), (1, None))
-    assert read.user_level == ByPattern(Text.GROUP, (Pattern("a*", 0),), 2)
-    assert read.task_level == ByHash(Text.JOB, "1", (Share(0, 1), Share(None, 3)))
+    assert read.user_level == ByPattern(MatchedText.GROUP, (Pattern("a*", 0),), 2)
+    assert read.task_level == ByHash(MatchedText.JOB, "1", (Share(0, 1), Share(None, 3)))
     assert read.requeue == Requeue(1800, 60)
     assert (read.order.value, read.runtimes.value, read.cycle_s, read.max_stops_per_job) == (
         "level",

@@ -10,7 +10,7 @@ from scheduler.simulate.easy import Starter
 from scheduler.simulate.measures import measure
 from scheduler.simulate.policy import Backfill, Runtimes, Scheduler
 from scheduler.simulate.replay import replay
-from scheduler.simulate.trace import Row
+from scheduler.simulate.trace import TraceRow
 from scheduler.simulate.workload import Work
 from tests.scheduler.simulate.naive import Naive
 from tests.scheduler.simulate.workloads import by_id, on, policy, row, rows, run, starts
@@ -152,7 +152,9 @@ def test_the_plainest_simulator_finds_the_same(
 
 @settings(max_examples=60, deadline=None)
 @given(jobs=rows(per_node={"gpu": 4}), truth=st.booleans())
-def test_nobody_delays_the_first_of_the_queue_beyond_its_reservation(jobs: list[Row], truth: bool) -> None:
+def test_nobody_delays_the_first_of_the_queue_beyond_its_reservation(
+    jobs: list[TraceRow], truth: bool
+) -> None:
     promised: dict[str, int] = {}
     start = Starter.start
 

@@ -7,25 +7,25 @@ from hypothesis import strategies as st
 
 from scheduler.model.policy import Mode
 from scheduler.model.snapshot import PartitionRules
-from scheduler.simulate.policy import ByPattern, Order, Pattern, Policy, Scheduler, Text
-from scheduler.simulate.replay import Outcome, replay
-from scheduler.simulate.tasks import Task
-from scheduler.simulate.trace import Row
+from scheduler.simulate.policy import ByPattern, MatchedText, Pattern, Policy, QueueOrder, Scheduler
+from scheduler.simulate.replay import SimulationOutcome, replay
+from scheduler.simulate.tasks import SimulatedTask
+from scheduler.simulate.trace import TraceRow
 from scheduler.simulate.workload import Machines, Workload, fit
 
-BY_GROUP = ByPattern(Text.GROUP, tuple(Pattern(f"g{level}", level) for level in range(4)))
+BY_GROUP = ByPattern(MatchedText.GROUP, tuple(Pattern(f"g{level}", level) for level in range(4)))
 """A job of group g1 has level 1; other groups are unconfigured."""
 
 
-def row(job_id: str, submit: int = 0, runtime: int = 100, nodes: int = 1, **fields: Any) -> Row:
+def row(job_id: str, submit: int = 0, runtime: int = 100, nodes: int = 1, **fields: Any) -> TraceRow:
     """A row for nodes of one CPU: `nodes` of them for `runtime` seconds, which is also its limit."""
     defaults = {
         "row": 2, "limit": runtime, "cpus": nodes, "gpus": None, "user": "", "group": "", "name": "", "priority": "",
     }  # fmt: skip
-    return Row(id=job_id, submit=submit, runtime=runtime, nodes=nodes, **{**defaults, **fields})
+    return TraceRow(id=job_id, submit=submit, runtime=runtime, nodes=nodes, **{**defaults, **fields})
 
 
-def on(nodes: int, rows: Iterable[Row], per_node: Mapping[str, int] | None = None) -> Workload:
+def on(nodes: int, rows: Iterable[TraceRow], per_node: Mapping[str, int] | None = None) -> Workload:
     """Rows on so many nodes, of one CPU each where nothing else is said."""
     return fit(rows, Machines(nodes, per_node or {"cpu": 1}))
 
@@ -36,7 +36,7 @@ def policy(scheduler: Scheduler = Scheduler.EASY, **fields: Any) -> Policy:
     preempts = scheduler is Scheduler.PREEMPT
     defaults = {
         "partition": PartitionRules("x", Mode.USER, **rules),
-        "order": Order.LEVEL if preempts else Order.SUBMIT,
+        "order": QueueOrder.LEVEL if preempts else QueueOrder.SUBMIT,
         "user_level": BY_GROUP,
         "cycle_s": 1,
     }
@@ -44,18 +44,18 @@ def policy(scheduler: Scheduler = Scheduler.EASY, **fields: Any) -> Policy:
 
 
 def run(
-    nodes: int, rows: Sequence[Row], chosen: Policy, per_node: Mapping[str, int] | None = None
-) -> Outcome:
+    nodes: int, rows: Sequence[TraceRow], chosen: Policy, per_node: Mapping[str, int] | None = None
+) -> SimulationOutcome:
     """Simulate rows."""
     return replay(on(nodes, rows, per_node), chosen)
 
 
-def by_id(outcome: Outcome) -> dict[str, Task]:
+def by_id(outcome: SimulationOutcome) -> dict[str, SimulatedTask]:
     """The jobs of an outcome under their ids."""
     return {task.work.row.id: task for task in outcome.tasks}
 
 
-def starts(outcome: Outcome) -> dict[str, int | None]:
+def starts(outcome: SimulationOutcome) -> dict[str, int | None]:
     """When each job first started."""
     return {task.work.row.id: task.first_start for task in outcome.tasks}
 
@@ -63,7 +63,7 @@ def starts(outcome: Outcome) -> dict[str, int | None]:
 @st.composite
 def rows(
     draw: st.DrawFn, most: int = 25, nodes: int = 5, per_node: Mapping[str, int] | None = None
-) -> list[Row]:
+) -> list[TraceRow]:
     """Rows that fit on an empty cluster of so many nodes; many arrive at once, many runs are short of their limit."""
     has = per_node or {"cpu": 1}
     result = []

@@ -21,12 +21,12 @@ from console.launch.children import STOP_S, ChildEndedError, Children, environme
 READY_S = 60.0
 
 
-class Stop(Exception):  # noqa: N818 - a wish, not an error
+class StopRequested(Exception):  # noqa: N818 - a wish, not an error
     """Somebody asked us to end."""
 
 
 def _on_signal(number: int, frame: object) -> None:
-    raise Stop
+    raise StopRequested
 
 
 def _listen_for_the_end() -> None:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         _listen_for_the_end()
         try:
             self._run(port, empty)
-        except Stop:
+        except StopRequested:
             self.stdout.write("\nStopped.")
 
     def _again_with_slurm(self, port: int, empty: bool) -> None:
@@ -84,7 +84,7 @@ class Command(BaseCommand):
                 stack.callback(children.stop)
                 children.start("console", "manage.py", "run", "--slurm", *(["--empty"] if empty else []))
                 children.running["console"].wait()
-        except Stop:
+        except StopRequested:
             return
         except PrivateSlurmError as error:
             raise CommandError(f"The private Slurm did not start: {error}") from None

@@ -15,7 +15,12 @@ from console.cluster.connect import configured_cluster
 from console.core.errors import ChangedSinceError
 from console.core.shell import shell_actor
 from console.partitions.models import Partition
-from console.steering.people.priority_file import ImportResult, attached_cluster, export_config, import_config
+from console.steering.operations.priority_file import (
+    ImportResult,
+    attached_cluster,
+    export_config,
+    import_config,
+)
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 

@@ -9,7 +9,7 @@ from console.steering.actions import lease as leases
 from console.steering.actions.lease import LeaseLostError
 from console.steering.decisions.facts import partition_policies
 from console.steering.line.resetting import reset
-from scheduler.model.policy import Enforcement, Order
+from scheduler.model.policy import Enforcement, LineOrder
 from scheduler.ports import ClusterUnavailableError
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
             name
             for name, facts in partition_policies(cluster).items()
             if facts.policy.enforcement is Enforcement.ENFORCE
-            and facts.policy.order is Order.LEVELS
+            and facts.policy.order is LineOrder.LEVELS
             and not facts.paused
         )
         if again:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from console.steering.management import switch
-from console.steering.people.pausing import pause
+from console.steering.operations.pausing import pause
 
 
 class Command(BaseCommand):

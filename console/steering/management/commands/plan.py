@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 from django.core.management.base import BaseCommand, CommandParser
 
 from console.steering.models import Plan
-from console.steering.people.replaying import NotReplayableError, Outcome, Replay, replay
+from console.steering.operations.replaying import NotReplayableError, PlanReplay, ReplayedOutcome, replay
 
 SAME, DIFFERENT, IMPOSSIBLE = 0, 1, 2
 
@@ -48,7 +48,7 @@ class Command(BaseCommand):
         if result.differences:
             sys.exit(DIFFERENT)
 
-    def _tell(self, plan: Plan, result: Replay) -> None:
+    def _tell(self, plan: Plan, result: PlanReplay) -> None:
         self._head(plan)
         self._outcome(result.recorded if result.today is None else result.today)
         if not result.differences:
@@ -87,7 +87,7 @@ class Command(BaseCommand):
             f"{plan.created_at:%Y-%m-%d %H:%M:%S} UTC, policy revision {plan.policy_revision}, {plan.enforcement}"
         )
 
-    def _outcome(self, outcome: Outcome) -> None:
+    def _outcome(self, outcome: ReplayedOutcome) -> None:
         self.stdout.write(f"  {outcome.action} ({outcome.reason}): {outcome.explain}")
         for job, how in outcome.victims.items():
             self.stdout.write(f"  victim {job}: {how}")

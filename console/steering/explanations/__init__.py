@@ -1,0 +1,36 @@
+"""Why a job waits, why it was stopped and for whom, and when it comes back: one answer for page, API and command."""
+
+from console.cluster.models import Cluster
+from console.steering.explanations.answer import (
+    About,
+    AnsweredStop,
+    AnswerLine,
+    AnswerPart,
+    JobAnswer,
+    Return,
+    Stage,
+)
+from console.steering.explanations.build import explain
+from console.steering.explanations.reading import Known, read, rows_of, tasks_of
+
+__all__ = [
+    "About",
+    "AnswerLine",
+    "AnswerPart",
+    "AnsweredStop",
+    "JobAnswer",
+    "Known",
+    "Return",
+    "Stage",
+    "explain",
+    "read",
+    "rows_of",
+    "tasks_of",
+    "why",
+]
+
+
+def why(cluster: Cluster, job_id: str) -> JobAnswer | None:
+    """The answer for a job; None when nothing is known of it."""
+    known = read(cluster, job_id)
+    return explain(known) if known.anything else None

@@ -1,0 +1,279 @@
+"""Everything that is kept about one job, in a fixed number of queries."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+
+from django.db.models import F, Q
+from django.db.models.functions import Length
+
+from console.cluster.lives import runs_of
+from console.cluster.models import Cluster, Job, JobPhase, JobRun
+from console.core import clock
+from console.partitions.models import Partition, PolicyRevision
+from console.partitions.selectors import decoded, policy_of
+from console.steering.decisions.facts import BACK_OFF, backed_off, why_paused
+from console.steering.decisions.putting_off import putting_off
+from console.steering.models import (
+    OPEN_STATES,
+    STOP_KINDS,
+    Checkpoint,
+    Fate,
+    Plan,
+    PlannedAction,
+    PlanState,
+    Victim,
+)
+from console.steering.operations.standing import standing
+from console.steering.streaks import Streak
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import RunKey
+from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.reasons import Reason
+
+MOST_PLANS = 50
+MOST_ACTIONS = 400
+NAMED_AHEAD = 6
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the database has on a job.
+
+    `rows`: the mirror, one per partition. `own`: plans made for it, `acts`: what was done to it (with their plans),
+    `proposals`: open plans that would stop it; all of these newest first. `others`: rows of the jobs that it was
+    stopped for. `policies`: those in force, `revisions`: those that plans were made under, by partition and number.
+    `next_try`: its last plan was undone, and a new one is not made before then.
+    `streaks`: the failures of cycles on whose account nobody is stopped now.
+    `runs`: those that were seen, in their order, if there was more than one.
+    `lost`: the runs of it that were stopped and did not come back, by plan.
+    `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
+    """
+
+    cluster: Cluster
+    job_id: str
+    now: datetime
+    rows: Sequence[Job] = ()
+    own: Sequence[Plan] = ()
+    acts: Sequence[PlannedAction] = ()
+    proposals: Sequence[Plan] = ()
+    checkpoints: Sequence[Checkpoint] = ()
+    others: Mapping[tuple[str, str], Job] = field(default_factory=dict)
+    policies: Mapping[str, PartitionPolicy] = field(default_factory=dict)
+    revisions: Mapping[tuple[str, int], PartitionPolicy] = field(default_factory=dict)
+    ahead: Mapping[str, Sequence[Job]] = field(default_factory=dict)
+    lowest: Mapping[str, Job] = field(default_factory=dict)
+    pauses: Mapping[str, str] = field(default_factory=dict)
+    streaks: Sequence[Streak] = ()
+    next_try: datetime | None = None
+    lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
+    runs: Sequence[JobRun] = ()
+
+    @property
+    def anything(self) -> bool:
+        """Whether anything is known at all."""
+        return bool(self.rows or self.own or self.acts)
+
+    @cached_property
+    def row(self) -> Job | None:
+        """Its row; of several, the one of the partition it runs in, else the first in line."""
+        living = [row for row in self.rows if row.phase != JobPhase.ENDED]
+        ordered = sorted(
+            living or self.rows, key=lambda row: (row.phase == JobPhase.PENDING, row.place or 1e9)
+        )
+        return ordered[0] if ordered else None
+
+    @cached_property
+    def stops(self) -> list[PlannedAction]:
+        """What stopped it, or is to stop it, for another job: newest first, one per run and plan."""
+        found: dict[tuple[int, RunKey], PlannedAction] = {}
+        for act in self.acts:
+            if act.kind in STOP_KINDS and act.plan.job_id != self.job_id:
+                key = (act.plan_id, RunKey(act.job_id, act.run_start, act.run_restarts))
+                # A stop that gave way to a recovery: the recovery is what happened.
+                if key not in found or act.kind == ActionKind.RECOVER:
+                    found[key] = act
+        return list(found.values())
+
+    def open_plan(self, partition: str) -> Plan | None:
+        """The plan that is being made or carried out for it in a partition."""
+        mine = (plan for plan in self.own if plan.partition == partition and plan.state in OPEN_STATES)
+        return next(mine, None)
+
+    @property
+    def open_plans(self) -> dict[int, Plan]:
+        """The plans that are not over and have to do with it, by id."""
+        every = [*self.own, *(act.plan for act in self.acts), *self.proposals]
+        return {plan.pk: plan for plan in every if plan.state in OPEN_STATES}
+
+    def last_plan(self, partition: str) -> Plan | None:
+        """The newest plan for it in a partition."""
+        return next((plan for plan in self.own if plan.partition == partition), None)
+
+    def checkpoint(self, stop: PlannedAction) -> Checkpoint | None:
+        """What the stopped run was asked to save."""
+        run = (stop.run_start, stop.run_restarts)
+        return next((c for c in self.checkpoints if (c.run_start, c.run_restarts) == run), None)
+
+
+def rows_of(cluster: Cluster, job_id: str) -> list[Job]:
+    """The job in the mirror, once for each partition that it is in."""
+    return list(Job.objects.filter(cluster=cluster, job_id=job_id).order_by("partition"))
+
+
+def read(
+    cluster: Cluster, job_id: str, rows: Sequence[Job] | None = None, partitions: Iterable[Partition] = ()
+) -> Known:
+    """Read all of it. `rows` (of `rows_of`) and `partitions` (with their revisions) that the caller has already are
+    not asked for again."""
+    rows = rows_of(cluster, job_id) if rows is None else rows
+    own = list(Plan.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")[:MOST_PLANS])
+    acts = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).select_related("plan").order_by("-id")
+    done = list(acts[:MOST_ACTIONS])
+    plans = [*own, *(act.plan for act in done)]
+    names = {row.partition for row in rows} | {plan.partition for plan in plans}
+    asked = Checkpoint.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")
+    stands = standing(cluster.name)
+    pauses = {pause.partition: pause for pause in stands.pauses}
+    policies = _policies(cluster, names, partitions)
+    return Known(
+        cluster=cluster,
+        job_id=job_id,
+        now=clock.now(),
+        rows=rows,
+        own=own,
+        acts=done,
+        proposals=_proposals(cluster, rows),
+        checkpoints=list(asked[:MOST_PLANS]),
+        others=_others(cluster, plans, job_id),
+        policies=policies,
+        revisions=_revisions(cluster, plans),
+        ahead=_ahead(rows),
+        lowest=_lowest(rows, policies),
+        pauses={name: why for name in names if (why := why_paused(name, pauses))},
+        streaks=stands.streaks,
+        next_try=_next_try(cluster, job_id, own),
+        lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
+        runs=_runs(cluster, job_id, rows),
+    )
+
+
+def _runs(cluster: Cluster, job_id: str, rows: Sequence[Job]) -> list[JobRun]:
+    """Of a job that was never restarted its row has the only one."""
+    if not any(row.restarts for row in rows):
+        return []
+    return runs_of(cluster, job_id, min(row.first_submit for row in rows))
+
+
+def _may_be_lost(rows: Sequence[Job]) -> bool:
+    """One that is in the queue, or runs, is not."""
+    return not rows or any(row.held or row.phase == JobPhase.ENDED for row in rows)
+
+
+def _lost(cluster: Cluster, job_id: str) -> dict[tuple[int, RunKey], Victim]:
+    rows = Victim.objects.filter(cluster=cluster, job_id=job_id, fate=Fate.LOST)
+    return {(row.plan_id, RunKey(row.job_id, row.run_start, row.run_restarts)): row for row in rows}
+
+
+def _next_try(cluster: Cluster, job_id: str, own: Sequence[Plan]) -> datetime | None:
+    """When a new plan may be made for it, after one that was undone."""
+    undone = [plan for plan in own if plan.state == PlanState.UNDONE and plan.ended_at]
+    if not undone:
+        return None
+    if job_id in backed_off(cluster):
+        return undone[0].ended_at and undone[0].ended_at + BACK_OFF
+    return putting_off(cluster).next_try(undone)
+
+
+def tasks_of(cluster: Cluster, job_id: str) -> list[str]:
+    """The tasks of a job array, if this is the number of one: `41_0`, `41_1`, …"""
+    if not job_id.isdecimal():
+        return []
+    rows = Job.objects.filter(cluster=cluster, job_id__startswith=f"{job_id}_").order_by(
+        Length("job_id"), "job_id"
+    )
+    return list(rows.values_list("job_id", flat=True).distinct()[:MOST_PLANS])
+
+
+def _proposals(cluster: Cluster, rows: Sequence[Job]) -> list[Plan]:
+    """Proposed plans that would stop the job, which runs."""
+    running = {(row.partition, row.job_id) for row in rows if row.phase == JobPhase.RUNNING}
+    if not running:
+        return []
+    plans = Plan.objects.filter(
+        cluster=cluster,
+        state=PlanState.PROPOSED,
+        not_now="",
+        partition__in=[partition for partition, _ in running],
+    )
+    return [
+        plan
+        for plan in plans.order_by("-id")
+        if any((plan.partition, victim["job"]) in running for victim in plan.victims)
+    ]
+
+
+def _others(cluster: Cluster, plans: Sequence[Plan], job_id: str) -> dict[tuple[str, str], Job]:
+    ids = {plan.job_id for plan in plans} - {job_id}
+    rows = Job.objects.filter(cluster=cluster, job_id__in=ids) if ids else ()
+    return {(row.partition, row.job_id): row for row in rows}
+
+
+def _policies(
+    cluster: Cluster, names: Collection[str], known: Iterable[Partition]
+) -> dict[str, PartitionPolicy]:
+    here = {row.name: row for row in known if row.cluster_id == cluster.pk and row.name in names}
+    if missing := set(names) - here.keys():
+        rows = Partition.objects.filter(cluster=cluster, name__in=missing).select_related("revision")
+        here |= {row.name: row for row in rows}
+    return {name: policy_of(row) for name, row in here.items() if row.revision_id}
+
+
+def _revisions(cluster: Cluster, plans: Sequence[Plan]) -> dict[tuple[str, int], PartitionPolicy]:
+    wanted = {(plan.partition, plan.policy_revision) for plan in plans if plan.policy_revision}
+    if not wanted:
+        return {}
+    rows = PolicyRevision.objects.filter(
+        partition__cluster=cluster,
+        partition__name__in={name for name, _ in wanted},
+        number__in={number for _, number in wanted},
+    ).select_related("partition")
+    return {
+        (row.partition.name, row.number): decoded(row.document)
+        for row in rows
+        if (row.partition.name, row.number) in wanted
+    }
+
+
+def _ahead(rows: Sequence[Job]) -> dict[str, list[Job]]:
+    """The jobs just before it in line, of each partition where it waits."""
+    places = {row.partition: row.place for row in rows if row.place > 1}
+    if not places:
+        return {}
+    near = Q()
+    for partition, place in places.items():
+        near |= Q(partition=partition, place__gte=max(1, place - NAMED_AHEAD), place__lt=place)
+    before = Job.objects.filter(near, cluster=rows[0].cluster_id, phase=JobPhase.PENDING).order_by("-place")
+    found: dict[str, list[Job]] = {}
+    for row in before:
+        found.setdefault(row.partition, []).append(row)
+    return found
+
+
+def _lowest(rows: Sequence[Job], policies: Mapping[str, PartitionPolicy]) -> dict[str, Job]:
+    """Where nothing lower runs: who ranks lowest of those that may be stopped."""
+    found: dict[str, Job] = {}
+    for row in rows:
+        policy = policies.get(row.partition)
+        if row.reason != Reason.NOTHING_LOWER_RUNS or policy is None:
+            continue
+        by_user = policy.mode in {Mode.USER, Mode.USER_THEN_TASK}
+        axis = F("user_level" if by_user else "task_level").desc(nulls_first=True)
+        running = Job.objects.filter(
+            cluster=row.cluster_id, partition=row.partition, phase=JobPhase.RUNNING, protected=""
+        )
+        first = running.order_by(axis, "-start").first()
+        if first is not None:
+            found[row.partition] = first
+    return found

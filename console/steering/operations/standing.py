@@ -1,0 +1,70 @@
+"""What every page says before anything else: cycles that failed, the pauses that hold and the incidents that are open;
+in one query."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from django.db.models import BigIntegerField, DateTimeField, F, TextField, Value
+from django.db.models.functions import Cast
+
+from console.steering.models import CycleMeter, Incident, Pause
+from console.steering.streaks import Streak, read, what_holds
+
+_TEXT = partial(Value, output_field=TextField())
+_NUMBER = partial(Value, output_field=BigIntegerField())
+_PAUSE, _METER = 0, -1
+"""In the place of an incident's number: what else a row is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIncident:
+    """An incident as a line at the top of a page."""
+
+    pk: int
+    partition: str
+    job_id: str
+    user: str
+    plan: int
+    beneficiary: str
+    words: str
+    opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringNotices:
+    """Pauses, and failures on whose account nobody is stopped, the whole cluster's first; open incidents, the latest
+    first."""
+
+    pauses: tuple[Pause, ...] = ()
+    streaks: tuple[Streak, ...] = ()
+    incidents: tuple[OpenIncident, ...] = ()
+
+
+def standing(cluster_name: str) -> SteeringNotices:
+    """Read all three: they are few, and mostly there is none."""
+    pauses = Pause.objects.filter(cluster__name=cluster_name).order_by().values_list(
+        _NUMBER(_PAUSE), F("partition"), _TEXT(""), F("by"), _NUMBER(0), _TEXT(""), F("reason"), F("since"),
+    )  # fmt: skip
+    incidents = Incident.objects.filter(cluster__name=cluster_name, closed_at=None).order_by().values_list(
+        F("id"), F("partition"), F("job_id"), F("user"), F("plan"), F("beneficiary"), F("words"), F("opened_at"),
+    )  # fmt: skip
+    failing_text, no_moment = Cast("failing", TextField()), Value(None, output_field=DateTimeField())
+    meters = CycleMeter.objects.filter(cluster__name=cluster_name).order_by().values_list(
+        _NUMBER(_METER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), failing_text, no_moment,
+    )  # fmt: skip
+    held, failing, opened = [], {}, []
+    for pk, *row in pauses.union(incidents, meters, all=True):
+        partition, job_id, by, plan, beneficiary, words, since = row
+        if pk == _PAUSE:
+            held.append(Pause(partition=partition, by=by, reason=words, since=since))
+        elif pk == _METER:
+            failing = json.loads(words or "{}")
+        else:
+            opened.append(OpenIncident(pk, partition, job_id, by, plan, beneficiary, words, since))
+    return SteeringNotices(
+        tuple(sorted(held, key=lambda pause: pause.partition)),
+        tuple(what_holds(read(failing).values())),
+        tuple(sorted(opened, key=lambda incident: -incident.pk)),
+    )

@@ -1,0 +1,257 @@
+"""The planner's own copy of the partition: what is free, what is coming, who runs where, what a cycle changes.
+
+Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
+`spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at the end
+of the log instead of looking at every node again. `again` names those of them on which somebody may be stopped who was
+spared before; `dearer` nodes on which nothing changed, but a piece counts for more since its job lost others elsewhere;
+`reduced`, jobs in pieces that from then on may lose fewer of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from scheduler.model.jobs import JobState, Level, SnapshotJob
+from scheduler.model.policy import VictimOrder
+from scheduler.model.resources import Amounts, add, subtract, total
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.pieces import pieces_of
+from scheduler.preemption.ranking import PreemptionScope, Ranking
+from scheduler.preemption.sparing import why_spared
+from scheduler.preemption.tallies import Below, VictimTally
+from scheduler.priority.levels import weight
+from scheduler.priority.order import natural
+
+_NOTHING = weight(None)
+_PENDING, _RUNNING = JobState.PENDING, JobState.RUNNING
+"""Python looks a member of an enumeration up anew each time, which takes ten times as long as a name."""
+
+
+class ClusterState:
+    """All places and runners of one snapshot, and the changes that decisions make to them."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        ranking: Ranking,
+        demoted: frozenset[str] = frozenset(),
+        alone: frozenset[str] = frozenset(),
+    ) -> None:
+        self.snapshot = snapshot
+        self.ranking = ranking
+        self.log: list[int] = []
+        self.again: list[int] = []
+        self.dearer: list[int] = []
+        self.reduced: list[RunningJob] = []
+        self.coming = False
+        self.places = [
+            NodeState(node, order, dict(node.total), holders=int(any(node.held_elsewhere.values())))
+            for order, node in enumerate(sorted(snapshot.nodes, key=lambda node: natural(node.name)))
+        ]
+        self.by_name = {place.node.name: place for place in self.places}
+        for place in self.places:
+            place.alone = (place,)
+            subtract(place.free, place.node.held_elsewhere)
+            if place.node.coming_elsewhere:
+                self._leave(place, place.node.coming_elsewhere)
+        self.runners: list[RunningJob] = []
+        self.tallies: dict[tuple[int, int], VictimTally] = defaultdict(VictimTally)
+        self._lower: dict[PreemptionScope, list[VictimTally]] = {}
+        self.spanning: dict[tuple[int, int], list[RunningJob]] = {}
+        self.elastic: list[RunningJob] = []
+        self.divided = False
+        self.candidates = 0
+        held = [job for job in snapshot.jobs if job.state is not _PENDING]
+        held.sort(key=lambda job: natural(job.id))
+        self._settle((job for job in held if job.state is _RUNNING), demoted, alone)
+        for job in held:
+            if job.state is not _RUNNING:
+                self._end(job)
+        by_work = snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
+        self._scarcity = self._used_shares() if by_work else {}
+
+    def _settle(self, jobs: Iterable[SnapshotJob], demoted: frozenset[str], alone: frozenset[str]) -> None:
+        """Put the running jobs onto their nodes, in one loop: most of what it takes to set up a plan goes here."""
+        now, rules, by_name = self.snapshot.now, self.snapshot.partition, self.by_name
+        known: dict[tuple[Level, Level], tuple[int, int]] = {}
+        for order, job in enumerate(jobs):
+            levels = job.user_level, job.task_level
+            weights = (_NOTHING, _NOTHING) if job.id in demoted else known.get(levels)
+            if weights is None:
+                weights = known[levels] = self.ranking.weights(job)
+            ran = max(0, now - (job.start or 0))
+            spared = why_spared(job, ran, rules) or ("chain" if job.id in alone else "")
+            may_go, alloc, ran = not spared, job.alloc, ran + job.ran_s
+            runner = RunningJob(job, order, *weights, ran, spared, (), alloc, not may_go, may_go=may_go)
+            self.runners.append(runner)
+            tally = self.tallies[weights]
+            places, held = [], tally.held
+            for name, amounts in alloc.items():
+                place = by_name[name]
+                places.append(place)
+                place.holders += 1
+                place.runners.append(runner)
+                if spared:
+                    subtract(place.free, amounts)
+                    continue
+                here = place.stoppable
+                for resource, amount in amounts.items():
+                    here[resource] = here.get(resource, 0) + amount
+                    held[resource] = held.get(resource, 0) + amount
+            runner.places = places[0].alone if len(places) == 1 else tuple(places)
+            if may_go:
+                self._may_be_stopped(runner, tally)
+            else:
+                tally.spared += 1
+        for place in self.places:
+            subtract(place.free, place.stoppable)
+
+    def _may_be_stopped(self, runner: RunningJob, tally: VictimTally) -> None:
+        """Count a runner that may go among those that may, in whole or in part."""
+        tally.stoppable += 1
+        self.candidates += 1
+        if runner.job.elastic or runner.job.unit:
+            self._divide(runner)
+        if len(runner.places) > 1 and (runner.pieces is None or runner.pieces.least):
+            self.spanning.setdefault((runner.first, runner.second), []).append(runner)
+
+    def _end(self, job: SnapshotJob) -> None:
+        """Put an ending job onto its nodes."""
+        for name, amounts in job.alloc.items():
+            place = self.by_name[name]
+            self._leave(place, amounts)
+            place.ending.append(job)
+
+    def _leave(self, place: NodeState, amounts: Amounts) -> None:
+        """So much of a node is held by somebody who is ending."""
+        subtract(place.free, amounts)
+        add(place.coming, amounts)
+        place.leaving = self.coming = True
+
+    def _divide(self, runner: RunningJob) -> None:
+        """Note what a job may lose and go on."""
+        runner.pieces = pieces_of(runner.job, self.snapshot.partition)
+        if runner.pieces:
+            # Lists of candidates refer to these amounts: they are changed in place.
+            runner.alloc = {name: dict(amounts) for name, amounts in runner.alloc.items()}
+            self.divided = True
+            if runner.pieces.elastic:
+                self.elastic.append(runner)
+
+    # --- Changes ------------------------------------------------------------------------------------------
+
+    def stop(self, runner: RunningJob) -> None:
+        """Stop a running job: its room is free for whoever is decided next."""
+        runner.alive = runner.may_go = False
+        self.candidates -= 1
+        tally = self.tallies[runner.first, runner.second]
+        tally.stoppable -= 1
+        if runner.pieces:
+            self.reduced.append(runner)
+        for place, amounts in runner.parts:
+            free, stoppable, held = place.free, place.stoppable, tally.held
+            for name, amount in amounts.items():
+                free[name] = free.get(name, 0) + amount
+                stoppable[name] = stoppable.get(name, 0) - amount
+                held[name] = held.get(name, 0) - amount
+            place.holders -= 1
+            self.log.append(place.order)
+
+    def lose(self, runner: RunningJob, lost: Mapping[str, int]) -> None:
+        """A running job gives up pieces, so many on each node; their room is free for whoever is decided next."""
+        pieces, alloc = runner.pieces, dict(runner.alloc)
+        if pieces is None:
+            raise ValueError(f"{runner.job.id} cannot lose a part")
+        may_go, held = runner.may_go, self.tallies[runner.first, runner.second].held
+        for name, count in lost.items():
+            place, own = self.by_name[name], cast("dict[str, int]", alloc[name])
+            free, stoppable = place.free, place.stoppable
+            for resource, each in pieces.each[name].items():
+                gives = each * count
+                own[resource] -= gives
+                free[resource] = free.get(resource, 0) + gives
+                if may_go:
+                    held[resource] -= gives
+                    stoppable[resource] -= gives
+            pieces.counts[name] -= count
+            pieces.held -= count
+            if not pieces.counts[name]:
+                del alloc[name], pieces.counts[name]
+                place.holders -= 1
+                place.runners.remove(runner)
+        self.log.extend([self.by_name[name].order for name in lost])
+        self.dearer.extend([place.order for place in runner.places])
+        self.reduced.append(runner)
+        if len(alloc) < len(runner.places):
+            runner.places = tuple([place for place in runner.places if place.node.name in alloc])
+        runner.alloc = alloc
+        if not alloc:
+            self.stop(runner)
+
+    def leave_alone(self, runner: RunningJob, why: str) -> None:
+        """From now on nobody may stop a runner, nor shrink it, in this plan."""
+        runner.lasting = True
+        if runner.pieces:
+            self.reduced.append(runner)
+        if runner.may_go:
+            self.spare(runner, why)
+        else:
+            self.log.extend(place.order for place in runner.places)
+
+    def spare(self, runner: RunningJob, why: str) -> None:
+        """From now on nobody may stop a runner that may go, until `allow`."""
+        self._may_go(runner, why)
+
+    def allow(self, runner: RunningJob) -> None:
+        """A runner that was spared may be stopped again."""
+        self._may_go(runner, "")
+        self.again.extend([place.order for place in runner.places])
+
+    def _may_go(self, runner: RunningJob, why: str) -> None:
+        runner.spared, runner.may_go = why, not why
+        sign = -1 if why else 1
+        tally = self.tallies[runner.first, runner.second]
+        tally.change(runner.alloc.values(), sign)
+        tally.spared -= sign
+        tally.limited -= sign
+        for place, amounts in runner.parts:
+            (subtract if why else add)(place.stoppable, amounts)
+            self.log.append(place.order)
+
+    def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
+        """Set a room aside: out of what is coming as far as possible (or not at all), then out of the free."""
+        for name, amounts in placement.items():
+            place = self.by_name[name]
+            for resource, amount in amounts.items():
+                waiting = min(amount, max(0, place.coming.get(resource, 0))) if coming_first else 0
+                if waiting:
+                    place.coming[resource] -= waiting
+                place.free[resource] = place.free.get(resource, 0) - amount + waiting
+            place.holders += 1
+            self.log.append(place.order)
+
+    def take_apart(self) -> None:
+        """Nothing is asked any more: places and runners let go of each other."""
+        for runner in self.runners:
+            runner.places = ()
+        for place in self.places:
+            place.alone = ()
+
+    def below(self, reach: PreemptionScope) -> Below:
+        """All running jobs that a pending job outranks, together."""
+        lower = self._lower.get(reach)
+        if lower is None:
+            lower = [tally for pair, tally in self.tallies.items() if reach.class_of(*pair) is not None]
+            self._lower[reach] = lower
+        return Below(lower)
+
+    def scarcest(self, wanted: Iterable[str]) -> str:
+        """Of some resources the one of which most is in use; of equals the one that there is less of; "" of none."""
+        return min(wanted, key=lambda name: (*self._scarcity.get(name, (0.0, 0)), name), default="")
+
+    def _used_shares(self) -> dict[str, tuple[float, int]]:
+        up = [place for place in self.places if place.node.up]
+        free = total(place.free for place in up)
+        owned = total(place.node.total for place in up)
+        return {name: (free.get(name, 0) / amount, amount) for name, amount in owned.items() if amount}

@@ -1,0 +1,215 @@
+"""Who may be stopped on a node, from the first to go up, and what there is once the lowest so many of them have gone.
+
+With that at hand, how many have to go is a bisection, whatever a shape asks for; and that alone says who the dearest
+victim is. So a node has a lower bound of its price, most often the price itself, for next to nothing
+(`Stopping.bounds`), and only the few nodes are priced that might be the cheapest.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import accumulate, islice
+from typing import NamedTuple
+
+from scheduler.model.resources import total
+from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
+from scheduler.preemption.changes import Changes
+from scheduler.preemption.cheapest_nodes import ONLY_A_BOUND, Entry, Quotes
+from scheduler.preemption.node_state import NodeState
+from scheduler.preemption.pricing import FREE, Cost, Price
+from scheduler.preemption.shapes import Shape, Wants
+
+Tiers = tuple[int, int] | None
+"""Of the jobs with which weight on the first axis, and with which `first_floor`, both tiers; None: the first axis
+alone."""
+
+
+class Ladder(dict[str, Sequence[int]]):
+    """The candidates on one node as it is now, the first to go first.
+
+    By resource: what is free or coming when nobody goes, when the first goes, the first two … (for a resource that was
+    asked for before; for others it is worked out).
+    """
+
+    __slots__ = ("bounds", "candidates", "divided", "place", "since", "there")
+
+    def __init__(self, place: NodeState, candidates: list[Candidate], since: int, *, divided: bool) -> None:
+        """`since`: the last change of the node (`Changes`). `divided`: whether anybody holds pieces, on any node."""
+        self.bounds: dict[int, Entry] = {}
+        """By number of victims, those that were asked for."""
+        self.candidates = candidates
+        self.divided = divided
+        self.since = since
+        self.place = place
+        self.there = total((place.free, place.coming)) if place.coming else place.free
+        """What is free or coming when nobody goes: most often that is enough of some resource, which needs no row."""
+
+    def __missing__(self, name: str) -> Sequence[int]:
+        gives = [c[5].get(name, 0) for c in self.candidates]
+        known = self[name] = list(accumulate(gives, initial=self.there.get(name, 0)))
+        return known
+
+    def suffices(self, number: int, wants: Wants) -> bool:
+        """Whether there is enough when the first so many go."""
+        for name, amount in wants:  # noqa: SIM110 - asked for many nodes; a loop is twice as fast
+            if self.there.get(name, 0) < amount and self[name][number] < amount:
+                return False
+        return True
+
+    def bound(self, number: int) -> Entry:
+        """At most what it costs that the first so many go, now or when more of them have to: the price of the dearest
+        (of one who holds pieces: of one piece), or of whoever comes behind it in its class and costs less."""
+        cost: Cost = ()
+        if number:
+            own_class, least, _, _, _, _ = self.candidates[number - 1]
+            if self.divided:
+                for other, harm, _, _, runner, _ in islice(self.candidates, number - 1, None):
+                    if other != own_class:
+                        break
+                    if runner.pieces and runner.pieces.held:
+                        least = min(least, harm // runner.pieces.held)
+            cost = ((own_class, least, 1),)
+        found = self.bounds[number] = cost, len(cost), 0, self.place.order, self.since, ONLY_A_BOUND
+        return found
+
+
+class VictimPrefixSums:
+    """The ladders of all nodes, for one way to count harm, brought up to date by the universe's log.
+
+    Nobody on the axis that is looked at last is out of reach: the caller cuts them off. So one ladder serves all
+    pending jobs, or with a second tier all those of equal weight on the first axis.
+    """
+
+    def __init__(
+        self,
+        changes: Changes,
+        candidates: Candidates,
+        harm: str,
+        first: "VictimPrefixSums | None",
+        tiers: Tiers,
+    ) -> None:
+        """`first`: the ladders of the first axis alone, from which those with `tiers` are made."""
+        self.changes = changes
+        self._candidates = candidates
+        self._harm = harm
+        self._first = first
+        self.tiers = tiers
+        self._known: list[Ladder | None] = [None] * len(changes.last)
+
+    def on(self, place: NodeState) -> Ladder:
+        """The ladder of a node."""
+        self.changes.catch_up()
+        return self.of((place.order,), now=True)[0]
+
+    def of(self, orders: Iterable[int], *, now: bool) -> list[Ladder]:
+        """The ladders of some nodes, by their orders, as they are now; or as they were at some time since when nothing
+        there can have become cheaper, and fewer have to be made."""
+        known, valid = self._known, self.changes.last if now else self.changes.cheaper
+        result = []
+        for order in orders:
+            ladder = known[order]
+            if ladder is None or ladder.since < valid[order]:
+                place = self.changes.universe.places[order]
+                ladder = known[order] = self._made(place)
+            result.append(ladder)
+        return result
+
+    def _made(self, place: NodeState) -> Ladder:
+        changes, candidates = self.changes, self._candidates_on(place)
+        return Ladder(place, candidates, changes.last[place.order], divided=changes.universe.divided)
+
+    def _candidates_on(self, place: NodeState) -> list[Candidate]:
+        if self._first is None or self.tiers is None:
+            name, known = place.node.name, self._candidates.on(place, self._harm)
+            if not self.changes.last[place.order]:
+                return known
+            return [c for c in known if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)]
+        known = self._first.on(place).candidates
+        first, floor = self.tiers
+        equals = [in_second_tier(c) for c in known if c[0] == first]
+        return [c for c in known if c[0] < floor] + sorted(equals)
+
+
+class VictimChoice(NamedTuple):
+    """How victims are chosen from a ladder, and what that costs."""
+
+    choose: Callable[[NodeState, list[Candidate], dict[str, int]], Price]
+    """From the fewest that suffice, and what is missing with all of them gone (`pricing.chosen`)."""
+    empty: Callable[[NodeState, Shape, list[Candidate]], Price | None]
+    """For a node that must be empty, from all of them."""
+
+
+class Stopping:
+    """What a node costs a shape when those who are lower go: those of the first tier, or (by its ladders) of both."""
+
+    def __init__(
+        self, ladders: VictimPrefixSums, shape: Shape, how: VictimChoice, first: Quotes | None = None
+    ) -> None:
+        """`first`: for both tiers, what nodes cost by the first axis alone."""
+        self._first = first
+        self._ladders = ladders
+        self.shape = shape
+        self._how = how
+
+    def price(self, place: NodeState) -> Price | None:
+        """The price of a node; None when all of them are not enough."""
+        ladder = self._ladders.on(place)
+        if self.shape.exclusive:
+            return self._how.empty(place, self.shape, ladder.candidates)
+        number, short = 0, dict[str, int]()
+        for name, amount in self.shape.wants:
+            if ladder.there.get(name, 0) < amount:
+                short[name] = amount
+                number = max(number, bisect_left(ladder[name], amount))
+        if number > len(ladder.candidates):
+            return None
+        for name in short:
+            short[name] -= ladder[name][number]
+        return self._how.choose(place, ladder.candidates[:number], short) if number else FREE
+
+    def bounds(self, orders: Collection[int], *, now: bool) -> list[Entry]:
+        """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out.
+
+        Unless it is to be the price `now`, some of that is as of an earlier change: it may cost more meanwhile.
+        """
+        if self._first and self._ladders.tiers:
+            known, orders = self._by_the_first(self._first.entries(orders, now=now), *self._ladders.tiers)
+            return known + self._bounds(self._ladders.of(orders, now=now))
+        return self._bounds(self._ladders.of(orders, now=now))
+
+    def _by_the_first(
+        self, entries: Iterable[Entry], first: int, floor: int
+    ) -> tuple[list[Entry], list[int]]:
+        """What nodes cost where the first tier is enough, which is the same with both; and the other nodes where both
+        might be enough, as nobody has to go who is above. That needs no ladder of both."""
+        known, others = list[Entry](), list[int]()
+        for entry in entries:
+            cost = entry[0]
+            if not cost or cost[0][0] < floor:
+                known.append(entry)
+            elif cost[0][0] <= first:
+                others.append(entry[3])
+        return known, others
+
+    def _bounds(self, ladders: Iterable[Ladder]) -> list[Entry]:
+        if self.shape.exclusive:
+            return self._bounds_of_all(ladders)
+        wants = self.shape.wants
+        result: list[Entry] = []
+        for ladder in ladders:
+            number, there = 0, ladder.there
+            for name, amount in wants:
+                if there.get(name, 0) < amount:
+                    row = ladder[name]
+                    if row[number] < amount:
+                        number = bisect_left(row, amount, number)
+                        if number == len(row):
+                            break
+            else:
+                result.append(ladder.bounds.get(number) or ladder.bound(number))
+        return result
+
+    def _bounds_of_all(self, ladders: Iterable[Ladder]) -> list[Entry]:
+        """The same for nodes that must be empty: everybody goes, or they cannot be had."""
+        return [
+            each.bound(len(each.candidates)) for each in ladders if each.place.holders == len(each.candidates)
+        ]
