@@ -13,7 +13,7 @@ SCHEMA = "giveway.forecast/1"
 
 
 class Row(Protocol):
-    """A job of a trace (`scheduler.simulate.trace.Row`)."""
+    """A job of a trace (`scheduler.simulate.trace.TraceRow`)."""
 
     @property
     def id(self) -> str: ...
