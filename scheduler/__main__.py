@@ -1,9 +1,13 @@
-"""The planning core as a command: `python -m scheduler plan|explain|simulate`. Needs no database and no cluster."""
+"""The planning core as a command: `python -m scheduler plan|explain|simulate|forecast`.
+
+Needs no database and no cluster.
+"""
 
 import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +21,7 @@ from scheduler.preemption.explain import explain
 from scheduler.preemption.planner import plan
 from scheduler.simulate.command import answer, read_per_node, read_workload
 from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.trace import read_trace
 
 BAD_INPUT = 2
 
@@ -25,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status: 0 done, 2 bad input or usage (one line says what), 1 nobody reads."""
     options = _parser().parse_args(arguments)
     try:
-        text = _simulated(options) if options.command == "simulate" else _answer(options)
+        text = COMMANDS.get(options.command, _answer)(options)
     except RefusedError as refused:
         return _refuse(str(refused))
     return _write(text)
@@ -51,7 +56,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_simulate(
         commands.add_parser("simulate", help="replay a recorded workload under one or several policies")
     )
+    _add_forecast(commands.add_parser("forecast", help="say how well run times are predicted on a trace"))
     return parser
+
+
+def _add_forecast(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--trace", required=True, metavar="FILE", help="the workload: CSV, plain or gzip")
+    parser.add_argument("--split", default="0.7", metavar="SHARE", help="train on so much of it; default 0.7")
+    parser.add_argument("--json", action="store_true", help="for scripts (giveway.forecast/1)")
 
 
 def _add_simulate(parser: argparse.ArgumentParser) -> None:
@@ -84,6 +96,18 @@ def _simulated(options: argparse.Namespace) -> str:
             Path(options.trace).read_bytes(), options.nodes, per_node, options.limit_jobs
         )
         return answer(workload, policies, as_json=options.json)
+
+
+def _forecast(options: argparse.Namespace) -> str:
+    # numpy: half of the time that the other commands take.
+    from scheduler.forecast.command import answer as score
+    from scheduler.forecast.command import read_split
+
+    with _naming(""):
+        split = read_split(options.split)
+    with _naming(options.trace):
+        rows = read_trace(Path(options.trace).read_bytes())
+        return score(rows, split, time.perf_counter, as_json=options.json)
 
 
 @contextmanager
@@ -138,6 +162,9 @@ def _write(text: str) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+COMMANDS = {"simulate": _simulated, "forecast": _forecast}
 
 
 if __name__ == "__main__":

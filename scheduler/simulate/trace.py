@@ -39,6 +39,7 @@ class TraceRow:
     group: str
     name: str
     priority: str
+    wait: int | None = None
 
 
 def read_trace(data: bytes, most: int | None = None) -> tuple[TraceRow, ...]:
@@ -116,7 +117,13 @@ def _row(columns: tuple[str, ...], values: list[str], number: int) -> TraceRow:
         group=cells.values.get("group_or_vc", ""),
         name=cells.values.get("job_name", ""),
         priority=cells.values.get("priority", ""),
+        wait=_known(cells.whole("wait_s", least=-MOST)),
     )
+
+
+def _known(wait: int | None) -> int | None:
+    # The Standard Workload Format writes -1 for what it does not know.
+    return None if wait is None or wait < 0 else wait
 
 
 @dataclass(frozen=True, slots=True)

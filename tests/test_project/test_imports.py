@@ -10,7 +10,7 @@ import pytest
 
 from tests.test_project.repository import ROOT, own_python
 
-PURE = ("contracts", "model", "priority", "preemption", "reconcile", "simulate")
+PURE = ("contracts", "forecast", "model", "priority", "preemption", "reconcile", "simulate")
 
 VIOLATIONS = [
     ("scheduler/model/__init__.py", "import django.utils.timezone", "The scheduler knows no Django"),

@@ -1,0 +1,95 @@
+"""A run time as a mixture of Laplace kernels around atoms, in log seconds: what it says, and what to forecast.
+
+The figure of a forecast p for a run time t is min(p, t) / max(p, t) = exp(-|log p - log t|), so its expectation under a
+Laplace kernel of width s at distance d has a closed form: (exp(-d) - s exp(-d / s)) / (1 - s²), and (1 + d) exp(-d) / 2
+for s = 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler.forecast.history import Floats
+
+WIDTHS = np.array([0.02, 0.25, 1.0])
+"""Log seconds: the same again, about the same, of that order."""
+
+
+class Pairs:
+    """What all mixtures over the same atoms share: the kernels of each atom, seen from each other."""
+
+    def __init__(self, x: Floats) -> None:
+        self.x = x
+        self._later = x[:, :, None] >= x[:, None, :]
+        distances = np.abs(x[:, :, None] - x[:, None, :]).astype(np.float32)
+        self._fades = [np.exp(distances * np.float32(-1 / width)) for width in WIDTHS]
+        self._figures = [
+            figure_of(distances, self._fades[-1], fade, float(width))
+            for fade, width in zip(self._fades, WIDTHS, strict=True)
+        ]
+
+    def expected(self, weights: Floats) -> Floats:
+        """(jobs, atoms): the expected figure of forecasting each atom, for weights (jobs, atoms, widths)."""
+        return _summed(self._figures, weights)
+
+    def cumulated(self, weights: Floats) -> Floats:
+        """(jobs, atoms): the probability of at most each atom."""
+        return _summed([np.where(self._later, 1 - fade / 2, fade / 2) for fade in self._fades], weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Mixtures:
+    """`weights` (jobs, atoms, widths) with sum 1 per job; `limit` (jobs, 1), the largest value."""
+
+    pairs: Pairs
+    weights: Floats
+    limit: Floats
+
+    @property
+    def x(self) -> Floats:
+        """(jobs, atoms): the atoms."""
+        return self.pairs.x
+
+    def below(self, value: Floats) -> Floats:
+        """(jobs,): the probability of less than one value per job."""
+        apart = (value[:, None] - self.x)[:, :, None]
+        tail = np.exp(-np.abs(apart) / WIDTHS) / 2
+        return np.asarray((np.where(apart < 0, tail, 1 - tail) * self.weights).sum(axis=(1, 2)))
+
+    def quantiles(self, levels: Floats) -> Floats:
+        """(jobs, levels): quantiles for levels (jobs, levels), between the atoms by straight lines."""
+        cumulated = self.pairs.cumulated(self.weights)
+        order = np.argsort(self.x, axis=1, kind="stable")
+        x = np.take_along_axis(self.x, order, axis=1)
+        # Equal atoms differ in the last digit of their sum.
+        cumulated = np.maximum.accumulate(np.take_along_axis(cumulated, order, axis=1), axis=1)
+        limit = self.limit[:, 0]
+        ends = np.minimum(np.maximum(x[:, -1] + 3, 1), limit)
+        values = np.empty(levels.shape)
+        for row in range(len(x)):
+            points = np.concatenate([[0.0], x[row], [ends[row]]])
+            heights = np.concatenate([[0.0], cumulated[row], [1.0]])
+            values[row] = np.interp(levels[row], heights, points)
+        return np.minimum(values, self.limit)
+
+
+def _summed(matrices: Sequence[NDArray[np.float32]], weights: Floats) -> Floats:
+    columns = weights.astype(np.float32)
+    total = sum(matrix @ columns[:, :, number, None] for number, matrix in enumerate(matrices))
+    return np.asarray(total, float)[:, :, 0]
+
+
+def figure_of(
+    distance: NDArray[np.float32], plain: NDArray[np.float32], fade: NDArray[np.float32], width: float
+) -> NDArray[np.float32]:
+    """The expected figure at a distance from the middle of a kernel; `plain` is exp(-d), `fade` exp(-d / width)."""
+    if width == 1:
+        return np.asarray((1 + distance) * plain / 2)
+    return np.asarray((plain - np.float32(width) * fade) / np.float32(1 - width * width))
+
+
+def densities(distance: Floats) -> Floats:
+    """(…, widths): densities of a value at a distance from the middles of kernels."""
+    return np.asarray(np.exp(-distance[..., None] / WIDTHS) / (2 * WIDTHS) + 1e-6)

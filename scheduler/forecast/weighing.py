@@ -1,0 +1,85 @@
+"""Learned weights of likeness: how much each atom of a job counts, and with which width.
+
+One small network (one hidden layer) looks at the figures of one atom at a time and gives a score per width; the softmax
+over all atoms and widths of a job are the weights. It is trained to give the true run times the largest likelihood,
+which has the short gradient `weight - share of the likelihood`. It knows only figures of likeness: no names.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from scheduler.forecast.features import FIGURES, Atoms, Singles
+from scheduler.forecast.history import Floats
+from scheduler.forecast.mixture import WIDTHS, densities
+
+HIDDEN = 24
+RATE = 3e-3
+
+
+def _start() -> list[Singles]:
+    # Always the same beginning: a model is a function of its history.
+    chance = np.random.default_rng(0)
+    shapes = ((FIGURES, HIDDEN), (HIDDEN, len(WIDTHS)))
+    scales = (FIGURES**-0.5, 0.1)
+    inner, outer = (
+        (chance.normal(size=shape) * scale).astype(np.float32)
+        for shape, scale in zip(shapes, scales, strict=True)
+    )
+    return [inner, np.zeros(HIDDEN, np.float32), outer, np.zeros(len(WIDTHS), np.float32)]
+
+
+@dataclass(slots=True)
+class Network:
+    """The parameters and the state of Adam, which changes them."""
+
+    parameters: list[Singles] = field(default_factory=_start)
+    _means: list[Singles] = field(default_factory=list)
+    _squares: list[Singles] = field(default_factory=list)
+    _steps: int = 0
+
+    def weights(self, atoms: Atoms) -> Floats:
+        """(jobs, atoms, widths), with sum 1 per job."""
+        return _softmax(self._scores(self._hidden(atoms)), atoms)
+
+    def learn(self, atoms: Atoms, truth: Floats, rate: float) -> None:
+        """One step towards the true run times (log seconds) of some jobs."""
+        hidden = self._hidden(atoms)
+        weights = _softmax(self._scores(hidden), atoms)
+        explained = weights * densities(np.abs(truth[:, None] - atoms.x))
+        explained /= explained.sum(axis=(1, 2), keepdims=True)
+        slope = ((weights - explained) / len(atoms)).astype(np.float32)
+        self._step(self._gradient(atoms, hidden, slope), rate)
+
+    def _hidden(self, atoms: Atoms) -> Singles:
+        inner, bias, _, _ = self.parameters
+        return np.asarray(np.maximum(atoms.figures @ inner + bias, 0), np.float32)
+
+    def _scores(self, hidden: Singles) -> Singles:
+        _, _, outer, bias = self.parameters
+        return np.asarray(hidden @ outer + bias, np.float32)
+
+    def _gradient(self, atoms: Atoms, hidden: Singles, slope: Singles) -> Iterable[Singles]:
+        figures = atoms.figures.reshape(-1, FIGURES)
+        hidden, slope = hidden.reshape(-1, HIDDEN), slope.reshape(-1, len(WIDTHS))
+        inside = (slope @ self.parameters[2].T) * (hidden > 0)
+        return figures.T @ inside, inside.sum(axis=0), hidden.T @ slope, slope.sum(axis=0)
+
+    def _step(self, gradient: Iterable[Singles], rate: float) -> None:
+        if not self._means:
+            self._means = [np.zeros_like(values) for values in self.parameters]
+            self._squares = [np.zeros_like(values) for values in self.parameters]
+        self._steps += 1
+        fresh, fresh_square = 1 - 0.9**self._steps, 1 - 0.999**self._steps
+        for number, slope in enumerate(gradient):
+            self._means[number] = 0.9 * self._means[number] + 0.1 * slope
+            self._squares[number] = 0.999 * self._squares[number] + 0.001 * slope**2
+            root = np.sqrt(self._squares[number] / fresh_square) + 1e-8
+            self.parameters[number] -= (rate * (self._means[number] / fresh) / root).astype(np.float32)
+
+
+def _softmax(scores: Singles, atoms: Atoms) -> Floats:
+    scores = np.where(atoms.real[:, :, None], scores, -np.inf)
+    powers = np.exp((scores - scores.max(axis=(1, 2), keepdims=True)).astype(np.float64))
+    return np.asarray(powers / powers.sum(axis=(1, 2), keepdims=True))

@@ -1,0 +1,239 @@
+"""The run-time model: what it learns, what it never knows, and what it says of the unknown."""
+
+import dataclasses
+import itertools
+import json
+import random
+from statistics import fmean
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
+from scheduler.forecast.model import Model
+from scheduler.forecast.score import Verdict, beats, figure, score, trained
+from tests.forecast.made import jobs
+
+
+@pytest.fixture(scope="module")
+def past() -> list[EndedJob]:
+    return jobs(900)
+
+
+@pytest.fixture(scope="module")
+def model(past: list[EndedJob]) -> Model:
+    return Model.fit(past)
+
+
+def ordered(forecast: Forecast) -> bool:
+    values = (forecast.low, forecast.p10, forecast.p50, forecast.p90, forecast.high)
+    return values[0] >= 1 and all(a <= b for a, b in itertools.pairwise(values)) and values[-1] <= MOST_S
+
+
+def asked(user: str, name: str = "", limit: int | None = None, nodes: int = 1) -> JobFacts:
+    return JobFacts(user, "lab", name, limit, nodes, 8 * nodes, 0, 900 * 400)
+
+
+def asked_at(submit: int, name: str) -> JobFacts:
+    return JobFacts("ann", "lab", name, 86400, 1, 8, 0, submit)
+
+
+class TestForecast:
+    def test_a_habit_is_learned(self, model: Model) -> None:
+        assert model.forecast(asked("ann", "train-1001", 86400, 4)).p50 == pytest.approx(40000, rel=0.15)
+        assert model.forecast(asked("bob", "sweep", 14400, 1)).p50 == pytest.approx(900, rel=0.25)
+        assert model.forecast(asked("bob", "sweep", 7200, 2)).p50 == pytest.approx(3000, rel=0.25)
+
+    def test_an_interval_is_as_wide_as_the_habit(self, model: Model) -> None:
+        steady = model.forecast(asked("ann", "train-1001", 86400, 4))
+        loose = model.forecast(asked("eve", "", 36000, 8))
+        assert steady.p90 / steady.p10 < 2 < loose.p90 / loose.p10
+
+    def test_a_new_name_is_forecast_by_its_stem(self) -> None:
+        made = [
+            EndedJob(str(number), asked_at(number * 900, f"{stem}-{number}"), runtime, number * 900 + runtime)
+            for number, (stem, runtime) in enumerate(
+                random.Random(1).choices([("train", 4000), ("test", 60), ("plot", 700)], k=600)
+            )
+        ]
+        model = Model.fit(made)
+        for stem, usual in (("train", 4000), ("test", 60), ("plot", 700)):
+            assert model.forecast(asked_at(600 * 900, f"{stem}-9999")).p50 == pytest.approx(usual)
+
+    def test_an_unknown_user_is_forecast_from_the_group_and_the_request(self, model: Model) -> None:
+        stranger = model.forecast(asked("zoe", "new", 86400, 4))
+        assert ordered(stranger)
+        assert 10000 < stranger.p50 <= 86400
+
+    def test_nothing_is_forecast_beyond_the_limit(self, model: Model) -> None:
+        forecast = model.forecast(asked("ann", "train-5", 600, 4))
+        assert forecast.high <= 600 * (1 + 1e-9)
+
+    def test_without_any_history(self) -> None:
+        for facts in (JobFacts(), JobFacts(limit_s=1), JobFacts(limit_s=MOST_S), asked("zoe", "x", 3600)):
+            assert ordered(Model().forecast(facts))
+            assert ordered(Model().remaining(facts, 100))
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        runtimes=st.lists(st.integers(0, MOST_S), max_size=30),
+        limit=st.none() | st.integers(1, MOST_S),
+        cpus=st.none() | st.integers(0, MOST_S),
+        ran=st.integers(0, MOST_S),
+    )
+    def test_hostile_values_give_ordered_finite_seconds(
+        self, runtimes: list[int], limit: int | None, cpus: int | None, ran: int
+    ) -> None:
+        model = Model()
+        for number, runtime in enumerate(runtimes):
+            facts = JobFacts("u", "", "a\x00☃" * 9, limit, None, cpus, None, number)
+            model.submitted(str(number), facts)
+            model.ended(EndedJob(str(number), facts, runtime, number + runtime, number))
+        facts = JobFacts("u", "", "", limit, None, cpus, None, 99)
+        assert ordered(model.forecast(facts))
+        assert ordered(model.remaining(facts, ran))
+
+
+class TestRemaining:
+    def test_what_is_left_falls_at_first(self, model: Model) -> None:
+        facts = asked("ann", "train-7", 86400, 4)
+        whole = model.forecast(facts).p50
+        later = model.remaining(facts, 20000)
+        assert later.p50 == pytest.approx(whole - 20000, rel=0.25)
+        assert model.remaining(facts, 0) == model.forecast(facts)
+
+    def test_a_job_that_outlives_what_is_usual_is_expected_to_be_of_the_long_kind(self, model: Model) -> None:
+        facts = asked("ann", "", 86400, 2)
+        assert model.remaining(facts, 2000).p50 > 5000
+
+    def test_past_every_forecast_it_is_renewed(self, model: Model) -> None:
+        facts = asked("bob", "sweep", None, 1)
+        for ran in (10**6, 10**8):
+            left = model.remaining(facts, ran)
+            assert ordered(left)
+            assert left.p50 > 0.01 * ran
+
+    def test_no_more_is_left_than_the_limit_allows(self, model: Model) -> None:
+        assert model.remaining(asked("ann", "train-7", 86400, 4), 86000).high <= 400
+        assert ordered(model.remaining(asked("ann", "train-7", 86400, 4), 90000))
+
+
+class TestNoLeak:
+    def test_a_forecast_does_not_change_with_the_future(self) -> None:
+        made = jobs(700, gap=40)
+        first, scored = 500, made[500:]
+        known = _points(made, first)
+        for position in (0, 50, 150):
+            moment = scored[position].facts.submit
+            other = [
+                job if job.end <= moment else dataclasses.replace(job, runtime_s=1, end=MOST_S)
+                for job in made
+            ]
+            assert sum(a != b for a, b in zip(made, other, strict=True)) > 20
+            assert _points(other, first)[: position + 1] == known[: position + 1]
+
+    def test_a_job_that_runs_at_the_split_is_not_learned_from(self) -> None:
+        made = jobs(600, gap=40)
+        moment = made[500].facts.submit
+        held = [job for job in made[:500] if job.end > moment]
+        assert held
+        kept = {job.id for job in trained(made[:500], moment).history.kept()}
+        assert kept.isdisjoint(job.id for job in held)
+
+    def test_a_job_of_no_length_is_not_its_own_past(self) -> None:
+        facts = JobFacts("u", submit=5)
+        made = [EndedJob(str(number), facts, 0, 5, 5) for number in range(100)]
+        assert _points(made, 50)[0] == Model().forecast(facts).p50
+
+
+def _points(made: list[EndedJob], first: int) -> list[float]:
+    return score(made, first, lambda: 0.0).model.forecasts_s
+
+
+class TestScores:
+    def test_the_model_beats_limits_and_is_calibrated_on_habits(self) -> None:
+        made = jobs(3000)
+        scores = score(made, 2100, lambda: 0.0)
+        assert scores.model.accuracy > 0.76
+        assert scores.model.accuracy > scores.last_two.accuracy + 0.1
+        assert scores.model.accuracy > scores.limit.accuracy + 0.1
+        assert 0.86 < scores.intervals.inside / 900 < 0.95
+        assert scores.frozen.accuracy > 0.75
+
+    def test_the_same_again(self) -> None:
+        made = jobs(400)
+        assert _points(made, 280) == _points(made, 280)
+
+    def test_the_figure(self) -> None:
+        assert figure(50, 100) == figure(100, 50) == 0.5
+        assert figure(0, 0) == 1
+        assert figure(0, 10) == 0.1
+
+
+class TestGate:
+    def test_a_model_without_a_past_does_not_take_the_place_of_one_with_it(self) -> None:
+        made = jobs(2100)
+        moment = made[2000].facts.submit
+        past = [job for job in made[:2000] if job.end <= moment]
+        good, empty = Model.fit(past), Model()
+        verdict, turned = beats(good, empty, past, made[2000:2100]), beats(empty, good, past, made[2000:2100])
+        assert verdict.in_force == turned.candidate < 0.7 < verdict.candidate
+        assert turned.in_force == verdict.candidate
+        assert verdict.median == turned.median > 0.7
+        assert not turned.better
+
+    def test_only_what_beats_both_is_better(self) -> None:
+        assert Verdict(0.6, 0.59, 0.58).better
+        assert Verdict(0.6, None, 0.58).better
+        assert not Verdict(0.6, 0.6, 0.58).better
+        assert not Verdict(0.6, 0.59, 0.6).better
+
+    def test_comparing_changes_neither_model(self) -> None:
+        made = jobs(300)
+        model = Model.fit(made[:200])
+        before = model.to_json()
+        verdict = beats(model, None, made[:200], made[200:])
+        assert model.to_json() == before
+        assert verdict.in_force is None
+        with pytest.raises(ValueError, match="no later job"):
+            beats(model, None, made, [])
+
+
+class TestKept:
+    def test_a_model_that_is_read_again_says_the_same(self, model: Model) -> None:
+        again = Model.from_json(model.to_json())
+        assert again.version == Model.from_json(again.to_json()).version
+        for facts in (asked("ann", "train-1", 86400, 4), asked("zoe"), asked("eve", "", 36000, 8)):
+            assert again.forecast(facts) == model.forecast(facts)
+        assert again.to_json() == model.to_json()
+
+    def test_the_version_differs_when_something_was_learned(self, model: Model, past: list[EndedJob]) -> None:
+        assert Model.fit(past).version == model.version
+        assert Model.fit(past[:-50]).version != model.version
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"schema": "other"}, {"network": []}, {"network": [[1], [2], [3], [4]]}, {"levels": [1, 2, 3]},
+            {"levels": [0.1, 0.2, 0.3, "x"]}, {"levels": [0.1, 0.2, 0.3, float("nan")]}, {"success": None},
+            {"ended": {}}, {"ended": [[]]}, {"ended": [["1", "u", "", "", 1, 1, 1, 1, "x", 1, 1, 1]]},
+        ],
+    )  # fmt: skip
+    def test_what_is_no_model_is_refused(self, model: Model, change: dict[str, object]) -> None:
+        document = json.loads(model.to_json()) | change
+        with pytest.raises(ValueError, match=r"must|not"):
+            Model.from_json(json.dumps(document))
+
+
+def test_who_lies_about_the_past_spoils_only_their_own_forecasts() -> None:
+    """A user who pads every job by sleeping changes what is forecast for them, not for those who have a past."""
+    made = jobs(900)
+    padded = [dataclasses.replace(job, runtime_s=14000) if job.facts.user == "bob" else job for job in made]
+    honest, spoilt = Model.fit(made), Model.fit(padded)
+    assert spoilt.forecast(asked("bob", "sweep", 14400, 1)).p50 == pytest.approx(14000, rel=0.1)
+    others = [asked("ann", "train-1", 86400, 4), asked("ann", "test-1", 3600, 1), asked("eve", "", 36000, 8)]
+    apart = [figure(honest.forecast(facts).p50, spoilt.forecast(facts).p50) for facts in others]
+    assert fmean(apart) > 0.85
+    assert np.min(apart) > 0.7
