@@ -19,8 +19,8 @@ from scheduler.forecast.history import (
     RUNTIME,
     SUBMIT,
     Floats,
-    History,
-    Look,
+    PastView,
+    RunHistory,
 )
 
 GRID = np.log([2.0, 8, 30, 120, 500, 1800, 7200, 28800, 86400, 259200])
@@ -49,7 +49,7 @@ class Atoms:
         return len(self.x)
 
 
-def atoms_of(history: History, looks: Sequence[Look]) -> Atoms:
+def atoms_of(history: RunHistory, looks: Sequence[PastView]) -> Atoms:
     """The atoms of several jobs. The history may have grown since the looks: what they name does not change."""
     alike = np.stack([look.alike for look in looks])
     ranks = np.stack([look.ranks for look in looks])

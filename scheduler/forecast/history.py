@@ -54,7 +54,7 @@ def keys_of(facts: JobFacts) -> tuple[Hashable | None, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PastView:
     """What the history holds for one job.
 
     `alike` are rows of the history; `ranks` their places in each pool (0 newest). `context`: running jobs of the owner,
@@ -70,7 +70,7 @@ class Look:
     submit: int
 
 
-class History:
+class RunHistory:
     """Jobs that have ended, newest last in each pool, and those that run."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class History:
         """Nothing is known to run any more."""
         self._running.clear()
 
-    def look(self, facts: JobFacts) -> Look:
+    def look(self, facts: JobFacts) -> PastView:
         """What there is for a job, as things are now."""
         keys = keys_of(facts)
         places: dict[int, int] = {}
@@ -122,7 +122,7 @@ class History:
                     ranks[place, number] = rank
         alike = np.full(MOST_ALIKE, -1, np.int32)
         alike[: len(places)] = list(places)
-        return Look(
+        return PastView(
             alike, ranks, self._context(facts, keys), log_limit(facts), log_s(facts.cpus or 1), facts.submit
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from scheduler.forecast.calibration import SHARES, Levels, Success, read_floats
 from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
 from scheduler.forecast.features import Atoms, atoms_of
-from scheduler.forecast.history import Floats, History, Look, log_s
+from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
 from scheduler.forecast.mixture import Mixtures, Pairs
 from scheduler.forecast.training import FEWEST, PASSES, lessons, train
 from scheduler.forecast.weighing import RATE, Network
@@ -43,7 +43,7 @@ class Model:
     """Forecasts of run times. Everything it says depends only on what it was told, in the order of telling."""
 
     def __init__(self) -> None:
-        self.history = History()
+        self.history = RunHistory()
         self.network = Network()
         self.levels = Levels()
         self.success = Success()
@@ -160,7 +160,7 @@ class Model:
 
     # --------------------------------------------------------------------------------------------------
 
-    def _see(self, look: Look) -> _Seen:
+    def _see(self, look: PastView) -> _Seen:
         atoms = atoms_of(self.history, [look])
         prior = np.zeros((*atoms.x.shape, 3))
         prior[:, :, 0] = atoms.prior / atoms.prior.sum(axis=1, keepdims=True)

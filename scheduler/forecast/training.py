@@ -8,7 +8,7 @@ import numpy as np
 
 from scheduler.forecast.facts import EndedJob
 from scheduler.forecast.features import atoms_of
-from scheduler.forecast.history import History, Look, log_s
+from scheduler.forecast.history import PastView, RunHistory, log_s
 from scheduler.forecast.weighing import RATE, Network
 
 MOST_LESSONS = 40_000
@@ -24,7 +24,7 @@ FEWEST = 64
 class Lesson:
     """A job as it was seen at its submission, and the log of its run time."""
 
-    look: Look
+    look: PastView
     truth: float
 
 
@@ -54,7 +54,7 @@ class Replay:
             yield bool(ended), self.jobs[number]
 
 
-def lessons(jobs: Sequence[EndedJob], history: History) -> list[Lesson]:
+def lessons(jobs: Sequence[EndedJob], history: RunHistory) -> list[Lesson]:
     """Every job as it was seen, in the order of submission; afterwards the history knows all of them."""
     replay = Replay(jobs)
     result = []
@@ -66,7 +66,7 @@ def lessons(jobs: Sequence[EndedJob], history: History) -> list[Lesson]:
     return result
 
 
-def tell(history: History, replay: Replay, moment: int) -> None:
+def tell(history: RunHistory, replay: Replay, moment: int) -> None:
     """Bring a history up to a moment."""
     for ended, job in replay.until(moment):
         if ended:
@@ -76,7 +76,7 @@ def tell(history: History, replay: Replay, moment: int) -> None:
 
 
 def train(
-    network: Network, history: History, taught: Sequence[Lesson], passes: int, rate: float = RATE
+    network: Network, history: RunHistory, taught: Sequence[Lesson], passes: int, rate: float = RATE
 ) -> None:
     """Go through the lessons several times, in an order that is always the same, with a rate that falls."""
     if len(taught) < FEWEST:
