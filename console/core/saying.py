@@ -27,8 +27,17 @@ def _kept(sentence: str, _language: str | None) -> str:
 
 def said(sentence: Sentence) -> str:
     """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
-    words = {name: _param(value) for name, value in sentence.params.items()}
+    words = {
+        name: _read(value) if name == "english" else _param(value) for name, value in sentence.params.items()
+    }
     return _WIDE.sub(r"\1", _(line_of(sentence.code)) % words)
+
+
+def _read(value: Param) -> str:
+    """Words of ours that an adapter has said as text: they are read, as kept sentences of before are."""
+    from console.core.resaying import resay  # it says durations as this module does
+
+    return resay(str(value))
 
 
 def _param(value: Param) -> str:

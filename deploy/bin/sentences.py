@@ -5,6 +5,7 @@
 
 import argparse
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from babel.messages.pofile import read_po
@@ -26,6 +27,7 @@ a sentence is added and translated.
 def page() -> str:
     """The page as it should be."""
     sys.path.insert(0, str(ROOT))
+    import_module("console.steering.sentences")  # it adds its lines
     from scheduler.model.sentence import lines
 
     with CATALOGUE.open("rb") as file:
