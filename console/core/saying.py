@@ -27,10 +27,15 @@ def _kept(sentence: str, _language: str | None) -> str:
 
 def said(sentence: Sentence) -> str:
     """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
+    return _WIDE.sub(r"\1", _put_together(sentence))
+
+
+def _put_together(sentence: Sentence) -> str:
+    """The same before full-width marks have taken their spaces."""
     words = {
         name: _read(value) if name == "english" else _param(value) for name, value in sentence.params.items()
     }
-    return _WIDE.sub(r"\1", _(line_of(sentence.code)) % words)
+    return _(line_of(sentence.code)) % words
 
 
 def _read(value: Param) -> str:
@@ -43,7 +48,7 @@ def _read(value: Param) -> str:
 def _param(value: Param) -> str:
     match value:
         case Sentence():
-            return said(value)
+            return _put_together(value)
         case Seconds():
             return duration(value)
         case Held():
