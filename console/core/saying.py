@@ -1,7 +1,7 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -30,33 +30,39 @@ def _kept(sentence: str, _language: str | None) -> str:
     return _(sentence)
 
 
-def said(sentence: Sentence, clause: Callable[[str], str] = str) -> str:
-    """A sentence in the reader's language: its line's translation, with its parameters said in that language too.
+def said(sentence: Sentence) -> str:
+    """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
+    return _WIDE.sub(r"\1", _put_together(sentence))
 
-    `clause` says a reason (`why`) that is not data yet.
-    """
+
+def _put_together(sentence: Sentence) -> str:
+    """The same before full-width marks have taken their spaces."""
     words = {
-        name: clause(value) if name == "why" and type(value) is str else _param(value, clause)
-        for name, value in sentence.params.items()
+        name: _read(value) if name == "english" else _param(value) for name, value in sentence.params.items()
     }
-    return _WIDE.sub(r"\1", _(line_of(sentence.code)) % words)
+    return _(line_of(sentence.code)) % words
 
 
-def _param(value: Param, clause: Callable[[str], str]) -> str:
+def _read(value: Param) -> str:
+    """Words of ours that an adapter has said as text: they are read, as kept sentences of before are."""
+    from console.core.resaying import resay  # it says durations as this module does
+
+    return resay(str(value))
+
+
+def _param(value: Param) -> str:
     match value:
         case Sentence():
-            return said(value, clause)
+            return _put_together(value)
         case Seconds():
             return duration(value)
         case Held():
             return amounts(value)
         case Listed():
-            every = [_param(each, clause) for each in value]
+            every = [_param(each) for each in value]
             return names_and_more(every, value.more) if value.more else names(every, limit=len(every))
         case Kept():
-            from console.core.resaying import resay  # it says lists and durations with this module
-
-            return resay(str(value))
+            return _read(value)
         case _:
             return str(value)
 

@@ -2,3 +2,5 @@
 
 May import: `console.partitions` and what is below it; `scheduler` but for its adapters.
 """
+
+from console.steering import sentences as sentences  # its lines are known before anybody says one

@@ -25,6 +25,7 @@ from console.steering.models import CycleMeter, Pause
 from console.steering.operations.pausing import pause
 from console.steering.streaks import Streak, next_streaks, read, what_holds, written
 from scheduler.model.policy import Enforcement
+from scheduler.model.sentence import say
 
 MOST_IN_A_ROW = 3
 STOPS_SOMEBODY = (Enforcement.ENFORCE.value, Enforcement.APPROVE.value)
@@ -142,7 +143,7 @@ def _pause_those_due(cluster: Cluster, streaks: Mapping[str, Streak]) -> None:
         if due and streak.toward_pause < MOST_IN_A_ROW:
             continue
         for row in due:
-            why = f"three cycles in a row failed, the last in {streak.what}"
+            why = say("paused.failures", what=streak.what)
             pause(actor=SYSTEM, cluster=cluster, partition=row, reason=why)
             log.warning("partition paused", cluster=cluster.name, partition=row.name, reason=why)
         counted[name] = replace(streak, toward_pause=0)

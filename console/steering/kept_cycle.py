@@ -6,6 +6,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.failures import Failures
 from console.steering.models import Cycle, CycleOutcome
+from scheduler.model.sentence import say
 
 
 class KeptReport(Protocol):
@@ -35,7 +36,7 @@ class KeptCycle:
     def _close_those_that_died(self) -> None:
         """Whoever holds the lease knows that no other cycle is under way."""
         Cycle.objects.filter(cluster=self.cluster, outcome=CycleOutcome.RUNNING).update(
-            finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail="It did not come to its end."
+            finished_at=self._started_at, outcome=CycleOutcome.FAILED, detail=say("cycle.unfinished")
         )
 
     def close(self, report: KeptReport, failures: Failures) -> None:

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from console.steering.failures import EVERYWHERE, Failure
+from scheduler.model.sentence import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Streak:
     def sentence(self) -> str:
         """In words, for pages and programs."""
         if self.partition:
-            return f"{self.partition} could not be decided on; the cycle failed in {self.what}"
-        return f"The cycle failed in {self.what}"
+            return say("cycle.undecided", partition=self.partition, what=self.what)
+        return say("cycle.failed", what=self.what)
 
 
 def read(kept: Mapping[str, Any]) -> dict[str, Streak]:

@@ -124,7 +124,15 @@ def join(*sentences: str) -> str:
     some = [each for each in sentences if each]
     if len(some) < 2:
         return some[0] if some else ""
-    return say("joined", first=some[0], next=join(*some[1:]))
+    return say("joined", first=told(some[0]), next=told(join(*some[1:])))
+
+
+def told(words: str) -> Sentence:
+    """A sentence itself; of words of ours that were kept as text, one that a page reads as it reads rows of before.
+
+    Never for what a person or Slurm has said.
+    """
+    return words if isinstance(words, Sentence) else say("told", english=words)
 
 
 def facts_of(text: str) -> object:

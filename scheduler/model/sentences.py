@@ -1,11 +1,13 @@
 """The lines of all sentences of the core, by their codes (see `scheduler.model.sentence`).
 
 A line is a whole sentence, or a part that other lines take in; where one and several are said in different ways there
-are two codes. Each line stands in the catalogues of messages.
+are two codes. Each line stands in the catalogues of messages. `%(english)s` is the place of words of ours that were
+said as text, by an adapter or in a snapshot.
 """
 
 SENTENCES: dict[str, str] = {
     "joined": "%(first)s %(next)s",
+    "told": "%(english)s",
     "level.none": "unconfigured",
     # Who, and what it needs (scheduler/preemption/sentences.py)
     "job": "%(job)s (%(user)s, %(level)s)",
@@ -143,4 +145,61 @@ SENTENCES: dict[str, str] = {
         "%(who)s needs %(need)s of equal compute power; what is free is too uneven. %(victims)s exchanges %(node)s for "
         "%(other)s, so that both have even sets; it starts on %(nodes)s."
     ),
+    # Why a job may not start (scheduler/reconcile/blocking.py); the codes are Slurm's own words
+    "waits.jobhelduser": "it is held by its user",
+    "waits.jobheldadmin": "it is held by an administrator",
+    "waits.dependency": "it waits for another job",
+    "waits.dependencyneversatisfied": "the job that it depends on did not end as it wants",
+    "waits.begintime": "its begin time has not come",
+    "waits.jobarraytasklimit": "its array runs as many tasks at a time as it may",
+    "waits.reservation": "its reservation has not begun or is full",
+    "waits.licenses": "it waits for licences",
+    "waits.invalidaccount": "its account is not valid",
+    "waits.invalidqos": "its QOS is not valid",
+    "waits.badconstraints": "no node can ever meet its constraints",
+    "waits.partitiondown": "the partition is down",
+    "waits.partitioninactive": "the partition is inactive",
+    "waits.partitionnodelimit": "it asks for more nodes than the partition allows",
+    "waits.partitiontimelimit": "it asks for more time than the partition allows",
+    "waits.reqnodenotavail": "a node that it names is down, drained or reserved",
+    "waits.cleaning": "its last run is still being cleaned up",
+    "waits.raisedsignal": "its last run was ended by a signal",
+    "waits.held": "it is held",
+    "waits.partition": "the partition is %(state)s",
+    "waits.for_job": "it waits for another job (%(job)s)",
+    "waits.unknown": "what it asks for is not known",
+    "waits.says": "Slurm says %(state)s",
+    "waits.unplannable": "no room can be made for it, because %(why)s",
+    "waits.also": "%(why)s, and %(what)s",
+    "waits.comes_back": "stopped for %(job)s, comes back when it runs",
+    "waits.elsewhere": "room is set aside for it in another partition",
+    # Why a job may not be stopped (scheduler/reconcile/blocking.py, immunity.py, protection.py)
+    "spared.not_understood": "not everything that Slurm tells of it is understood: %(why)s",
+    "spared.suspended": "it is suspended",
+    "spared.reservation": "it runs in the reservation %(name)s",
+    "spared.het": "it is part of a heterogeneous job",
+    "spared.interactive": "it is interactive and cannot be requeued",
+    "spared.no_requeue": "it was submitted with --no-requeue",
+    "spared.changed": "it was made not requeueable after it was submitted",
+    "spared.notice": "%(why)s; it may be cancelled %(time)s after it was first seen so",
+    "spared.none": "the partition allows no job to be stopped",
+    "spared.once": "it was stopped once already, as often as the partition allows",
+    "spared.times": "it was stopped %(n)s times already, as often as the partition allows",
+    "spared.job": "the partition protects the job %(name)s",
+    "spared.user": "the partition protects the user %(name)s",
+    "spared.account": "the partition protects the account %(name)s",
+    "spared.QOS": "the partition protects the QOS %(name)s",
+    "spared.job.by": "the partition protects the job %(name)s (by %(pattern)s)",
+    "spared.user.by": "the partition protects the user %(name)s (by %(pattern)s)",
+    "spared.account.by": "the partition protects the account %(name)s (by %(pattern)s)",
+    "spared.QOS.by": "the partition protects the QOS %(name)s (by %(pattern)s)",
+    # Looking again before a stop (scheduler/reconcile/still.py, eligible.py)
+    "again.node": "Node %(node)s no longer takes jobs.",
+    "again.room": "Other jobs have taken the room on %(node)s: %(amounts)s would no longer be free.",
+    "again.does_not_start": "%(job)s does not start now: %(why)s.",
+    "again.waits_no_more": "%(job)s no longer waits.",
+    "again.partition": "%(job)s could not start: the partition is %(state)s.",
+    "again.spared": "%(job)s may no longer be stopped: %(why)s.",
+    "again.quota": "%(job)s is over quota.",
+    "again.rank": "%(job)s no longer ranks below %(other)s.",
 }

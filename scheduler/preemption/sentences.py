@@ -7,7 +7,7 @@ from scheduler.model.jobs import Level, Request, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
-from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, say
+from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, say, told
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, HeldBack
 from scheduler.preemption.node_state import RunningJob
@@ -115,7 +115,7 @@ class ExplanationWriter:
         rules = self._rules
         match held.reason:
             case Reason.PAUSED:
-                return rules.paused if isinstance(rules.paused, Sentence) else clean(rules.paused, 200)
+                return rules.paused if isinstance(rules.paused, Sentence) else told(clean(rules.paused, 200))
             case Reason.CRASHES:
                 return say("limit.crashes", n=job.crashes)
             case Reason.TOO_SOON:
@@ -168,7 +168,7 @@ class ExplanationWriter:
 
     def blocked(self, job: SnapshotJob) -> Sentence:
         """Something other than room is missing."""
-        why = job.blocked if isinstance(job.blocked, Sentence) else clean(job.blocked, 200)
+        why = job.blocked if isinstance(job.blocked, Sentence) else told(clean(job.blocked, 200))
         return say("blocked", who=self.who(job), why=why)
 
     def over_quota(self, job: SnapshotJob, beyond: Beyond) -> Sentence:

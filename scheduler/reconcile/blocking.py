@@ -3,6 +3,7 @@ words."""
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.policy import PartitionPolicy
+from scheduler.model.sentence import say, told
 from scheduler.reconcile.immunity import immunity, in_words
 from scheduler.reconcile.protection import protecting_rule
 
@@ -20,25 +21,30 @@ _STARTING = frozenset({"", "UP", "DRAIN"})
 """States of a partition in which queued jobs start; a state that is not known here is none of them."""
 
 _REASONS = {
-    "jobhelduser": "it is held by its user",
-    "jobheldadmin": "it is held by an administrator",
-    "dependency": "it waits for another job",
-    "dependencyneversatisfied": "the job that it depends on did not end as it wants",
-    "begintime": "its begin time has not come",
-    "jobarraytasklimit": "its array runs as many tasks at a time as it may",
-    "reservation": "its reservation has not begun or is full",
-    "licenses": "it waits for licences",
-    "invalidaccount": "its account is not valid",
-    "invalidqos": "its QOS is not valid",
-    "badconstraints": "no node can ever meet its constraints",
-    "partitiondown": "the partition is down",
-    "partitioninactive": "the partition is inactive",
-    "partitionnodelimit": "it asks for more nodes than the partition allows",
-    "partitiontimelimit": "it asks for more time than the partition allows",
-    "reqnodenotavail": "a node that it names is down, drained or reserved",
-    "cleaning": "its last run is still being cleaned up",
-    "raisedsignal": "its last run was ended by a signal",
+    word: say(f"waits.{word}")
+    for word in (
+        "jobhelduser",
+        "jobheldadmin",
+        "dependency",
+        "dependencyneversatisfied",
+        "begintime",
+        "jobarraytasklimit",
+        "reservation",
+        "licenses",
+        "invalidaccount",
+        "invalidqos",
+        "badconstraints",
+        "partitiondown",
+        "partitioninactive",
+        "partitionnodelimit",
+        "partitiontimelimit",
+        "reqnodenotavail",
+        "cleaning",
+        "raisedsignal",
+    )
 }
+"""By Slurm's words in small letters."""
+_HELD = say("waits.held")
 
 
 def starts_jobs(partition_state: str) -> bool:
@@ -54,27 +60,27 @@ def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
     reason's code: then the code counts, if it is told.
     """
     if job.held:
-        held = _REASONS.get(_word(job.slurm_reason), "it is held") if _is_hold(job) else "it is held"
-        return f"{held}, and {_unplannable(job)}" if job.unplannable else held
+        held = _REASONS.get(_word(job.slurm_reason), _HELD) if _is_hold(job) else _HELD
+        return say("waits.also", why=held, what=_unplannable(job)) if job.unplannable else held
     if not starts_jobs(partition_state):
-        return f"the partition is {partition_state.upper()[:40]}"
+        return say("waits.partition", state=partition_state.upper()[:40])
     if job.dependency:
-        return f"it waits for another job ({job.dependency[:80]})"
+        return say("waits.for_job", job=job.dependency[:80])
     if job.eligible is not None and job.eligible > now:
         return _REASONS["begintime"]
     if job.unplannable:
         return _unplannable(job)
     if job.request is None:
-        return "what it asks for is not known"
+        return say("waits.unknown")
     word = _word(job.reason_code or job.slurm_reason)
     text = job.slurm_reason.strip().strip("()").replace("_", " ").lower()
     if word in _WAITS_FOR_ROOM or (not job.reason_code and text.startswith(_SAYS_RESOURCES)):
         return ""
-    return _REASONS.get(word, f"Slurm says {job.slurm_reason[:80]}")
+    return _REASONS.get(word) or say("waits.says", state=job.slurm_reason[:80])
 
 
 def _unplannable(job: ObservedJob) -> str:
-    return f"no room can be made for it, because {job.unplannable[:120]}"
+    return say("waits.unplannable", why=told(job.unplannable[:120]))
 
 
 def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int, now: int) -> str:
@@ -87,11 +93,11 @@ def why_protected(job: ObservedJob, policy: PartitionPolicy, preemptions: int, n
 def why_protected_anyway(job: ObservedJob, policy: PartitionPolicy, preemptions: int) -> str:
     """Why a running job may not be stopped, requeueable or not; empty when it may."""
     if job.not_understood:
-        return f"not everything that Slurm tells of it is understood: {job.not_understood[:120]}"
+        return say("spared.not_understood", why=told(job.not_understood[:120]))
     if job.slurm_state.upper().startswith("SUSPENDED"):
-        return "it is suspended"
+        return say("spared.suspended")
     if job.reservation:
-        return f"it runs in the reservation {job.reservation[:60]}"
+        return say("spared.reservation", name=job.reservation[:60])
     rule = protecting_rule(job, policy)
     if rule:
         return rule
@@ -112,5 +118,5 @@ def _word(reason: str) -> str:
 
 def _often(times: int) -> str:
     if not times:
-        return "the partition allows no job to be stopped"
-    return f"it was stopped {'once' if times == 1 else f'{times} times'} already, as often as the partition allows"
+        return say("spared.none")
+    return say("spared.once") if times == 1 else say("spared.times", n=times)

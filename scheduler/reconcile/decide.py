@@ -7,6 +7,7 @@ from scheduler.model.jobs import JobState, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import STOPPED, PlanningResult
 from scheduler.model.resources import Amounts, add
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
 
@@ -73,13 +74,13 @@ def _under_way(job: SnapshotJob, outstanding: Outstanding, snapshot: Snapshot) -
     if job.state is not JobState.PENDING:
         return job
     if job.id in outstanding.yielded:
-        return replace(job, blocked=f"stopped for {outstanding.yielded[job.id]}, comes back when it runs")
+        return replace(job, blocked=say("waits.comes_back", job=outstanding.yielded[job.id]))
     room = outstanding.beneficiaries.get(job.id)
     if room:
         known = {node.name for node in snapshot.nodes}
         promised = {node: part for node, part in room.items() if node in known}
         if not promised:
-            return replace(job, blocked="room is set aside for it in another partition")
+            return replace(job, blocked=say("waits.elsewhere"))
         return replace(job, promised=promised)
     return job
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.observation import Observation
 from scheduler.model.policy import OverQuota, PartitionPolicy, ProjectFacts
+from scheduler.model.sentence import say
 from scheduler.preemption.quotas import Quotas, beyond_quota
 from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.priority.derive import Deriver
@@ -37,17 +38,17 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     jobs = {job.id: job for job in observation.jobs}
     waiting = jobs.get(beneficiary)
     if waiting is None or waiting.state is not JobState.PENDING:
-        return f"{beneficiary} no longer waits."
+        return say("again.waits_no_more", job=beneficiary)
     state = next((part.state for part in observation.partitions if part.name == policy.name), "INACTIVE")
     if not starts_jobs(state):
-        return f"{beneficiary} could not start: the partition is {state.upper()[:40]}."
+        return say("again.partition", job=beneficiary, state=state.upper()[:40])
     running = [
         job for run in victims if (job := jobs.get(run.job_id)) and _is_running(job) and job.run == run
     ]
     for job in sorted(running, key=lambda job: job.id):
         protected = why_protected(job, policy, preemptions.get(job.id, 0), observation.taken_at)
         if protected:
-            return f"{job.id} may no longer be stopped: {protected}."
+            return say("again.spared", job=job.id, why=protected)
     return _Ranks(observation, policy, projects, served).why_not_below(waiting, running)
 
 
@@ -88,11 +89,11 @@ class _Ranks:
         reach = self._ranking.reach(*self._ranking.weights(waiting))
         if self._quotas.over(waiting):
             if self._rules.over_quota is not OverQuota.LOWEST:
-                return f"{beneficiary.id} is over quota."
+                return say("again.quota", job=beneficiary.id)
             reach = self._ranking.reach(_NOTHING, _NOTHING)
         for victim in sorted(victims, key=lambda job: job.id):
             if not self._is_below(reach, self._placed(victim)):
-                return f"{victim.id} no longer ranks below {beneficiary.id}."
+                return say("again.rank", job=victim.id, other=beneficiary.id)
         return ""
 
     def _is_below(self, reach: PreemptionScope, victim: SnapshotJob) -> bool:

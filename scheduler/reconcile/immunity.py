@@ -9,7 +9,7 @@ from enum import StrEnum
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.policy import NotRequeueable, PartitionPolicy
-from scheduler.model.words import duration
+from scheduler.model.sentence import Seconds, say
 from scheduler.priority.globs import globs
 
 
@@ -25,10 +25,10 @@ class Immunity(StrEnum):
 
 
 WORDS = {
-    Immunity.HET: "it is part of a heterogeneous job",
-    Immunity.INTERACTIVE: "it is interactive and cannot be requeued",
-    Immunity.NO_REQUEUE: "it was submitted with --no-requeue",
-    Immunity.CHANGED: "it was made not requeueable after it was submitted",
+    Immunity.HET: say("spared.het"),
+    Immunity.INTERACTIVE: say("spared.interactive"),
+    Immunity.NO_REQUEUE: say("spared.no_requeue"),
+    Immunity.CHANGED: say("spared.changed"),
 }
 
 
@@ -67,7 +67,7 @@ def in_words(why: Immunity, policy: PartitionPolicy) -> str:
     words = WORDS[why]
     if why is Immunity.HET or policy.not_requeueable is not NotRequeueable.CANCEL:
         return words
-    return f"{words}; it may be cancelled {duration(policy.cancel_notice_s)} after it was first seen so"
+    return say("spared.notice", why=words, time=Seconds(policy.cancel_notice_s))
 
 
 def must_be_cancelled(job: ObservedJob, policy: PartitionPolicy) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.policy import PartitionPolicy
+from scheduler.model.sentence import say
 from scheduler.priority.globs import globs
 
 _LONGEST = 60
@@ -15,8 +16,10 @@ def protecting_rule(job: ObservedJob, policy: PartitionPolicy) -> str:
         found = _match(patterns, texts) if patterns else None
         if found:
             text, pattern = found
-            by = "" if pattern == text else f" (by {pattern[:_LONGEST]})"
-            return f"the partition protects the {what} {text[:_LONGEST]}{by}"
+            name = text[:_LONGEST]
+            if pattern == text:
+                return say(f"spared.{what}", name=name)
+            return say(f"spared.{what}.by", name=name, pattern=pattern[:_LONGEST])
     return ""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, covers, subtract
-from scheduler.model.words import amounts
+from scheduler.model.sentence import Held, say
 from scheduler.reconcile.blocking import why_blocked
 
 BEGIN_TIME = "begintime"
@@ -28,13 +28,13 @@ def still_makes_room(
     for name, wanted in placement.items():
         node = nodes.get(name)
         if node is None or not node.up:
-            return f"Node {name} no longer takes jobs."
+            return say("again.node", node=name)
         free = dict(node.total)
         subtract(free, node.held_elsewhere)
         for taken in held[name]:
             subtract(free, taken)
         if not covers(free, wanted):
-            return f"Other jobs have taken the room on {name}: {amounts(wanted)} would no longer be free."
+            return say("again.room", node=name, amounts=Held(wanted))
     return ""
 
 
@@ -45,5 +45,5 @@ def cannot_start(job: ObservedJob) -> str:
     next while room is being made.
     """
     if job.held or job.dependency or job.slurm_reason.lower() == BEGIN_TIME:
-        return f"{job.id} does not start now: {why_blocked(job, '', job.eligible or 0)}."
+        return say("again.does_not_start", job=job.id, why=why_blocked(job, "", job.eligible or 0))
     return ""

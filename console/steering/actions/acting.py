@@ -42,6 +42,7 @@ from scheduler.model.actions import (
 from scheduler.model.jobs import JobState
 from scheduler.model.line import LAST_OF_FRONT
 from scheduler.model.observation import Observation
+from scheduler.model.sentence import say
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
 from scheduler.reconcile.still import cannot_start, still_makes_room
@@ -285,12 +286,11 @@ def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
             action
         )  # No script to be asked, or over already; the stop does not depend on it.
     elif after == ActionState.FAILED or _was_taken_back(action, outcome):
-        request_undo(
-            plan, f"{action.kind} of {action.job_id} was refused: {outcome.detail or 'no reason given'}"
-        )
+        why = outcome.detail or say("refused.no_reason")
+        request_undo(plan, say(f"{action.kind}.refused", job=action.job_id, why=why))
     elif (
         after == ActionState.EXPIRED
         and action.kind == ActionKind.PRIORITISE
         and plan.kind == PlanKind.PREEMPT
     ):
-        request_undo(plan, f"{plan.job_id} is no longer in the queue.")
+        request_undo(plan, say("plan.not_in_queue", job=plan.job_id))

@@ -15,6 +15,7 @@ from console.steering.models import STOP_KINDS, ActionState, Fate, IncidentKind,
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.sentence import say
 
 WATCHED = timedelta(minutes=1)
 """A job that fails within this time of its return has not come back."""
@@ -80,9 +81,9 @@ def account(
     if steps.to_stop:
         return None
     if victim.fate == Fate.OPEN and steps.cancels:
-        return VictimFate(Fate.CANCELLED, "It was cancelled: it cannot be requeued.", settled=True)
+        return VictimFate(Fate.CANCELLED, say("fate.cancelled_by_us"), settled=True)
     if victim.fate == Fate.OPEN and not steps.touched:
-        return VictimFate(Fate.SPARED, "It had ended before.", settled=True)
+        return VictimFate(Fate.SPARED, say("fate.ended_before"), settled=True)
     if victim.fate == Fate.LOST:
         return None
     return _of_gone(victim, ending, now)
@@ -99,18 +100,16 @@ def _of_seen(victim: Victim, job: ObservedJob, steps: Steps, now: datetime) -> V
         return _of_waiting(victim, job, steps, later=later)
     if later:
         return _of_back(victim, job, now)
-    return None if steps.to_stop else VictimFate(Fate.SPARED, "It was not stopped.", settled=True)
+    return None if steps.to_stop else VictimFate(Fate.SPARED, say("fate.not_stopped"), settled=True)
 
 
 def _of_waiting(victim: Victim, job: ObservedJob, steps: Steps, *, later: bool) -> VictimFate | None:
     if job.held and (steps.to_release or steps.to_stop):
         return OPEN
     if job.held and later and _failed_to_launch(job):
-        words = f"Slurm could not start it again, and holds it ({job.slurm_reason})."
+        words = say("fate.not_launched", state=job.slurm_reason)
         return VictimFate(Fate.LOST, words, kind=IncidentKind.LAUNCH)
-    return VictimFate(
-        Fate.WAITING, "It waits, held by somebody else." if job.held else "It waits in the queue."
-    )
+    return VictimFate(Fate.WAITING, say("fate.held") if job.held else say("fate.waits"))
 
 
 def _failed_to_launch(job: ObservedJob) -> bool:
@@ -121,7 +120,7 @@ def _failed_to_launch(job: ObservedJob) -> bool:
 def _of_back(victim: Victim, job: ObservedJob, now: datetime) -> VictimFate:
     same = victim.fate == Fate.RETURNED and victim.back_restarts == job.restarts
     over = same and victim.back_at is not None and abs(now - victim.back_at) >= WATCHED
-    return VictimFate(Fate.RETURNED, "It came back.", settled=over)
+    return VictimFate(Fate.RETURNED, say("fate.came_back"), settled=over)
 
 
 # --- Its job is seen no more ------------------------------------------------------------------------------
@@ -132,9 +131,7 @@ def _of_gone(victim: Victim, ending: Ending | None, now: datetime) -> VictimFate
     if ending is None or ending.kind is EndKind.UNTOLD:
         if since < (GONE_FOR if ending is None else UNTOLD_FOR):
             return None
-        return VictimFate(
-            Fate.LOST, "It is gone, and nobody can tell what became of it.", kind=IncidentKind.GONE
-        )
+        return VictimFate(Fate.LOST, say("fate.gone"), kind=IncidentKind.GONE)
     if ending.kind is EndKind.ALIVE:
         return None
     back = victim.fate == Fate.RETURNED
@@ -142,20 +139,18 @@ def _of_gone(victim: Victim, ending: Ending | None, now: datetime) -> VictimFate
     if ending.kind is EndKind.FAILED:
         return _of_failed(ending, ran_again=ran_again)
     if back or (ran_again and ending.kind is EndKind.COMPLETED):
-        return VictimFate(Fate.RETURNED, "It came back.", settled=True)
+        return VictimFate(Fate.RETURNED, say("fate.came_back"), settled=True)
     return VictimFate(Fate.ENDED, _ended_words(ending), settled=True)
 
 
 def _of_failed(ending: Ending, *, ran_again: bool) -> VictimFate:
     words = _failed_words(ending)
     if not ran_again:
-        text = f"It ended ({words}) and was not put back into the queue."
+        text = say("fate.failed", state=words)
         return VictimFate(Fate.LOST, text, kind=IncidentKind.FAILED)
     if ending.start is None or ending.end is None or ending.end - ending.start < WATCHED.total_seconds():
-        return VictimFate(
-            Fate.LOST, f"It came back and ended within a minute ({words}).", kind=IncidentKind.AT_ONCE
-        )
-    return VictimFate(Fate.RETURNED, "It came back.", settled=True)
+        return VictimFate(Fate.LOST, say("fate.failed_again", state=words), kind=IncidentKind.AT_ONCE)
+    return VictimFate(Fate.RETURNED, say("fate.came_back"), settled=True)
 
 
 def _failed_words(ending: Ending) -> str:
@@ -167,7 +162,7 @@ def _failed_words(ending: Ending) -> str:
 
 def _ended_words(ending: Ending) -> str:
     if ending.kind is EndKind.COMPLETED:
-        return "It completed."
+        return say("fate.completed")
     if ending.kind is EndKind.TIMED_OUT:
-        return "It reached its time limit."
-    return f"It was cancelled by {ending.by}." if ending.by else "It was cancelled."
+        return say("fate.timed_out")
+    return say("fate.cancelled_by", user=ending.by) if ending.by else say("fate.cancelled")

@@ -12,11 +12,11 @@ from console.partitions.models import Partition
 from console.steering.journal import tell_incident
 from console.steering.models import Incident, IncidentKind, Victim
 from console.steering.operations.pausing import pause, pause_of
-from scheduler.model.words import names
+from scheduler.model.sentence import Listed, say
 
 TOO_MANY = 2
 WITHIN = timedelta(hours=1)
-SEEN_AGAIN = "The job was seen again."
+SEEN_AGAIN = say("incident.seen_again")
 
 
 def open_incident(victim: Victim, kind: IncidentKind) -> bool:
@@ -83,6 +83,6 @@ def _pause(incident: Incident) -> bool:
         actor=SYSTEM,
         cluster=incident.cluster,
         partition=partition,
-        reason=f"{len(jobs)} stopped jobs did not come back within an hour: {names(jobs)}",
+        reason=say("incident.too_many", n=len(jobs), names=Listed(jobs)),
     )
     return True

@@ -24,8 +24,9 @@ from console.steering.models import (
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.sentence import say
 
-LEFT = "It is no longer in the queue."
+LEFT = say("action.left_the_queue")
 """Of a release: it was taken as done because the job was not seen. That may have been a mistake."""
 NEVER_DONE = (OutcomeKind.REFUSED, OutcomeKind.GONE)
 """Outcomes of a stop that was not carried out; of a second try they say nothing of the first."""
@@ -34,7 +35,7 @@ HELD_SINCE_ITS_STOP = "job requeued in held state"
 is somebody else, and the reason another one."""
 GIVEN_UP = frozenset({ActionState.EXPIRED, ActionState.FAILED})
 REOPENED = (PlanState.VERIFIED, PlanState.UNDONE, PlanState.FAILED)
-AFTER_ALL = "It took effect after all."
+AFTER_ALL = say("action.after_all")
 
 
 def free_orphaned_holds(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> None:
@@ -85,7 +86,7 @@ def _open_again(stop: PlannedAction) -> None:
     )
     if others.exists() or not _acknowledged(stop):
         return
-    why = plan.undo_reason or ("" if plan.started_at else f"{stop.job_id} was stopped all the same.")
+    why = plan.undo_reason or ("" if plan.started_at else say("plan.stopped_all_the_same", job=stop.job_id))
     if not move_plan(plan, PlanState.EXECUTING, ended_at=None, undo_reason=why):
         return
     add_action(plan, stop, ActionKind.RELEASE, order=4, value="")
@@ -95,7 +96,7 @@ def _open_again(stop: PlannedAction) -> None:
         "plan.executing",
         before={"state": before},
         after={"state": "executing"},
-        reason=f"{stop.job_id} is still held by this plan; it is let go.",
+        reason=say("plan.still_holds", job=stop.job_id),
     )
 
 

@@ -16,6 +16,7 @@ from console.steering.states import move_action
 from scheduler.model.actions import BY_NICE, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.line import LAST_OF_FRONT
+from scheduler.model.sentence import say
 
 FIRST_FOR = timedelta(minutes=1)
 """How long a victim stays first in line without starting: Slurm looks at its whole queue once a minute."""
@@ -48,7 +49,7 @@ def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
                 not_before=until,
             )
         elif action.kind == ActionKind.RESTORE_PRIORITY and action.not_before and not first:
-            expire(action, "It has left its place at the head of the line.")
+            expire(action, say("action.left_its_place"))
 
 
 def restore_priority(plan: Plan) -> None:

@@ -23,7 +23,7 @@ from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, 
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import BY_NICE, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.words import names
+from scheduler.model.sentence import Listed, join, say
 from scheduler.reconcile.still import cannot_start
 
 OVERDUE = timedelta(seconds=10)
@@ -40,8 +40,8 @@ PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 FINAL = frozenset({ActionState.VERIFIED, ActionState.EXPIRED, ActionState.FAILED})
-NEVER_STOPPED = "It was never stopped."
-NOT_PUT_BACK = "It ended in its grace time and was not put back into the queue."
+NEVER_STOPPED = say("action.never_stopped")
+NOT_PUT_BACK = say("action.not_put_back")
 
 Jobs = Mapping[str, ObservedJob]
 
@@ -119,11 +119,9 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
     if not orphan and not _is_overdue(action, now):
         return
     if action.attempts >= ATTEMPTS and action.kind not in PATIENT:
-        if move_action(
-            action, ActionState.FAILED, detail=f"Not seen to work after {action.attempts} attempts."
-        ):
+        if move_action(action, ActionState.FAILED, detail=say("action.in_vain", n=action.attempts)):
             tell_action(action, "action.failed", reason=action.detail)
-            request_undo(action.plan, f"{action.kind} of {action.job_id} did not work: {action.detail}")
+            request_undo(action.plan, say(f"{action.kind}.in_vain", job=action.job_id, why=action.detail))
     else:
         move_action(action, ActionState.PLANNED)
 
@@ -147,15 +145,15 @@ def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFact
         if elsewhere := _started_elsewhere(plan, job):
             request_undo(plan, elsewhere)
     elif job is None:
-        request_undo(plan, f"{plan.job_id} left the queue and was not seen running.")
+        request_undo(plan, say("plan.not_seen_running", job=plan.job_id))
     elif facts is None or not may_go_on(plan, facts):
-        request_undo(plan, "The partition no longer enforces its plans.")
+        request_undo(plan, say("plan.not_enforced"))
     elif why_not := cannot_start(job):
         request_undo(plan, why_not)
     elif facts.paused and _stops_are_due(plan):
-        request_undo(plan, f"Nobody may be stopped: {facts.paused}.")
+        request_undo(plan, say("plan.none_to_stop", why=facts.paused))
     elif plan.deadline and now > plan.deadline:
-        request_undo(plan, f"{plan.job_id} had not started by the deadline.")
+        request_undo(plan, say("plan.too_late", job=plan.job_id))
         Plan.objects.filter(pk=plan.pk).update(not_started=_was_tried(plan))
 
 
@@ -180,7 +178,7 @@ def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:
     ).exclude(state__in=(PlanState.PROPOSED, PlanState.REJECTED))
     if any(nodes & placement.keys() for placement in others.values_list("placement", flat=True)):
         return ""
-    return f"{plan.job_id} started elsewhere, on {names(sorted(nodes))}."
+    return say("plan.elsewhere", job=plan.job_id, nodes=Listed(sorted(nodes)))
 
 
 def _stops_are_due(plan: Plan) -> bool:
@@ -200,7 +198,7 @@ def _recover_killed(plan: Plan, jobs: Jobs) -> None:
             ActionState.EXPIRED,
         )
         if waits and stop.job_id not in jobs and run_of(stop) in signalled - known:
-            expire(stop, "It ended in its grace time.")
+            expire(stop, say("action.ended_in_grace"))
             signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
             add_action(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
             releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
@@ -212,7 +210,7 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     """Expire the actions that have lost their reason, and add what undoing needs."""
     if not plan.started_at and not plan.undo_reason:
         return
-    why = plan.undo_reason or f"{plan.job_id} runs already."
+    why = plan.undo_reason or say("plan.runs_already", job=plan.job_id)
     actions = list(plan.actions.all())
     for action in actions:
         if action.kind not in TAKING_BACK:
@@ -247,7 +245,7 @@ def _finish(plan: Plan) -> None:
     done = plan.kind == PlanKind.QUOTA or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
-    outcome = " ".join(filter(None, (plan.undo_reason or f"{plan.job_id} runs.", victims)))
+    outcome = join(plan.undo_reason or say("plan.runs", job=plan.job_id), victims)
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,

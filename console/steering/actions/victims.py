@@ -19,7 +19,7 @@ from console.steering.models import Fate, Plan, PlannedAction, Victim
 from scheduler.model.actions import ActionKind
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import ObservedJob, RunKey
-from scheduler.model.words import names
+from scheduler.model.sentence import Listed, join, say
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 REMEMBER = timedelta(days=30)
@@ -27,15 +27,9 @@ REMEMBER = timedelta(days=30)
 LOOKED_FOR = timedelta(days=1)
 """How long a lost one may still turn up."""
 AT_WORK = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER})
-CLAUSES: Mapping[Fate, tuple[str, str]] = {
-    Fate.WAITING: ("waits", "wait"),
-    Fate.RETURNED: ("came back", "came back"),
-    Fate.SPARED: ("was not stopped", "were not stopped"),
-    Fate.CANCELLED: ("was cancelled", "were cancelled"),
-    Fate.ENDED: ("was ended by its owner", "were ended by their owners"),
-    Fate.LOST: ("was lost", "were lost"),
-}
-STOPPED_AGAIN = VictimFate(Fate.RETURNED, "It came back.", settled=True)
+TOLD = (Fate.WAITING, Fate.RETURNED, Fate.SPARED, Fate.CANCELLED, Fate.ENDED, Fate.LOST)
+"""The order in which a plan's outcome tells of them."""
+STOPPED_AGAIN = VictimFate(Fate.RETURNED, say("fate.came_back"), settled=True)
 """A later run of it is a victim already."""
 
 Jobs = Mapping[str, ObservedJob]
@@ -174,11 +168,13 @@ def told(plan: Plan) -> str:
     for row in Victim.objects.filter(plan=plan):
         by_fate.setdefault(row.fate, []).append(row.job_id)
     said = []
-    for fate, (one, several) in CLAUSES.items():
-        if jobs := by_fate.get(fate):
-            jobs.sort(key=lambda job: (len(job), job))
-            said.append(f"{names(jobs)} {one if len(jobs) == 1 else several}.")
-    return " ".join(said)
+    for fate in TOLD:
+        jobs = sorted(by_fate.get(fate, ()), key=lambda job: (len(job), job))
+        if len(jobs) == 1:
+            said.append(say(f"fates.{fate.value}.one", job=jobs[0]))
+        elif jobs:
+            said.append(say(f"fates.{fate.value}.many", names=Listed(jobs)))
+    return join(*said)
 
 
 def fates_of(plan: Plan) -> dict[str, str]:

@@ -13,12 +13,13 @@ from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding, deriver_for
 from scheduler.reconcile.build import rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
-REFUSED = "Slurm refused to stop it"
+REFUSED = say("action.stop_refused")
 _DERIVERS: dict[int, Deriver] = {}
 """By partition. A deriver's answers depend on its policy, projects and moment alone: they are right for all."""
 
@@ -96,7 +97,7 @@ def _undecided(observation: Observation, partition: PartitionFacts) -> Verdicts:
             job.id,
             DecisionKind.QUEUE,
             Reason.NOT_DECIDED,
-            f"Giveway could not decide on the jobs of {name}; until it can, nobody is stopped there.",
+            say("cycle.not_decided", partition=name),
         )
         for job in observation.jobs
         if job.state == JobState.PENDING and name in job.partitions

@@ -28,6 +28,7 @@ from console.steering.models import (
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, ProjectFacts
+from scheduler.model.sentence import say
 from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
@@ -107,8 +108,9 @@ def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
     pause = pauses.get("") or pauses.get(partition)
     if pause is None:
         return ""
-    what = f"the partition {partition}" if pause.partition else "all partitions"
-    return f"{pause.by_whom} paused {what}" + (f": {pause.reason}" if pause.reason else "")
+    code = "paused.here" if pause.partition else "paused.everywhere"
+    facts = {"who": pause.by_whom} | ({"partition": partition} if pause.partition else {})
+    return say(f"{code}.because", **facts, said=pause.reason) if pause.reason else say(code, **facts)
 
 
 def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:
@@ -159,10 +161,7 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
         not_started=False,
         ended_at__gte=clock.now() - BACK_OFF,
     )
-    return {
-        plan.job_id: f"plan {plan.pk} was undone a moment ago; it is not tried again at once"
-        for plan in undone.only("id", "job_id")
-    }
+    return {plan.job_id: say("put_off.undone", plan=plan.pk) for plan in undone.only("id", "job_id")}
 
 
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:

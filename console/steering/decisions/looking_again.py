@@ -11,10 +11,11 @@ from console.steering.models import ActionState, Plan
 from scheduler.model.actions import ActionKind
 from scheduler.model.observation import Observation
 from scheduler.model.policy import Enforcement
+from scheduler.model.sentence import say
 from scheduler.reconcile.eligible import why_spared
 
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
-NOT_ENFORCED = "The partition no longer enforces its plans."
+NOT_ENFORCED = say("plan.not_enforced")
 
 
 class LookAgain:
@@ -29,7 +30,7 @@ class LookAgain:
         if partition is None or not may_go_on(plan, partition):
             return NOT_ENFORCED
         if partition.paused:
-            return f"Nobody may be stopped: {partition.paused}."
+            return say("plan.none_to_stop", why=partition.paused)
         # What was stopped a moment ago counts as a stop already, and must not be looked at as a victim again.
         still = (a for a in plan.actions.all() if a.kind in STOPS and a.state == ActionState.PLANNED)
         return why_spared(

@@ -19,7 +19,7 @@ from console.core import clock
 from console.steering.models import Plan, PlanKind, PlanState
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.words import duration
+from scheduler.model.sentence import Seconds, say
 
 FIRST = timedelta(minutes=2)
 LONGEST = timedelta(days=1)
@@ -43,11 +43,7 @@ class PutOffTry:
 
     def words(self, now: datetime) -> str:
         """Why no room is made for the job just now."""
-        left = duration((self.until - now).total_seconds())
-        return (
-            f"plan {self.plan} was undone: it had not started by the deadline; "
-            f"the next try is in {left} at the earliest"
-        )
+        return say("put_off.too_late", plan=self.plan, left=Seconds((self.until - now).total_seconds()))
 
 
 @dataclass(frozen=True, slots=True)

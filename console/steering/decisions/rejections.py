@@ -16,7 +16,7 @@ from console.steering.models import Plan, PlanState
 from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.model.words import duration
+from scheduler.model.sentence import Seconds, say
 
 HEEDED = timedelta(minutes=15)
 """For how long a rejection holds."""
@@ -87,7 +87,5 @@ def _runs(victims: Iterable[Mapping[str, Any]]) -> set[RunKey]:
 
 def _words(plan: Plan, now: datetime) -> str:
     left = HEEDED - (now - (plan.decided_at or now))
-    return (
-        f"{plan.decided_by} rejected plan {plan.pk}: {plan.decision_reason.rstrip('.')}. The same jobs are not "
-        f"asked for again in the next {duration(left.total_seconds())}."
-    )
+    said, time = plan.decision_reason.rstrip("."), Seconds(left.total_seconds())
+    return say("put_off.rejected", who=plan.decided_by, plan=plan.pk, said=said, time=time)

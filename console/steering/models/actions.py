@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
 from console.steering.models.plans import Plan
 from scheduler.model.actions import ActionKind
 
@@ -44,7 +45,7 @@ class PlannedAction(models.Model):
     issued_at = models.DateTimeField(null=True)
     verified_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=10, blank=True)
-    detail = models.TextField(blank=True)
+    detail = SentenceField(blank=True)
 
     class Meta:
         ordering = ["order", "id"]

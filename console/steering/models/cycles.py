@@ -7,6 +7,8 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
+
 
 class CycleLease(models.Model):
     """Who may run a cluster's cycle now. `epoch` grows with each holder, so that a late one can be told apart."""
@@ -37,7 +39,7 @@ class Cycle(models.Model):
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True)
     outcome = models.CharField(max_length=10, choices=CycleOutcome.choices, default=CycleOutcome.RUNNING)
-    detail = models.TextField(blank=True)
+    detail = SentenceField(blank=True)
     phases = models.JSONField(default=dict)
     """Seconds spent per phase."""
 

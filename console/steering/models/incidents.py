@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
 from console.steering.models.victims import Victim
 
 
@@ -31,12 +32,12 @@ class Incident(models.Model):
     plan = models.PositiveBigIntegerField()
     beneficiary = models.CharField(max_length=40)
     """The job that it was stopped for."""
-    words = models.TextField()
+    words = SentenceField()
     opened_at = models.DateTimeField()
     counts = models.BooleanField(default=True)
     closed_at = models.DateTimeField(null=True)
     closed_by = models.CharField(max_length=150, blank=True)
-    close_reason = models.TextField(blank=True)
+    close_reason = SentenceField(blank=True)
 
     class Meta:
         ordering = ["-id"]

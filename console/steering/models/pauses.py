@@ -3,6 +3,7 @@
 from django.db import models
 
 from console.audit.services import SYSTEM
+from console.core.sentence_field import SentenceField
 
 
 class Pause(models.Model):
@@ -12,7 +13,7 @@ class Pause(models.Model):
     partition = models.CharField(max_length=64, blank=True)
     since = models.DateTimeField()
     by = models.CharField(max_length=150)
-    reason = models.TextField(blank=True)
+    reason = SentenceField(blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "partition"], name="steering_pause_unique")]

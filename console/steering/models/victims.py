@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
 from console.steering.models.plans import Plan
 
 
@@ -34,7 +35,7 @@ class Victim(models.Model):
     job_name = models.TextField(blank=True)
     user = models.CharField(max_length=64, blank=True)
     fate = models.CharField(max_length=10, choices=Fate.choices, default=Fate.OPEN)
-    words = models.TextField(blank=True)
+    words = SentenceField(blank=True)
     sent_at = models.DateTimeField()
     gone_since = models.DateTimeField(null=True)
     back_at = models.DateTimeField(null=True)

@@ -14,7 +14,6 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
 from console.audit.services import reason_of
 from console.cluster.services import show_change
@@ -30,6 +29,7 @@ from console.steering.operations.up_to_date import partition_of, why_decided, wh
 from console.steering.plans.new_plans import actions_for, deadline_for
 from console.steering.plans.versions import keep_version
 from console.steering.states import move_plan
+from scheduler.model.sentence import say
 
 CARRIED_OUT = (PlanState.APPROVED, PlanState.EXECUTING, PlanState.VERIFIED)
 
@@ -93,8 +93,7 @@ def reject(*, actor: str, plan: Plan, reason: str, seen: str, request_id: str = 
         read = request.read(seen)
         if read is None:
             raise OutOfDateError(lead, [_("It is not the plan that you looked at.")])
-        # Kept in English, as all that is stored; pages say it again in the reader's language.
-        outcome = gettext_noop("%(who)s rejected it: %(why)s") % {"who": actor, "why": reason}
+        outcome = say("plan.rejected", who=actor, why=reason)
         for each in request.plans:
             over = {"ended_at": clock.now(), "outcome": outcome}
             decided = {"decided_version": _number_of(read.get(each.pk))}

@@ -11,6 +11,7 @@ from console.cluster.services import show_change
 from console.core import clock
 from console.partitions.models import Partition
 from console.steering.models import Incident, Pause
+from scheduler.model.sentence import Sentence
 
 LONGEST_REASON = 1000
 EVERYWHERE = ""
@@ -36,7 +37,8 @@ def pause(
     request_id: str = "",
 ) -> Pause:
     """Stop nobody from the next cycle on. What is paused already stays as it was paused first."""
-    reason = reason.strip()[:LONGEST_REASON]
+    if not isinstance(reason, Sentence):
+        reason = reason.strip()[:LONGEST_REASON]
     with transaction.atomic():
         row, is_new = Pause.objects.get_or_create(
             cluster=cluster,

@@ -18,12 +18,13 @@ from console.steering.plans.new_plans import still_runs, victims_of
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder
+from scheduler.model.sentence import say
 from scheduler.model.snapshot import Snapshot
 from scheduler.reconcile.decide import decide
 
 PER_CYCLE = 3
 """How many plans get their alternatives in one cycle."""
-SPARED = "spared to see who else could make room"
+SPARED = say("alternative.spared")
 
 WAIT, ORDER, SPARE = "wait", "other_order", "spare"
 

@@ -26,6 +26,7 @@ from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import say
 
 OVER_QUOTA = frozenset({Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED})
 
@@ -41,7 +42,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
         plan = by_job.pop(decision.job, None)
         if plan is not None and plan.kind == PlanKind.QUOTA:
             if not _wants_hold(decision, verdicts):
-                request_undo(plan, f"{plan.user} is no longer over quota.")
+                request_undo(plan, say("plan.quota_kept", user=plan.user))
         elif _wants_hold(decision, verdicts):
             if new.is_held:
                 continue
@@ -91,9 +92,9 @@ def _withdraw_what_may_not_begin(plan: Plan, verdicts: Verdicts) -> None:
     if plan.state != PlanState.APPROVED:
         return
     if not may_go_on(plan, verdicts.facts):
-        _withdraw(plan, "The partition no longer carries out its plans.")
+        _withdraw(plan, say("plan.not_carried_out"))
     elif verdicts.facts.paused:
-        _withdraw(plan, f"Nobody may be stopped: {verdicts.facts.paused}.")
+        _withdraw(plan, say("plan.none_to_stop", why=verdicts.facts.paused))
 
 
 def _withdraw(plan: Plan, why: str) -> None:
@@ -108,7 +109,7 @@ def _withdraw(plan: Plan, why: str) -> None:
 def _settle_departed(plans: Iterable[Plan], verdicts: Verdicts) -> None:
     """Plans of jobs that no longer wait in the partition."""
     for plan in plans:
-        why = f"{plan.job_id} no longer waits."
+        why = say("again.waits_no_more", job=plan.job_id)
         if plan.kind != PlanKind.PREEMPT:
             request_undo(plan, why)
         elif plan.state == PlanState.APPROVED:

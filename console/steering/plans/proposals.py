@@ -20,6 +20,7 @@ from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 from scheduler.model.resources import Amounts, add, covers, subtract
+from scheduler.model.sentence import say
 
 STANDS_FOR = timedelta(seconds=60)
 """How long a proposal that would still work is kept although another choice would be made now."""
@@ -45,19 +46,19 @@ class Proposals:
     def why_replaced(self, plan: Plan, decision: Decision, victims: Sequence[Mapping[str, Any]]) -> str:
         """Why a proposal gives way to a newer choice, in words; empty when it stands. `victims`: of the newer one."""
         if plan.enforcement != self._policy.enforcement:
-            return "The partition's enforcement has changed; a newer plan takes its place."
+            return say("plan.other_enforcement")
         if plan.awaits_decision and plan.policy_revision != self._verdicts.facts.revision:
-            return "The policy has changed; it was worked out anew."
+            return say("plan.other_policy")
         if _runs(plan.victims) == _runs(victims) and plan.placement == _plain(decision.placement):
             return ""
         why = self._why_it_would_fail(plan)
         if why:
-            return f"{why} {'It was worked out anew.' if plan.awaits_decision else 'A newer plan takes its place.'}"
+            return say("plan.anew" if plan.awaits_decision else "plan.newer", why=why)
         if clock.now() - plan.worked_out_at < self._patience(plan, victims):
             return ""
         if plan.awaits_decision:
-            return "The facts have changed; it was worked out anew."
-        return "The facts have changed; a newer plan takes its place."
+            return say("plan.other_facts")
+        return say("plan.other_facts.newer")
 
     def _patience(self, plan: Plan, victims: Sequence[Mapping[str, Any]]) -> timedelta:
         return (
@@ -74,20 +75,20 @@ class Proposals:
             job = self._verdicts.jobs.get(victim["job"])
             run = job and (job.id, job.run.start, job.run.restarts)
             if job is None or job.state is not JobState.RUNNING or run != _run(victim):
-                return f"{victim['job']} no longer runs."
+                return say("plan.victim_gone", job=victim["job"])
             levels = [self._policy.level_name(level) for level in (job.user_level, job.task_level)]
             if not job.preemptable or levels != [victim["user_level"], victim["task_level"]]:
-                return f"{victim['job']} is protected now, or ranks differently."
+                return say("plan.victim_differs", job=victim["job"])
             given[job.id] = job.alloc
             for node, held in job.alloc.items():
                 if node in free:
                     add(free[node], held)
         for node, wanted in plan.placement.items():
             if node not in free or not covers(free[node], wanted):
-                return f"The room on {node} is not what it was."
+                return say("plan.room_differs", node=node)
         for job_id, alloc in given.items():
             if _is_enough_without(alloc, free, plan.placement):
-                return f"{job_id} need not be stopped any more."
+                return say("plan.victim_not_needed", job=job_id)
         return ""
 
     @cached_property

@@ -18,6 +18,7 @@ from console.steering.plans.versions import keep_version
 from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
+from scheduler.model.sentence import say
 
 RENEWED = (
     "cycle", "mode", "policy_revision", "job_name", "likeness", "reason", "explain", "placement", "victims",
@@ -42,9 +43,9 @@ def why_over(plan: Plan, verdicts: Verdicts) -> str:
     """Why a standing request is over although its job waits, in words; empty when it is not."""
     enforcement = verdicts.facts.policy.enforcement
     if enforcement != Enforcement.APPROVE:
-        return f"The policy was changed to {enforcement.value}: nobody is asked any more."
+        return say("plan.asked_no_more", enforcement=say(f"enforcement.{enforcement.value}"))
     if verdicts.jobs[plan.job_id].restarts != plan.job_restarts:
-        return f"{plan.job_id} ran meanwhile and was put back into the queue."
+        return say("plan.ran_meanwhile", job=plan.job_id)
     return ""
 
 
@@ -52,8 +53,8 @@ def why_departed(plan: Plan, verdicts: Verdicts) -> str:
     """Why a job no longer waits, in words."""
     job = verdicts.jobs.get(plan.job_id)
     if job is not None and job.state is JobState.RUNNING:
-        return f"{plan.job_id} has started; nobody was stopped for it."
-    return f"{plan.job_id} has left the queue."
+        return say("plan.started_alone", job=plan.job_id)
+    return say("plan.left", job=plan.job_id)
 
 
 def _not_now(plan: Plan, why: str) -> None:
