@@ -13,12 +13,11 @@ cheapest: another size of request then costs a look at a few nodes, not at all o
 from collections.abc import Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
 
-from scheduler.preemption.bound_line import BEFORE_ALL, BEHIND_ALL, BoundLine
+from scheduler.preemption.bound_line import BEFORE_ALL, BEHIND_ALL, BoundLine, InLine
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.quotes import ONLY_A_BOUND, Entry, Quotes
 from scheduler.preemption.stock import Stocks
-
 
 FEW = 8
 """So many changes are followed one by one, besides one for each node that is known: after more it begins anew."""
@@ -67,13 +66,17 @@ class CheapestNodes:
         line, taken = self._line, list[Entry]()
         coming = line.next(self._reached) if line else None
         while len(taken) < count:
-            if line and coming and (not heap or coming < heap[0]):
+            if line and coming and (not heap or coming[1] < heap[0]):
                 coming = self._enter(line, coming, below)
             if not heap:
                 break
             cost, _, _, order, seen, seen_weights = heap[0]
             only_a_bound = seen_weights < 0
-            if seen < cheaper[order] if only_a_bound else seen != last[order] or seen_weights != weights[order]:
+            if (
+                seen < cheaper[order]
+                if only_a_bound
+                else seen != last[order] or seen_weights != weights[order]
+            ):
                 heappop(heap)
             elif below is not None and cost and cost[0][0] >= below:
                 break
@@ -91,20 +94,21 @@ class CheapestNodes:
         places = self._index.places
         return [(places[found[3]], quotes.price(found[3])) for found in taken]
 
-    def _enter(self, line: BoundLine, entry: Entry | None, below: int | None) -> Entry | None:
+    def _enter(self, line: BoundLine, coming: InLine | None, below: int | None) -> InLine | None:
         """Put into the heap what comes next in the line, as far as it might be cheaper than what is there; returns what
         comes then, or nothing where that is of no interest."""
         heap, entered = self._heap, self._entered
-        while entry is not None and (not heap or entry < heap[0]):
-            if below is not None and entry[0] and entry[0][0][0] >= below:
+        while coming is not None and (not heap or coming[1] < heap[0]):
+            stands, entry = coming
+            if below is not None and entry[0] and stands[0] >= below:
                 return None
-            self._reached = entry
+            self._reached = stands
             order = entry[3]
-            if order not in entered and (self._stocks is None or self._stocks.enough((order,))):
+            if order not in entered and (self._stocks is None or self._stocks.enough_on(order)):
                 entered.add(order)
                 heappush(heap, entry)
-            entry = line.next(entry)
-        return entry
+            coming = line.next(stands)
+        return coming
 
     def _begin(self) -> None:
         """Look at everything anew."""
@@ -120,6 +124,8 @@ class CheapestNodes:
         self._index.look()
         if self._line:
             self._line.catch_up()
+            if self._stocks:
+                self._stocks.catch_up()
         if self._from_the_beginning and self._changes.behind > FEW + len(self._heap) + len(self._entered):
             self._begin()
             return
@@ -141,10 +147,14 @@ class CheapestNodes:
         entered = self._entered
         for order in orders:
             entered.discard(order)
-            entry = line.of(order)
-            if entry and entry <= self._reached and (self._stocks is None or self._stocks.enough((order,))):
+            found = line.of(order)
+            if (
+                found
+                and found[0] <= self._reached
+                and (self._stocks is None or self._stocks.enough_on(order))
+            ):
                 entered.add(order)
-                heappush(self._heap, entry)
+                heappush(self._heap, found[1])
 
     def _to_look_at(self, named: Iterable[int], since: int) -> list[int]:
         """The nodes that have to be looked at again: of those that have changed since a change, the ones that may have

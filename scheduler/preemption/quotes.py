@@ -40,8 +40,8 @@ class Quotes:
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
     def entries(self, orders: Collection[int], *, now: bool = False) -> list[Entry]:
-        """What is known of some nodes without pricing them; bounds may be as of an earlier change, or rough, unless they
-        are to be close and as of `now`."""
+        """What is known of some nodes without pricing them; bounds may be as of an earlier change, or rough, unless
+        they are to be close and as of `now`."""
         if self._bounds is None:
             return [entry for entry in map(self.priced, orders) if entry]
         if now:

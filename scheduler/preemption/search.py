@@ -14,8 +14,8 @@ from scheduler.preemption.multi_node_search import MadeRoom, MultiNodeSearch, Sp
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
-from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.quotes import Quotes
+from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
 from scheduler.preemption.spread import Pool
@@ -213,7 +213,9 @@ class RoomSearch:
         if ladders is None:
             first = self._on_nodes(harm, None) if tiers else None
             index = self._universe.index
-            ladders = self._ladders[harm, tiers] = VictimPrefixSums(index, self._candidates, harm, first, tiers)
+            ladders = self._ladders[harm, tiers] = VictimPrefixSums(
+                index, self._candidates, harm, first, tiers
+            )
         return ladders
 
     def _note_failure(self, wanted: Wanted) -> None:

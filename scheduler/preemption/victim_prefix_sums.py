@@ -69,7 +69,10 @@ class Ladder(dict[str, Sequence[int]]):
                     if runner.pieces and runner.pieces.held:
                         least = min(least, harm // runner.pieces.held)
             cost = ((own_class, least, 1),)
-        found = self.roughly[number] = cost, len(cost), 0, self.place.order, self.since, ROUGH
+        # Where nobody else of its class goes, `bound` knows no better.
+        more = number > 1 and self.candidates[number - 2][0] == self.candidates[number - 1][0]
+        how_close = ROUGH if more else ONLY_A_BOUND
+        found = self.roughly[number] = cost, len(cost), 0, self.place.order, self.since, how_close
         return found
 
     def bound(self, number: int, wants: Wants) -> Entry:
@@ -98,7 +101,7 @@ class HighestClass:
     def __init__(self, own_class: int, candidates: list[Candidate], *, divided: bool) -> None:
         self._first = bisect_left(candidates, (own_class,))
         self._mine = candidates[self._first : bisect_left(candidates, (own_class + 1,), self._first)]
-        if divided and any([c[4].pieces for c in self._mine]):
+        if divided and any(c[4].pieces for c in self._mine):
             self._mine = []
         self._harm = [*accumulate([c[1] for c in self._mine], initial=0)]
         self._gives: dict[str, list[int]] = {}
@@ -266,5 +269,7 @@ class Stopping:
     def _bounds_of_all(self, ladders: Iterable[Ladder]) -> list[Entry]:
         """The same for nodes that must be empty: everybody goes, or they cannot be had."""
         return [
-            each.bound(len(each.candidates), ()) for each in ladders if each.place.holders == len(each.candidates)
+            each.bound(len(each.candidates), ())
+            for each in ladders
+            if each.place.holders == len(each.candidates)
         ]

@@ -6,13 +6,23 @@ nodes, many requests that differ in one resource only, and everything that rules
 """
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from scheduler.model.jobs import Elastic, JobState, Level, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import How
-from scheduler.model.policy import Balance, Dispatch, GiveBack, Mode, Otherwise, OverQuota, Partial, VictimOrder
+from scheduler.model.policy import (
+    Balance,
+    Dispatch,
+    GiveBack,
+    Mode,
+    Otherwise,
+    OverQuota,
+    Partial,
+    VictimOrder,
+)
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
 NOW = 1_700_000_000
@@ -54,7 +64,9 @@ def random_partition(number: int) -> Snapshot:
     making.balance = _balance(chance) if chance.random() < 0.4 else None
     making.flat = chance.choice(((), (), ("user_level",), ("task_level",)))
     if chance.random() < 0.3:
-        making.kinds = chance.choice((("whole",), ("whole", "units"), ("whole", "elastic nodes"), ("balanced",)))
+        making.kinds = chance.choice(
+            (("whole",), ("whole", "units"), ("whole", "elastic nodes"), ("balanced",))
+        )
     _make_nodes(making, chance.randint(*chance.choice(SIZES)))
     count = len(making.nodes)
     running = [job for i in range(chance.randint(2 * count, 8 * count)) if (job := _running(making, i))]
@@ -75,7 +87,9 @@ def _make_nodes(making: _Making, count: int) -> None:
             f"n{i}",
             up=not making.one_in(20),
             total=total,
-            features=frozenset(f for f in ("big", "fast", "new") if making.features and chance.random() < 0.6),
+            features=frozenset(
+                f for f in ("big", "fast", "new") if making.features and chance.random() < 0.6
+            ),
             held_elsewhere={"cpu": 1} if making.one_in(20) else {},
             coming_elsewhere={"cpu": 1, "mem": 500} if making.one_in(20) else {},
             unit=chance.choice(("s0", "s1", None)),
@@ -86,7 +100,7 @@ def _make_nodes(making: _Making, count: int) -> None:
         making.left[node.name] = dict(total)
 
 
-def _share(making: _Making, total: Amounts) -> Amounts:
+def _share(making: _Making, total: Mapping[str, int]) -> Amounts:
     """What a job holds on a node, or one of its units."""
     chance = making.chance
     cpu = chance.choice((1, 1, 2, 3))
@@ -205,7 +219,9 @@ def _request(making: _Making) -> Request:
     count = chance.choice((2, 2, 3, 4))
     if making.features and making.one_in(4):
         big, fast = frozenset({"big"}), frozenset({"fast"})
-        extra: dict[str, Any] = {"same_of": (big, fast)} if making.one_in(2) else {"counted": ((1, big), (1, fast))}
+        extra: dict[str, Any] = (
+            {"same_of": (big, fast)} if making.one_in(2) else {"counted": ((1, big), (1, fast))}
+        )
         return Request(nodes=2 if "counted" in extra else count, per_node=wants, **(limits | extra))
     return Request(nodes=count, per_node=wants, **limits)
 
@@ -275,7 +291,10 @@ def _limits_of_stops(making: _Making) -> dict[str, Any]:
         used = {chance.choice(USERS): 2}
         fields |= {"max_stops_per_user_hour": chance.randrange(1, 5), "stopped_by_user": used}
     if making.one_in(3):
-        fields |= {"rest_s": chance.choice((300, HOUR)), "max_stops_per_job_hour": chance.choice((None, 1, 2))}
+        fields |= {
+            "rest_s": chance.choice((300, HOUR)),
+            "max_stops_per_job_hour": chance.choice((None, 1, 2)),
+        }
     if making.one_in(4):
         fields["max_crashes_per_hour"] = 3
     return fields
