@@ -61,8 +61,8 @@ def snapshot_for(method: Method, running: int, pending: int, seed: int, sizes: i
     """The partition of a row; the same arguments always give the same one."""
     chance = random.Random(seed)
     kinds = [_kind(chance, method.running) for _ in range(running)]
-    sizes = [1 if kind == "plain" else chance.randint(2, 6) for kind in kinds]
-    count = sum(sizes) * 51 // (50 * CPUS) + 1
+    widths = [1 if kind == "plain" else chance.randint(2, 6) for kind in kinds]
+    count = sum(widths) * 51 // (50 * CPUS) + 1
     nodes = tuple(
         SnapshotNode(
             f"n{i:04}",
@@ -76,7 +76,7 @@ def snapshot_for(method: Method, running: int, pending: int, seed: int, sizes: i
     )
     slots = [node.name for node in nodes for _ in range(CPUS)]
     chance.shuffle(slots)
-    jobs = [*_running(chance, method, kinds, sizes, slots), *_pending(chance, method, pending, sizes)]
+    jobs = [*_running(chance, method, kinds, widths, slots), *_pending(chance, method, pending, sizes)]
     return Snapshot(NOW, PartitionRules("bench", Mode.USER_THEN_TASK, **method.rules), nodes, tuple(jobs))
 
 
