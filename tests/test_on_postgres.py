@@ -20,6 +20,7 @@ ALIKE = (
     "submit_script", "any_import", "replaying", "test_grace", "test_making_room", "test_metering", "test_looking_again",
     "test_orphaned_holds", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost", "putting_off",
     "test_victims", "wherever_it_raises", "not_understood",
+    "kind_demo", "no_circles", "test_incidents", "comes_back_before_all", "takes_turns",
 )  # fmt: skip
 
 

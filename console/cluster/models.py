@@ -6,6 +6,9 @@ Pages and API read only this; nothing here decides anything. Written by `console
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.installation import SIMULATOR
+from console.core.sentence_field import SentenceField
+
 
 class Cluster(models.Model):
     """A named cluster that is attached.
@@ -26,6 +29,11 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether nothing real can come to harm here."""
+        return self.kind == SIMULATOR
 
 
 class ClusterPartition(models.Model):
@@ -123,7 +131,7 @@ class Job(models.Model):
     preemptions = models.PositiveIntegerField(default=0)
     verdict = models.CharField(max_length=12, blank=True)
     reason = models.CharField(max_length=40, blank=True)
-    explain = models.TextField(blank=True)
+    explain = SentenceField(blank=True)
     place = models.PositiveIntegerField(default=0)
     line_place = models.PositiveIntegerField(default=0)
     """Its place in Slurm's line of the partition, by level where that is `order`; 0 when it stands nowhere."""

@@ -1,7 +1,7 @@
 """Named moments before and after every side effect, so that tests can make a process die exactly there.
 
-`failpoint` does nothing unless a test has put something into `at_point`, or its process was started with `GIVEWAY_FAULT`
-under the settings of the tests. All other settings refuse to start with that variable.
+`failpoint` does nothing unless a test has put something into `at_point`, or its process was started with
+`GIVEWAY_FAULT` under the settings of the tests. All other settings refuse to start with that variable.
 """
 
 import os

@@ -20,6 +20,7 @@ from console.core.fault_phrases import FAULTS
 from console.core.labels import label_of
 from console.core.phrases import PHRASES
 from scheduler.model.reasons import SENTENCES
+from scheduler.model.sentence import Sentence
 
 PLACE = re.compile(r"%\((\w+)\)[sd]")
 LONGEST = 4000
@@ -51,7 +52,9 @@ Pieces = tuple[tuple[str, ...], tuple[str, ...]]
 def resaid(text: str) -> str | None:
     """The text in the reader's language; itself where that is English; None when no phrase fits it."""
     language = get_language() or "en"
-    return text if language.startswith("en") or not text else _resaid(language, text)
+    if language.startswith("en") or not text:
+        return text
+    return saying.said(text, resay) if isinstance(text, Sentence) else _resaid(language, text)
 
 
 @lru_cache(maxsize=4096)

@@ -36,15 +36,16 @@ from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
-from console.steering.models import Plan, PlanState
+from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
-from console.steering.reports.metering import count
-from console.steering.reports.mirroring import rows, timeless
-from console.steering.reports.submit_rules import write_submit_rules
+from console.steering.recording.metering import count
+from console.steering.recording.mirroring import rows
+from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
+from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 
 log = structlog.get_logger(__name__)
@@ -162,7 +163,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
-        plans = open_plans(cluster)
+        plans = open_plans(cluster, BEGUN_STATES)
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
@@ -267,4 +268,4 @@ def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:
 
 
 def _asked(plans: Iterable[Plan]) -> list[tuple[object, ...]]:
-    return [(plan.pk, plan.version, timeless(plan.not_now), len(plan.alternatives)) for plan in plans]
+    return [(plan.pk, plan.version, facts_of(plan.not_now), len(plan.alternatives)) for plan in plans]

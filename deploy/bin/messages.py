@@ -27,7 +27,7 @@ EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 WITH_CONTEXT = {"pgettext", "pgettext_lazy", "npgettext"}
 PLURALS = {"ngettext", "ngettext_lazy", "npgettext"}
 KEYWORDS = ["_", "gettext", "gettext_lazy", "gettext_noop", *sorted(WITH_CONTEXT | PLURALS)]
-TABLES = ("scheduler.model.reasons", "console.accounts.permissions")
+TABLES = ("scheduler.model.reasons", "scheduler.model.sentences", "console.accounts.permissions")
 Found = tuple[str | tuple[str, str], str | None]
 """A message, singular and plural if it counts, and its context."""
 

@@ -27,6 +27,7 @@
 
 from dataclasses import replace
 
+from scheduler.model import sentence
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import OverQuota
@@ -146,10 +147,10 @@ class _Planner:
         over = say.over_quota(job, cycle.quotas.nearest(job))
         match self._snapshot.partition.over_quota:
             case OverQuota.HOLD:
-                words = f"{say.who(job)} is held until a job of its level ends: {over}."
+                words = sentence.say("quota.held", who=say.who(job), why=over)
                 return cycle.queued(job, Reason.OVER_QUOTA_HELD, words)
             case OverQuota.REJECT:
-                words = f"{say.who(job)} is refused: {over}."
+                words = sentence.say("quota.refused", who=say.who(job), why=over)
                 return cycle.queued(job, Reason.OVER_QUOTA_REJECTED, words)
             case OverQuota.LOWEST:
                 return None
@@ -163,14 +164,14 @@ class _Planner:
         cycle = self._cycle
         over = cycle.say.over_quota(job, cycle.quotas.nearest(job))
         decision = self._decide(job, cycle.ranking.reach(_NOTHING, _NOTHING))
-        note = f" {clean(job.id)} counts as unconfigured: {over}."
-        return replace(decision, explain=decision.explain + note)
+        note = sentence.say("quota.lowest", job=clean(job.id), why=over)
+        return replace(decision, explain=sentence.join(decision.explain, note))
 
     def _decide(self, job: SnapshotJob, reach: PreemptionScope) -> Decision:
         """The steps of point 5."""
         cycle = self._cycle
         if job.request is None or not any(wanted(job).values()):
-            return cycle.queued(job, Reason.BLOCKED, f"{cycle.say.who(job)} asks for something unknown.")
+            return cycle.queued(job, Reason.BLOCKED, sentence.say("blocked.unknown", who=cycle.say.who(job)))
         every = [Ask(job, cycle.shapes.of(request), reach) for request in alternatives(job.request)]
         asks = [ask for ask in every if ask.shape.ever]
         if not asks:
@@ -188,5 +189,6 @@ class _Planner:
 
 def _fit_to_be_shown(decision: Decision) -> Decision:
     """Names of levels and resources are in the sentence as they are: nothing in it may act on a terminal."""
-    words = printable(decision.explain)
-    return decision if words is decision.explain else replace(decision, explain=words)
+    if decision.explain.isprintable() or not isinstance(decision.explain, sentence.Sentence):
+        return decision
+    return replace(decision, explain=sentence.with_names(decision.explain, printable))

@@ -1,12 +1,13 @@
 """Every decision in one or two plain sentences, with the numbers (contract A, `explain`)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from scheduler.model import words
 from scheduler.model.jobs import Level, Request, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
+from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, say
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.limits import Found, HeldBack
 from scheduler.preemption.node_state import RunningJob
@@ -14,6 +15,8 @@ from scheduler.preemption.quotas import JOBS, Beyond
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.tallies import Below
 from scheduler.priority.levels import level_word
+
+Item = TypeVar("Item")
 
 _LONGEST = 60
 
@@ -24,179 +27,213 @@ class ExplanationWriter:
     def __init__(self, snapshot: Snapshot) -> None:
         self._now = snapshot.now
         self._rules = snapshot.partition
-        self._levels: dict[tuple[Level, Level], str] = {}
+        self._levels: dict[tuple[Level, Level], tuple[str, str]] = {}
+        self._axes = _AXES.get(self._rules.mode, ".both")
 
     def level(self, job: SnapshotJob) -> str:
-        """The levels that the partition's mode looks at; many jobs have the same."""
+        """The levels that the partition's mode looks at, as the explanations of contract A say them."""
+        user, task = self._levels_of(job)
+        match self._rules.mode:
+            case Mode.USER:
+                return str(user)
+            case Mode.TASK:
+                return f"task {task}"
+            case _:
+                return f"{user}, task {task}"
+
+    def who(self, job: SnapshotJob) -> Sentence:
+        """`102 (bob, P1)`; many jobs have the same levels."""
+        user, task = self._levels_of(job)
+        name = {"job": clean(job.id), "user": clean(job.user)}
+        return say(f"job{self._axes}", **name, **self._named(user, task))
+
+    def victim(self, runner: RunningJob) -> Sentence:
+        """`101 (ann, P2, ran 2 h 14 min)`."""
+        job = runner.job
+        user, task = self._levels_of(job)
+        name = {"job": clean(job.id), "user": clean(job.user)}
+        return say(f"victim{self._axes}", **name, **self._named(user, task), time=Seconds(runner.ran))
+
+    def _levels_of(self, job: SnapshotJob) -> tuple[str, str]:
+        """The user's and the task's level as they are called."""
         levels = job.user_level, job.task_level
         known = self._levels.get(levels)
         if known is None:
-            known = self._levels[levels] = self._level(job)
+            names = self._rules.level_names
+            user, task = level_said(job.user_level, names), level_said(job.task_level, names, "L")
+            known = self._levels[levels] = user, task
         return known
 
-    def _level(self, job: SnapshotJob) -> str:
-        names = self._rules.level_names
-        user = level_word(job.user_level, names)
-        task = f"task {level_word(job.task_level, names, 'L')}"
+    def _named(self, user: str, task: str) -> dict[str, str]:
         match self._rules.mode:
             case Mode.USER:
-                return user
+                return {"level": user}
             case Mode.TASK:
-                return task
+                return {"task": task}
             case _:
-                return f"{user}, {task}"
+                return {"level": user, "task": task}
 
-    def who(self, job: SnapshotJob) -> str:
-        """`102 (bob, P1)`."""
-        return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)})"
+    def needs(self, job: SnapshotJob) -> dict[str, str]:
+        """The beginning of most explanations, as parameters: who it is, and what it needs."""
+        return {"who": self.who(job), "need": need(job.request) if job.request else say("need.unknown")}
 
-    def victim(self, runner: RunningJob) -> str:
-        """`101 (ann, P2, ran 2 h 14 min)`."""
-        job = runner.job
-        return f"{clean(job.id)} ({clean(job.user)}, {self.level(job)}, ran {words.duration(runner.ran)})"
-
-    def needs(self, job: SnapshotJob) -> str:
-        """`102 (bob, P1) needs 6 cpu on one node`."""
-        return f"{self.who(job)} needs {need(job.request)}" if job.request else self.who(job)
-
-    def start(self, job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> str:
+    def start(self, job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> Sentence:
         """There is room."""
-        return f"{self.needs(job)}; {free_now(job, nodes, free)}."
+        return say("start", **self.needs(job), free=free_now(job, nodes, free))
 
-    def wait(self, job: SnapshotJob, nodes: Iterable[str]) -> str:
+    def wait(self, job: SnapshotJob, nodes: Iterable[str]) -> Sentence:
         """Room is coming by itself."""
-        return f"{self.needs(job)}. Jobs that are ending already make room for it on {_names(nodes)}."
+        return say("room.coming", **self.needs(job), nodes=_names(nodes))
 
-    def promised(self, job: SnapshotJob) -> str:
+    def promised(self, job: SnapshotJob) -> Sentence:
         """A plan is being carried out."""
-        return f"Room for {self.who(job)} is being made on {_names(job.promised)}."
+        return say("room.promised", who=self.who(job), nodes=_names(job.promised))
 
     def preempt(
         self, job: SnapshotJob, nodes: Iterable[str], free: Amounts, victims: Iterable[RunningJob]
-    ) -> str:
+    ) -> Sentence:
         """Victims make room."""
-        stopped = words.told(victims, self.victim, limit=5)
-        return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} makes room on {_names(nodes)}."
+        stopped, names = listed(victims, self.victim, limit=5), list(nodes)
+        return say(
+            "stop", **self.needs(job), free=free_now(job, names, free), victims=stopped, nodes=_names(names)
+        )
 
-    def held(self, job: SnapshotJob, found: Found, free: Amounts) -> str:
+    def held(self, job: SnapshotJob, found: Found, free: Amounts) -> Sentence:
         """Victims would make room, but may not be stopped."""
         victims = found.room.price.victims[::-1]
-        stopped = words.told(victims, self.victim, limit=5)
         nodes = [place.node.name for place in found.room.places]
-        where = f" on {_names(nodes)}" if nodes else ""
-        why = self.limit(job, found.held, len(victims)) if found.held else ""
-        return f"{self.needs(job)}; {free_now(job, nodes, free)}. Stopping {stopped} would make room{where}, but {why}."
+        given: dict[str, Param] = {
+            **self.needs(job),
+            "free": free_now(job, nodes, free),
+            "victims": listed(victims, self.victim, limit=5),
+            "why": self.limit(job, found.held, len(victims)) if found.held else "",
+        }
+        return say("stop.held", **given, nodes=_names(nodes)) if nodes else say("stop.held.anywhere", **given)
 
     def limit(self, job: SnapshotJob, held: HeldBack, victims: int) -> str:
         """The limit that holds stops back."""
         rules = self._rules
         match held.reason:
             case Reason.PAUSED:
-                return clean(rules.paused, 200)
+                return rules.paused if isinstance(rules.paused, Sentence) else clean(rules.paused, 200)
             case Reason.CRASHES:
-                return (
-                    f"it ended badly within a minute of its start {job.crashes} times in an hour: others are stopped "
-                    f"for it again once it has run well, or is submitted anew"
-                )
+                return say("limit.crashes", n=job.crashes)
             case Reason.TOO_SOON:
-                left = words.duration(rules.min_wait_s - (self._now - job.submit))
-                enough = words.duration(rules.min_wait_s)
-                return (
-                    f"it has to wait {left} more: others are stopped only for a job that has waited {enough}"
-                )
+                left = rules.min_wait_s - (self._now - job.submit)
+                return say("limit.too_soon", left=Seconds(left), time=Seconds(rules.min_wait_s))
             case Reason.COOL_DOWN:
                 ago = self._now - (job.stopped_at or 0)
-                left = words.duration(rules.cool_down_s - ago)
-                return f"it was stopped itself {words.duration(ago)} ago: others are not stopped for it for {left} yet"
+                return say("limit.cool_down", time=Seconds(ago), left=Seconds(rules.cool_down_s - ago))
             case Reason.HOURLY_LIMIT:
                 return self._hourly(held, victims)
             case _:
-                return f"some of them would come back ranked above {clean(job.id)}"
+                return say("limit.comes_back", job=clean(job.id))
 
-    def _hourly(self, held: HeldBack, victims: int) -> str:
+    def _hourly(self, held: HeldBack, victims: int) -> Sentence:
         """`x has had 5 of 5 stops in this hour`."""
-        most = self._rules.max_stops_per_user_hour if held.user else self._rules.max_stops_per_hour
+        most = (self._rules.max_stops_per_user_hour if held.user else self._rules.max_stops_per_hour) or 0
+        counted = {"used": held.used, "most": most}
         if held.user:
-            had = f"jobs of {clean(held.user)} were stopped {held.used} of {most} times in this hour"
+            had = say("limit.user_hour", user=clean(held.user), **counted)
         else:
-            had = f"{clean(self._rules.name)} has had {held.used} of {most} stops in this hour"
-        return had if held.used >= (most or 0) else f"{had}, and {victims} more would be too many"
+            had = say("limit.hour", partition=clean(self._rules.name), **counted)
+        return had if held.used >= most else say("limit.too_many", why=had, n=victims)
 
-    def nothing_lower(self, job: SnapshotJob) -> str:
+    def nothing_lower(self, job: SnapshotJob) -> Sentence:
         """Nobody to stop."""
-        return f"{self.needs(job)}; nothing of lower rank runs in {clean(self._rules.name)}."
+        return say("queue.nothing_lower", **self.needs(job), partition=clean(self._rules.name))
 
-    def not_enough(self, job: SnapshotJob, below: Below) -> str:
+    def not_enough(self, job: SnapshotJob, below: Below) -> Sentence:
         """Stopping everybody below would not do."""
-        often = "because their users' jobs were stopped often enough in this hour"
-        limited = f", {below.limited} of them {often}" if below.limited else ""
-        spared = f" ({below.spared} more may not be stopped{limited})" if below.spared else ""
+        often = {"m": below.limited} if below.limited else {}
+        more = ".often" if often else ""
         if not below.stoppable:
-            return (
-                f"{self.needs(job)}; none of the {below.spared} lower jobs that run may be stopped{limited}."
-            )
-        all_of_them = "the only lower job" if below.stoppable == 1 else f"all {below.stoppable} lower jobs"
-        holding = words.amounts(
-            {name: amount for name, amount in below.held().items() if name in wanted(job)}
-        )
-        return f"{self.needs(job)}. Stopping {all_of_them}{spared}, {holding} together, would not make enough room."
+            return say(f"queue.none_may{more}", **self.needs(job), n=below.spared, **often)
+        lower = say("below.one") if below.stoppable == 1 else say("below.all", n=below.stoppable)
+        if below.spared:
+            lower = say(f"below.spared{more}", below=lower, n=below.spared, **often)
+        holding = Held({name: amount for name, amount in below.held().items() if name in wanted(job)})
+        return say("queue.not_enough", **self.needs(job), below=lower, amounts=holding)
 
-    def never(self, job: SnapshotJob, shape: Shape) -> str:
+    def never(self, job: SnapshotJob, shape: Shape) -> Sentence:
         """Too much for the partition."""
-        partition = clean(self._rules.name)
+        given = {**self.needs(job), "partition": clean(self._rules.name)}
         if not shape.count:
-            return f"{self.needs(job)}; {partition} does not have that, even when it is empty."
+            return say("never.empty", **given)
         if shape.beyond:
-            has = f"no node of {partition} has {words.amounts(dict(shape.beyond))}"
-        elif not shape.suitable:
-            has = f"{partition} has no such node"
-        else:
-            has = f"of such nodes {partition} has only {shape.suitable}"
-        return f"{self.needs(job)}; {has}: it can never start here."
+            return say("never.amounts", **given, amounts=Held(shape.beyond))
+        if not shape.suitable:
+            return say("never.node", **given)
+        return say("never.nodes", **given, n=shape.suitable)
 
-    def blocked(self, job: SnapshotJob) -> str:
+    def blocked(self, job: SnapshotJob) -> Sentence:
         """Something other than room is missing."""
-        return f"{self.who(job)} may not start yet: {clean(job.blocked, 200)}."
+        why = job.blocked if isinstance(job.blocked, Sentence) else clean(job.blocked, 200)
+        return say("blocked", who=self.who(job), why=why)
 
-    def over_quota(self, job: SnapshotJob, beyond: Beyond) -> str:
+    def over_quota(self, job: SnapshotJob, beyond: Beyond) -> Sentence:
         """`bob may have 1 P0 job running at a time and has 1`, `bob's running P0 jobs may hold 16 gpu together …`."""
-        level = level_word(job.task_level, self._rules.level_names, "L")
         what, user = beyond.meter.resource, beyond.meter.user
+        level = level_said(job.task_level, self._rules.level_names, "L")
         if what == JOBS:
-            jobs = "job" if beyond.limit == 1 else "jobs"
-            return f"{clean(job.user)} may have {beyond.limit} {level} {jobs} running at a time and has {beyond.used}"
-        whose = "all running" if user is None else f"{clean(user)}'s running"
-        limit, used, asked = (
-            words.amounts({what: amount}) for amount in (beyond.limit, beyond.used, beyond.asked)
-        )
-        said = f"{whose} {level} jobs may hold {limit} together"
+            code = "quota.job" if beyond.limit == 1 else "quota.jobs"
+            return say(code, user=clean(job.user), limit=beyond.limit, level=level, used=beyond.used)
+        given: dict[str, Param] = {"level": level, "limit": Held({what: beyond.limit})}
+        given["asked"] = Held({what: beyond.asked})
+        code = "quota.all" if user is None else "quota.user"
+        if user is not None:
+            given["user"] = clean(user)
         if beyond.asked > beyond.limit:
-            return f"{said}, and it alone asks for {asked}"
-        return f"{said} and hold {used}; it asks for {asked}"
+            return say(f"{code}.alone", **given)
+        return say(code, **given, used=Held({what: beyond.used}))
+
+
+_AXES = {Mode.USER: "", Mode.TASK: ".task"}
+
+
+def level_said(level: Level, names: Sequence[str], letter: str = "P") -> str:
+    """A level as it is called; the word for none is said in each language."""
+    return say("level.none") if level is None else printable(level_word(level, names, letter))
+
+
+def listed(items: Iterable[Item], said: Callable[[Item], Param], limit: int = 6) -> Listed:
+    """Some of the items in words; `said` is asked only for those that are not cut off."""
+    every = list(items)
+    shown = every[: limit - 1] if len(every) > limit else every
+    return Listed.of(map(said, shown), len(every) - len(shown))
 
 
 def need(request: Request) -> str:
     """`6 cpu on one node`, `2 × a100 on each of 4 nodes`, `6 cpu in all`; with what the nodes must be
     like."""
-    asked = words.amounts(request.per_node if request.nodes else request.spread or request.unit)
-    if request.count:
-        asked = f"{request.count} units of {asked}" if request.count > 1 else f"one unit of {asked}"
-    match request.nodes:
-        case 0:
-            where = "" if request.count else "in all"
-        case 1:
-            where = "on one node"
-        case count:
-            where = f"on each of {count} nodes"
+    asked: str = _amount(request)
     features = [clean(name) for name in sorted(request.features)] + [clean(each) for each in _sets(request)]
-    extra = [f"with {words.names(features)}"] if features else []
+    if features:
+        asked = say("need.with", need=asked, names=Listed(features))
     if request.only_nodes:
-        extra.append(f"out of {words.names(clean(name) for name in sorted(request.only_nodes))}")
+        asked = say("need.out_of", need=asked, nodes=Listed(map(clean, sorted(request.only_nodes))))
     if request.not_nodes:
-        extra.append(f"other than {words.names(clean(name) for name in sorted(request.not_nodes))}")
-    if request.exclusive:
-        extra.append("for itself alone")
-    return " ".join(part for part in (asked, where, *extra) if part)
+        asked = say("need.other_than", need=asked, nodes=Listed(map(clean, sorted(request.not_nodes))))
+    return say("need.alone", need=asked) if request.exclusive else asked
+
+
+def _amount(request: Request) -> Sentence:
+    """How much, and on how many nodes."""
+    if request.count:
+        unit = Held(request.unit)
+        return (
+            say("need.units", need=unit, n=request.count)
+            if request.count > 1
+            else say("need.unit", need=unit)
+        )
+    if not request.nodes:
+        return say("need.in_all", need=Held(request.spread))
+    each = Held(request.per_node)
+    return (
+        say("need.one_node", need=each)
+        if request.nodes == 1
+        else say("need.each_node", need=each, n=request.nodes)
+    )
 
 
 def _sets(request: Request) -> Iterator[str]:
@@ -232,15 +269,16 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
-def free_now(job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> str:
+def free_now(job: SnapshotJob, nodes: Iterable[str], free: Amounts) -> Sentence:
     """`n1 has 4 cpu free`; of a request that names no number of nodes, what is free in all."""
+    amounts = {"amounts": Held(free)} if any(free.values()) else {}
+    none = "" if amounts else ".none"
     if job.request and not job.request.nodes:
-        return f"free now: {words.amounts(free)}"
+        return say(f"free.anywhere{none}", **amounts)
     names = list(nodes)
-    have = "has" if len(names) == 1 else "have"
-    together = "" if len(names) == 1 else " together"
-    return f"{_names(names)} {have} {words.amounts(free)} free{together}"
+    code = "free.node" if len(names) == 1 else "free.nodes"
+    return say(f"{code}{none}", nodes=_names(names), **amounts)
 
 
-def _names(nodes: Iterable[str]) -> str:
-    return words.told(nodes, clean)
+def _names(nodes: Iterable[str]) -> Listed:
+    return listed(nodes, clean)

@@ -3,6 +3,7 @@
 from scheduler.model.plan import DecidedVictim, Decision, DecisionKind
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import join
 from scheduler.preemption.limits import Found
 from scheduler.preemption.multi_node_search import MadeRoom
 from scheduler.preemption.planning_run import Ask, PlanningRun
@@ -59,7 +60,7 @@ def _preempt(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
         ask.job.id,
         DecisionKind.PREEMPT,
         lower(cycle.ranking.mode, ask.reach, room),
-        said + rest(ask, units),
+        join(said, rest(ask, units)),
         nodes=tuple(placement),
         victims=victims,
         units=units or None,

@@ -176,6 +176,8 @@ class Deriver:
 
     def _override(self, overrides: _Overrides, name: str) -> tuple[Level, str]:
         """Level and origin; without a level, what to add to the origin of the one that counts instead."""
+        if not overrides.values:
+            return None, ""
         ended = ""
         for each in overrides.of(name):
             if each.until is None:
@@ -198,6 +200,35 @@ class Deriver:
         level = level_of(score, self.policy.levels)
         result = f"→ {self.policy.level_name(level)}" if level is not None else "below every level"
         return level, f"{project.code}: {factors} = {score:.6g} {result}{end}"
+
+
+MOST_ANSWERS = 200_000
+"""So many are kept from one moment to the next; then it begins anew."""
+
+
+def deriver_for(
+    policy: PartitionPolicy, projects: Sequence[ProjectFacts], now: int, last: Deriver | None
+) -> Deriver:
+    """The deriver of the last moment, if all its answers still hold, else a new one.
+
+    They do as long as policy and projects are the same and no override has ended since.
+    """
+    if (
+        last is None
+        or last.policy != policy
+        or list(last.projects) != list(projects)
+        or len(last._answers) > MOST_ANSWERS  # noqa: SLF001 - its own module
+        or not last.now <= now
+        or any(last.now < end <= now for end in _ends(policy))
+    ):
+        return Deriver(policy, projects, now)
+    last.now = now
+    return last
+
+
+def _ends(policy: PartitionPolicy) -> Iterator[int]:
+    yield from policy.user_overrides_until.values()
+    yield from policy.task_overrides_until.values()
 
 
 def derive(

@@ -14,6 +14,7 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
+from scheduler.reconcile.snapshot_jobs import snapshot_job
 
 T = TypeVar("T")
 
@@ -37,12 +38,14 @@ def snapshot_for(
     *,
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),
+    deriver: Deriver | None = None,
 ) -> Built:
     """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
 
     A pending job that may go to several partitions counts in each of them. What jobs of other partitions
     hold on shared nodes is `held_elsewhere`, or `coming_elsewhere` of those that are ending. `preemptions`: how often
     each job was stopped by us so far. `ending`: runs that are being stopped; of other partitions they count as ending.
+    `deriver`: one of this policy, these projects and this moment, whose answers are used.
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
@@ -50,7 +53,7 @@ def snapshot_for(
     nodes = [node for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
-    deriver = Deriver(policy, projects, observation.taken_at)
+    deriver = deriver or Deriver(policy, projects, observation.taken_at)
     jobs: list[SnapshotJob] = []
     standings: dict[str, JobStanding] = {}
     held: dict[str, dict[str, int]] = {}
@@ -62,7 +65,7 @@ def snapshot_for(
                 _hold(coming if leaves else held, observed.alloc)
             continue
         standing = standings[observed.id] = deriver.derive(observed)
-        job = _job(observed, standing, names)
+        job = snapshot_job(observed, standing, names)
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
         elif job.state is JobState.RUNNING:
@@ -106,24 +109,6 @@ def _partition(observation: Observation, name: str) -> ObservedPartition:
         if partition.name == name:
             return partition
     raise PartitionNotObservedError(f"the cluster has no partition {name}")
-
-
-def _job(observed: ObservedJob, standing: JobStanding, nodes: frozenset[str]) -> SnapshotJob:
-    pending = observed.state is JobState.PENDING
-    return SnapshotJob(
-        id=observed.id,
-        name=observed.name,
-        state=observed.state,
-        user=observed.user,
-        user_level=standing.user_level,
-        task_level=standing.task_level,
-        submit=observed.submit,
-        start=None if pending else observed.start,
-        # A node may have left the partition while the job runs on it: what is held there is no longer ours to plan.
-        alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
-        request=observed.request if pending else None,
-        restarts=observed.restarts,
-    )
 
 
 def _as_victim(

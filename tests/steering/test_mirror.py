@@ -102,3 +102,26 @@ def test_the_number_of_queries_does_not_grow_with_the_jobs(sim: Sim) -> None:
             sim.cycle()
         counts.append(len(queries))
     assert counts[0] == counts[1]
+
+
+def test_who_only_moves_back_in_the_line_is_written_short_and_shown_at_the_new_place(sim: Sim) -> None:
+    sim.policy()
+    sim.running("ann", 8)
+    low = sim.submit("ann", 8)
+    sim.cycles(2)
+    before = sim.row(low)
+    sim.cluster.refresh_from_db()
+    version = sim.cluster.version
+    sim.submit("bob", 8)  # of a higher level, and not high enough to have others stopped at once
+
+    with CaptureQueriesContext(
+        connection,
+    ) as made:
+        sim.cycle()
+
+    after = sim.row(low)
+    assert (before.place, after.place) == (1, 2)
+    assert after.fingerprint == before.fingerprint
+    sim.cluster.refresh_from_db()
+    assert sim.cluster.version > version
+    assert any('SET "place"' in each["sql"] for each in made.captured_queries)

@@ -14,11 +14,13 @@ from scheduler.model.plan import Decision, DecisionKind, PlanningResult
 from scheduler.model.policy import Enforcement, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
-from scheduler.priority.derive import JobStanding
+from scheduler.priority.derive import Deriver, JobStanding, deriver_for
 from scheduler.reconcile.build import rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
 REFUSED = "Slurm refused to stop it"
+_DERIVERS: dict[int, Deriver] = {}
+"""By partition. A deriver's answers depend on its policy, projects and moment alone: they are right for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def _decide(
         facts.projects,
         preemptions=facts.preemptions,
         ending=outstanding.victims,
+        deriver=_deriver(partition, facts, observation.taken_at),
     )
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
@@ -76,6 +79,13 @@ def _decide(
     plan = decide(snapshot)
     plan = replace(plan, decisions=heed(plan.decisions, partition.row.name, by_id, facts.rejections))
     return Verdicts(partition, snapshot, built.standings, plan.decisions, by_id), plan
+
+
+def _deriver(partition: PartitionFacts, facts: Facts, now: int) -> Deriver:
+    """Jobs that were derived in the last cycle are not derived again; a deriver is what the last one was made from."""
+    last = _DERIVERS.get(partition.row.pk)
+    deriver = _DERIVERS[partition.row.pk] = deriver_for(partition.policy, facts.projects, now, last)
+    return deriver
 
 
 def _undecided(observation: Observation, partition: PartitionFacts) -> Verdicts:

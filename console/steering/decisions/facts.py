@@ -1,6 +1,6 @@
 """What a cycle needs to know besides the observation: policies, projects, and what is under way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -80,9 +80,9 @@ def run_of(action: PlannedAction) -> RunKey:
     return RunKey(action.job_id, action.run_start, action.run_restarts)
 
 
-def open_plans(cluster: Cluster) -> list[Plan]:
-    """Plans that are not over, oldest first, with their actions."""
-    rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES).order_by("id")
+def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
+    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
+    rows = Plan.objects.filter(cluster=cluster, state__in=states).order_by("id").defer("passed_over")
     return list(rows.select_related("cycle", "cluster").prefetch_related("actions"))
 
 

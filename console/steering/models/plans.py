@@ -6,6 +6,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
 from console.steering.models.cycles import Cycle, StoredSnapshot
 from scheduler.model.policy import Enforcement
 
@@ -24,7 +25,8 @@ class PlanState(models.TextChoices):
     SUPERSEDED = "superseded", _("Superseded")
 
 
-OPEN_STATES = (PlanState.PROPOSED, PlanState.APPROVED, PlanState.EXECUTING)
+BEGUN_STATES = (PlanState.APPROVED, PlanState.EXECUTING)
+OPEN_STATES = (PlanState.PROPOSED, *BEGUN_STATES)
 
 
 class PlanKind(models.TextChoices):
@@ -61,7 +63,7 @@ class Plan(models.Model):
     job_name = models.TextField()
     user = models.CharField(max_length=64)
     reason = models.CharField(max_length=40)
-    explain = models.TextField()
+    explain = SentenceField()
     placement = models.JSONField(default=dict)
     victims = models.JSONField(default=list)
     passed_over = models.JSONField(default=list)
@@ -78,9 +80,9 @@ class Plan(models.Model):
     started_at = models.DateTimeField(null=True)
     """When the beneficiary was seen running."""
     ended_at = models.DateTimeField(null=True)
-    outcome = models.TextField(blank=True)
+    outcome = SentenceField(blank=True)
     """How it ended, in words."""
-    undo_reason = models.TextField(blank=True)
+    undo_reason = SentenceField(blank=True)
     not_started = models.BooleanField(default=False)
     likeness = models.CharField(max_length=32, blank=True)
     decided_by = models.CharField(max_length=150, blank=True)
@@ -91,7 +93,7 @@ class Plan(models.Model):
     chosen = models.CharField(max_length=20, blank=True)
     version = models.PositiveIntegerField(default=1)
     renewed_at = models.DateTimeField(null=True)
-    not_now = models.TextField(blank=True)
+    not_now = SentenceField(blank=True)
 
     class Meta:
         ordering = ["-id"]
@@ -146,7 +148,7 @@ class PlanVersion(models.Model):
     victims = models.JSONField(default=list)
     ended = models.JSONField(default=list)
     placement = models.JSONField(default=dict)
-    explain = models.TextField()
+    explain = SentenceField()
     policy_revision = models.PositiveIntegerField(null=True)
 
     class Meta:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from scheduler.model.plan import DecidedVictim, Decision, DecisionKind, How
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import join
 from scheduler.preemption.balance import words
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.free_room import start, wait_for_endings
@@ -82,7 +83,7 @@ def no_even_set(cycle: PlanningRun, ask: Ask) -> Decision:
     best = balancing.best(ask.shape, coming=True)
     if best is None:
         decision = no_room(cycle, ask)
-        return replace(decision, explain=decision.explain + words.wants_even(balancing.most))
+        return replace(decision, explain=join(decision.explain, words.wants_even(balancing.most)))
     sentence = words.too_uneven(cycle, ask, best[0], balancing.most)
     return cycle.with_passed_over(cycle.queued(ask.job, Reason.NO_EVEN_SET, sentence), ask)
 
@@ -98,7 +99,7 @@ def _said(cycle: PlanningRun, decision: Decision) -> Decision:
     if not decision.nodes:
         return decision
     words_on_it = words.evenness(_of(cycle), _places(cycle, decision.nodes))
-    return replace(decision, explain=decision.explain + words_on_it)
+    return replace(decision, explain=join(decision.explain, words_on_it))
 
 
 def _places(cycle: PlanningRun, names: Iterable[str]) -> Iterable[NodeState]:

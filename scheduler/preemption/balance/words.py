@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from scheduler.model import words
+from scheduler.model.sentence import Listed, Sentence, say
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import ONE
 from scheduler.preemption.balance.exchange import Swap
@@ -11,51 +11,46 @@ from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.sentences import clean
 
 
-def evenness(balancing: Balancing, places: Iterable[NodeState]) -> str:
+def evenness(balancing: Balancing, places: Iterable[NodeState]) -> Sentence:
     """How even the nodes are that a job gets, as a sentence that follows another one."""
     chosen = list(places)
     unknown = [place for place in chosen if place.order not in balancing.powers.of]
     if unknown:
-        return f" Not measured: {words.names(clean(place.node.name) for place in unknown)}."
+        return say("even.not_measured", nodes=Listed(clean(place.node.name) for place in unknown))
     distance = balancing.powers.distance(place.order for place in chosen)
-    apart, allowed = figure(distance), figure(balancing.most)
+    given = {"n": figure(distance), "m": figure(balancing.most)}
     if distance > balancing.most:
-        return f" It is the nearest set: the nodes differ by {apart} in compute power, {allowed} is allowed."
+        return say("even.nearest", **given)
     units = {place.node.unit for place in chosen}
     unit = units.pop() if len(units) == 1 else None
-    where = f", all in {clean(unit)}" if unit else ""
-    return f" The nodes differ by {apart} in compute power, {allowed} is allowed{where}."
+    return say("even.unit", **given, name=clean(unit)) if unit else say("even", **given)
 
 
-def too_uneven(cycle: PlanningRun, ask: Ask, distance: int, most: int) -> str:
+def too_uneven(cycle: PlanningRun, ask: Ask, distance: int, most: int) -> Sentence:
     """There is room, but not on an even set."""
-    return (
-        f"{cycle.say.needs(ask.job)} of equal compute power; there is room, but the nearest set differs by "
-        f"{figure(distance)}, {figure(most)} is allowed."
-    )
+    return say("uneven", **cycle.say.needs(ask.job), n=figure(distance), m=figure(most))
 
 
-def not_measured(cycle: PlanningRun, ask: Ask, resource: str, measured: int) -> str:
+def not_measured(cycle: PlanningRun, ask: Ask, resource: str, measured: int) -> Sentence:
     """Too few nodes have a figure."""
-    return (
-        f"{cycle.say.needs(ask.job)} of equal compute power; only {measured} of the nodes that it may use have been "
-        f"measured ({clean(resource)})."
-    )
+    return say("uneven.not_measured", **cycle.say.needs(ask.job), n=measured, name=clean(resource))
 
 
-def exchanged(cycle: PlanningRun, ask: Ask, swap: Swap) -> str:
+def exchanged(cycle: PlanningRun, ask: Ask, swap: Swap) -> Sentence:
     """One young job moves."""
-    up, instead = clean(swap.up.node.name), clean(swap.instead.node.name)
-    return (
-        f"{cycle.say.needs(ask.job)} of equal compute power; what is free is too uneven. "
-        f"{cycle.say.victim(swap.runner)} exchanges {up} for {instead}, so that both have even sets; it starts on "
-        f"{words.names(clean(name) for name in swap.placement)}."
+    return say(
+        "uneven.exchange",
+        **cycle.say.needs(ask.job),
+        victims=cycle.say.victim(swap.runner),
+        node=clean(swap.up.node.name),
+        other=clean(swap.instead.node.name),
+        nodes=Listed(map(clean, swap.placement)),
     )
 
 
-def wants_even(most: int) -> str:
+def wants_even(most: int) -> Sentence:
     """Why room that others would take is none for this job, as a sentence that follows another one."""
-    return f" It asks for nodes of equal compute power: {figure(most)} apart is allowed."
+    return say("even.wanted", n=figure(most))
 
 
 def figure(distance: int) -> str:

@@ -11,11 +11,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from scheduler.model import words
 from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, total
+from scheduler.model.sentence import Held, Listed, Sentence, say
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.planning_run import PlanningRun
@@ -136,13 +136,9 @@ def _within_limits(
 
 def _words(
     cycle: PlanningRun, job: SnapshotJob, lack: Lacking, placement: Mapping[str, Amounts], units: int
-) -> str:
-    wish, free = (
-        lack.has + lack.more,
-        words.placement({clean(node): part for node, part in placement.items()}),
+) -> Sentence:
+    free = Listed(
+        say("free.on", node=clean(node), amounts=Held(part)) for node, part in sorted(placement.items())
     )
-    if units:
-        return f"{cycle.say.who(job)} holds {lack.has} of the {wish} units that it wishes for; free for it: {free}."
-    return (
-        f"{cycle.say.who(job)} is on {lack.has} of the {wish} nodes that it wishes for; free for it: {free}."
-    )
+    code = "grow.units" if units else "grow.nodes"
+    return say(code, who=cycle.say.who(job), n=lack.has, m=lack.has + lack.more, nodes=free)

@@ -2,21 +2,22 @@
 
 from collections.abc import Iterable
 
-from scheduler.model import words
+from scheduler.model.sentence import say
 from scheduler.preemption.elastic.shrinks import Losses
 from scheduler.preemption.limits import HeldBack
 from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.sentences import listed
 from scheduler.preemption.units.words import losing, needs
 
 
 def shrunk(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses) -> str:
     """Workers make room; said before they are taken."""
-    lost = words.told(losses, lambda runner: losing(cycle, runner, losses[runner]), limit=5)
-    return f"{needs(cycle, ask, nodes)}. Nobody is stopped: {lost}."
+    lost = listed(losses, lambda runner: losing(cycle, runner, losses[runner]), limit=5)
+    return say("shrink", **needs(cycle, ask, nodes), losses=lost)
 
 
 def held(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], losses: Losses, why: HeldBack) -> str:
     """Workers would make room, but may not be taken now."""
-    who = words.told(losses, lambda runner: cycle.say.who(runner.job), limit=5)
+    who = listed(losses, lambda runner: cycle.say.who(runner.job), limit=5)
     limit = cycle.say.limit(ask.job, why, len(losses))
-    return f"{needs(cycle, ask, nodes)}. {who} could shrink for it, but {limit}."
+    return say("shrink.held", **needs(cycle, ask, nodes), victims=who, why=limit)

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import join
 from scheduler.preemption.free_room import start
 from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.reservation import words
@@ -63,7 +64,7 @@ def look_ahead(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
     said = replace(
         decision,
         reason=Reason.EARLIEST_START,
-        explain=decision.explain + words.kept_nodes_sentence(cycle, later),
+        explain=join(decision.explain, words.kept_nodes_sentence(cycle, later)),
     )
     return _set_aside(cycle, ask, said, later)
 

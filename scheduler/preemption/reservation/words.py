@@ -1,38 +1,38 @@
 """What is said of predicted starts."""
 
-from scheduler.model import words
+from scheduler.model.sentence import Moment, Param, Seconds, Sentence, say
 from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.reservation.outlook import Later
-from scheduler.preemption.sentences import clean
+from scheduler.preemption.sentences import clean, listed
 
 
-def soon_enough(cycle: PlanningRun, ask: Ask, later: Later, patience_s: int) -> str:
+def soon_enough(cycle: PlanningRun, ask: Ask, later: Later, patience_s: int) -> Sentence:
     """Nobody is stopped for it."""
-    patience = words.duration(patience_s)
-    return f"{cycle.say.needs(ask.job)}. {_when(cycle, later)} That is within {patience}: nobody is stopped for it."
+    which, when = _when(cycle, later)
+    return say(f"soon{which}", **cycle.say.needs(ask.job), **when, time=Seconds(patience_s))
 
 
-def kept_nodes_sentence(cycle: PlanningRun, later: Later) -> str:
+def kept_nodes_sentence(cycle: PlanningRun, later: Later) -> Sentence:
     """Nodes are kept for it, as a sentence that follows another one."""
-    return f" {_when(cycle, later)} Until then nobody below it gets anything there."
+    which, when = _when(cycle, later)
+    return say(f"kept{which}", **when)
 
 
-def left_over(cycle: PlanningRun, ask: Ask, nodes: list[str]) -> str:
+def left_over(cycle: PlanningRun, ask: Ask, nodes: list[str]) -> Sentence:
     """A node that somebody starts on has room for it too."""
-    where = words.told(nodes, clean)
-    have = "has" if len(nodes) == 1 else "have"
-    return (
-        f"{cycle.say.needs(ask.job)}. {where} {have} room for it beside a job that starts there in this plan; "
-        "one job a plan gets a node, so it is its turn in the next one."
-    )
+    code = "next_plan.one" if len(nodes) == 1 else "next_plan.many"
+    return say(code, **cycle.say.needs(ask.job), nodes=listed(nodes, clean))
 
 
-def _when(cycle: PlanningRun, later: Later) -> str:
-    """`It can start on n2 at 2023-11-14 22:18 UTC (in 5 min), when b and c are expected to have ended.`"""
-    nodes = words.told(later.placement, clean)
-    left = words.duration(later.at - cycle.snapshot.now)
+def _when(cycle: PlanningRun, later: Later) -> tuple[str, dict[str, Param]]:
+    """Where and when it can start, and the jobs that are expected to have ended by then; and how many these are."""
+    given: dict[str, Param] = {
+        "nodes": listed(later.placement, clean),
+        "moment": Moment(later.at),
+        "left": Seconds(later.at - cycle.snapshot.now),
+    }
     ending = cycle.outlook.awaited(later) if cycle.outlook else []
-    jobs = words.told(ending, lambda runner: clean(runner.job.id), limit=5)
-    verb = "is" if len(ending) == 1 else "are"
-    until = f", when {jobs} {verb} expected to have ended" if ending else ""
-    return f"It can start on {nodes} at {words.moment(later.at)} (in {left}){until}."
+    if not ending:
+        return "", given
+    given["names"] = listed(ending, lambda runner: clean(runner.job.id), limit=5)
+    return (".one" if len(ending) == 1 else ".many"), given

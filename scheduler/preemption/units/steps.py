@@ -5,6 +5,7 @@ from dataclasses import replace
 from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import join, say
 from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.units import words
 
@@ -24,13 +25,13 @@ def _part(cycle: PlanningRun, ask: Ask, before: str) -> Decision | None:
     units = cycle.search.units_in(placement, ask.shape)
     if not units:
         return None
-    said = before or f"{words.needs(cycle, ask, ())}."
+    said = before or say("start", **words.needs(cycle, ask, ()))
     cycle.set_aside(granted(ask.job, units), placement, coming_first=False)
     return Decision(
         ask.job.id,
         DecisionKind.START,
         Reason.GETS_PART,
-        said + words.rest(ask, units),
+        join(said, words.rest(ask, units)),
         nodes=tuple(placement),
         units=units,
         placement=placement,

@@ -2,50 +2,50 @@
 
 from collections.abc import Iterable, Mapping
 
-from scheduler.model import words
 from scheduler.model.plan import DecidedVictim, How
 from scheduler.model.resources import total
+from scheduler.model.sentence import Held, Sentence, say
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.planning_run import Ask, PlanningRun
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.sentences import clean, free_now
+from scheduler.preemption.sentences import clean, free_now, listed
 from scheduler.priority.order import natural
 
 
-def losing(cycle: PlanningRun, runner: RunningJob, lost: Mapping[str, int]) -> str:
+def losing(cycle: PlanningRun, runner: RunningJob, lost: Mapping[str, int]) -> Sentence:
     """`T (e, P3) gives up n1 (5 gpu)`, `B (b, P2) gives back 4 of 20 units (12 cpu)`; said before it happens."""
     pieces, who = runner.pieces, cycle.say.who(runner.job)
     if pieces is None:
-        return f"{who} stops"
+        return say("loses.all", who=who)
     given = total({r: n * count for r, n in pieces.each[node].items()} for node, count in lost.items())
     if pieces.kind is How.UNITS:
-        return f"{who} gives back {sum(lost.values())} of {pieces.held} units ({words.amounts(given)})"
-    return f"{who} gives up {words.told(lost, clean)} ({words.amounts(given)})"
+        return say("loses.units", who=who, n=sum(lost.values()), m=pieces.held, amounts=Held(given))
+    return say("loses.nodes", who=who, nodes=listed(lost, clean), amounts=Held(given))
 
 
-def needs(cycle: PlanningRun, ask: Ask, nodes: Iterable[str]) -> str:
-    """What a job needs, and what of it is free on some nodes, or anywhere."""
+def needs(cycle: PlanningRun, ask: Ask, nodes: Iterable[str]) -> dict[str, str]:
+    """As parameters: what a job needs, and what of it is free on some nodes, or anywhere."""
     names = list(nodes)
-    return f"{cycle.say.needs(ask.job)}; {free_now(ask.job, names, cycle.search.free(ask.shape, names))}"
+    return {**cycle.say.needs(ask.job), "free": free_now(ask.job, names, cycle.search.free(ask.shape, names))}
 
 
-def making_room(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], price: Price) -> str:
+def making_room(cycle: PlanningRun, ask: Ask, nodes: Iterable[str], price: Price) -> Sentence:
     """Victims of whom some lose only a part; said before it happens."""
     lost = losses_of(price)
 
-    def say(runner: RunningJob) -> str:
+    def loss(runner: RunningJob) -> Sentence:
         if runner in lost:
             return losing(cycle, runner, lost[runner])
-        return f"{cycle.say.victim(runner)} is stopped"
+        return say("loses.run", who=cycle.say.victim(runner))
 
-    return f"{needs(cycle, ask, nodes)}. To make room, {words.told(price.victims[::-1], say, limit=5)}."
+    return say("parts", **needs(cycle, ask, nodes), losses=listed(price.victims[::-1], loss, limit=5))
 
 
 def rest(ask: Ask, units: int) -> str:
     """What is to be added when a request in units gets only a part."""
     if not ask.shape.units or units >= ask.shape.units:
         return ""
-    return f" It gets {units} of its {ask.shape.units} units; the rest goes on waiting."
+    return say("units.part", n=units, m=ask.shape.units)
 
 
 def victim_of(runner: RunningJob, lost: Mapping[str, int]) -> DecidedVictim:

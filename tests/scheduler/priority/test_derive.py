@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.policy import LevelRule, PartitionPolicy, ProjectFacts, TaskRule
-from scheduler.priority.derive import Deriver, JobStanding, begins_with_keyword, derive
+from scheduler.priority.derive import Deriver, JobStanding, begins_with_keyword, derive, deriver_for
 from scheduler.priority.levels import weight
 from tests.builders import observed, policy, project
 
@@ -304,6 +304,32 @@ def test_a_deriver_answers_like_derive_and_equal_questions_once() -> None:
     assert first is again
     assert first == derive(observed("3", name="p0_x", account="beta"), policy(), [ALPHA, BETA])
     assert deriver.derive(observed("4", name="p0_x", account="alpha")).project == "alpha"
+
+
+class TestFromOneMomentToTheNext:
+    RULES = replace(policy(), user_overrides={"ann": "P0"}, user_overrides_until={"ann": 200})
+
+    def test_answers_are_kept_while_nothing_has_changed(self) -> None:
+        last = Deriver(self.RULES, [TINY], 100)
+        answer = last.derive(observed("1", user="ann"))
+        same = deriver_for(replace(self.RULES), (TINY,), 199, last)
+        assert same.derive(observed("1", user="ann")) is answer
+
+    def test_an_override_that_ends_meanwhile_counts_no_more(self) -> None:
+        last = Deriver(self.RULES, [TINY], 100)
+        assert last.derive(observed("1", user="ann")).user_level == 0
+        found = deriver_for(self.RULES, [TINY], 200, last).derive(observed("1", user="ann"))
+        assert found == derive(observed("1", user="ann"), self.RULES, [TINY], 200)
+        assert found.user_level != 0
+
+    @pytest.mark.parametrize("now", [99, 150])
+    def test_other_rules_other_projects_and_a_clock_that_goes_back(self, now: int) -> None:
+        last = Deriver(self.RULES, [ALPHA], 100)
+        last.derive(observed("1", user="ann"))
+        other = replace(self.RULES, user_overrides={"ann": "P1"})
+        assert deriver_for(other, [ALPHA], now, last) is not last
+        assert deriver_for(self.RULES, [ALPHA, BETA], now, last) is not last
+        assert (deriver_for(self.RULES, [ALPHA], now, last) is last) == (now == 150)
 
 
 @given(st.floats(0.1, 1000), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1, 10))

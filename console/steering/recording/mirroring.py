@@ -5,7 +5,7 @@ made for the jobs whose mark has changed. Durations in an explanation grow by th
 """
 
 import hashlib
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +22,7 @@ from scheduler.model.jobs import SnapshotJob as PlannedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.resources import total
+from scheduler.model.sentence import facts_of
 from scheduler.model.words import amounts
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.line import PlaceInLine
@@ -29,12 +30,6 @@ from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
-_DURATION = re.compile(r"\b\d+ (?:d|h|min|s)\b")
-
-
-def timeless(words: str) -> str:
-    """The words without their durations, which change with every second."""
-    return _DURATION.sub("", words)
 
 
 def rows(
@@ -47,6 +42,7 @@ def rows(
 ) -> list[JobRow]:
     """A row for every job in every partition it is (or may come to be) in."""
     known = startable(cluster)
+    _MARKS[cluster.pk].begin()
     sources = {
         v.facts.row.name: _Source(
             cluster, v, plans, preemptions, lines.by_partition.get(v.facts.row.name), known
@@ -72,13 +68,42 @@ class _Row:
     def key(self) -> tuple[str, str]:
         return self.job.id, self.source.partition
 
+    @property
+    def places(self) -> tuple[int, int, int | None]:
+        return self.source.places(self.job)
+
     def mark(self) -> str:
-        """What the row would show, as a short text."""
-        text = repr((self.job, *self.source.derived(self.job)))
-        return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+        """What the row would show but for its places, as a short text."""
+        return self.source.marks.mark(self.key, self.job, self.source.derived(self.job))
 
     def build(self) -> Job:
         return self.source.row(self.job)
+
+
+class Marks:
+    """The marks of the rows of the last look, so that only what has changed is put into words again."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, str], _Marked] = {}
+        self._now: dict[tuple[str, str], _Marked] = {}
+
+    def begin(self) -> None:
+        """A new look: rows that are not asked for in it are forgotten with the next."""
+        self._before, self._now = self._now, {}
+
+    def mark(self, key: tuple[str, str], job: ObservedJob, derived: tuple[Any, ...]) -> str:
+        """A digest of both. A job that was not read anew is the same object as before: that is quick to see."""
+        known = self._before.get(key)
+        if known is None or (known[0] is not job and known[0] != job) or known[1] != derived:
+            text = repr((job, *derived))
+            known = job, derived, hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+        self._now[key] = known
+        return known[2]
+
+
+_Marked = tuple[ObservedJob, tuple[Any, ...], str]
+_MARKS: dict[int, Marks] = defaultdict(Marks)
+"""By cluster. A mark depends on nothing but the row, so it is right whoever asks."""
 
 
 class _Source:
@@ -96,6 +121,7 @@ class _Source:
         self.line = line
         self.startable = startable
         self.cluster = cluster
+        self.marks = _MARKS[cluster.pk]
         self.partition = verdicts.facts.row.name
         self.policy = verdicts.facts.policy
         self.names = [level.name for level in self.policy.levels]
@@ -114,9 +140,10 @@ class _Source:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 
     def derived(self, job: ObservedJob) -> tuple[Any, ...]:
-        """Everything in the row that is not observed."""
+        """Everything in the row that is not observed, but for its places."""
         standing, planned = self.standings.get(job.id), self.planned.get(job.id)
-        place, decision = self.decisions.get(job.id, (0, None))
+        _, decision = self.decisions.get(job.id, (0, None))
+        stands = self._stands(job)
         return (
             standing,
             planned and (planned.user_level, planned.task_level, planned.protected),
@@ -124,11 +151,19 @@ class _Source:
             self.names,
             self.preemptions.get(job.id, 0),
             self.plan_of.get(job.id),
-            place,
-            decision and (decision.action, decision.reason, timeless(decision.explain)),
-            self._stands(job),
+            decision and (decision.action, decision.reason, facts_of(decision.explain)),
+            stands and (self.line is not None and self.line.is_ordered, stands.keeps),
             self._startable(job),
         )
+
+    def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
+        """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
+        stands = self._stands(job)
+        place = self.decisions[job.id][0] if self._is_decided(job) else 0
+        return (place, 0, None) if stands is None else (place, stands.number, stands.own)
+
+    def _is_decided(self, job: ObservedJob) -> bool:
+        return job.state == JobState.PENDING and job.id in self.decisions
 
     def _stands(self, job: ObservedJob) -> PlaceInLine | None:
         return self.line.shown.get(job.id) if self.line is not None and not job.held else None
@@ -179,15 +214,15 @@ class _Source:
         standing, planned = self.standings.get(job.id), self.planned.get(job.id)
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)
-        if job.state == JobState.PENDING and job.id in self.decisions:
-            row.place, decision = self.decisions[job.id]
+        row.place, row.line_place, row.own_priority = self.places(job)
+        if self._is_decided(job):
+            decision = self.decisions[job.id][1]
             row.verdict, row.reason = decision.action.value, decision.reason.value
             row.explain = decision.explain
             row.startable = self._startable(job)
         stands = self._stands(job)
         if stands is not None and self.line is not None:
-            row.line_place, row.line_ordered = stands.number, self.line.is_ordered
-            row.own_priority, row.keeps_place = stands.own, stands.keeps
+            row.line_ordered, row.keeps_place = self.line.is_ordered, stands.keeps
         return row
 
     def _add_levels(self, row: Job, standing: JobStanding, planned: PlannedJob) -> None:

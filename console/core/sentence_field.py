@@ -1,0 +1,51 @@
+"""A column of text that keeps sentences with their codes and parameters (`scheduler.model.sentence`)."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+
+from scheduler.model.sentence import LONGEST, Sentence, from_json, to_json
+
+_CODED, _PLAIN = '{"code":', '{"text":'
+
+
+if TYPE_CHECKING:
+    _Text = models.TextField[str, str]
+else:
+    _Text = models.TextField
+
+
+class SentenceField(_Text):
+    """Holds a `Sentence`, or words that are nobody's sentence: rows of before, and what people and Slurm have said.
+
+    A sentence is kept as JSON with its English beside it. Words that look like that are kept as `{"text": …}`, so that
+    nobody can write a sentence of ours.
+    """
+
+    def from_db_value(self, value: str | None, *_: Any) -> str | None:
+        """The sentence, or the words."""
+        if value is None or not value.startswith((_CODED, _PLAIN)):
+            return value
+        return _read(value)
+
+    def get_prep_value(self, value: Any) -> Any:
+        """As it is kept."""
+        value = super().get_prep_value(value)
+        if isinstance(value, Sentence):
+            return json.dumps(to_json(value), ensure_ascii=False)
+        if isinstance(value, str) and value.startswith((_CODED, _PLAIN)):
+            return json.dumps({"text": value}, ensure_ascii=False)
+        return value
+
+
+def _read(value: str) -> str:
+    """Never raises: a row that somebody has cut or changed by hand is shown as it is."""
+    try:
+        document = json.loads(value) if len(value) <= LONGEST else None
+    except ValueError:
+        return value
+    if not isinstance(document, dict):
+        return value
+    text = document.get("text")
+    return text if isinstance(text, str) else from_json(document) or value

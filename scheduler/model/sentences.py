@@ -1,0 +1,146 @@
+"""The lines of all sentences of the core, by their codes (see `scheduler.model.sentence`).
+
+A line is a whole sentence, or a part that other lines take in; where one and several are said in different ways there
+are two codes. Each line stands in the catalogues of messages.
+"""
+
+SENTENCES: dict[str, str] = {
+    "joined": "%(first)s %(next)s",
+    "level.none": "unconfigured",
+    # Who, and what it needs (scheduler/preemption/sentences.py)
+    "job": "%(job)s (%(user)s, %(level)s)",
+    "job.task": "%(job)s (%(user)s, task %(task)s)",
+    "job.both": "%(job)s (%(user)s, %(level)s, task %(task)s)",
+    "victim": "%(job)s (%(user)s, %(level)s, ran %(time)s)",
+    "victim.task": "%(job)s (%(user)s, task %(task)s, ran %(time)s)",
+    "victim.both": "%(job)s (%(user)s, %(level)s, task %(task)s, ran %(time)s)",
+    "need.unknown": "what is not known",
+    "need.unit": "one unit of %(need)s",
+    "need.units": "%(n)s units of %(need)s",
+    "need.in_all": "%(need)s in all",
+    "need.one_node": "%(need)s on one node",
+    "need.each_node": "%(need)s on each of %(n)s nodes",
+    "need.with": "%(need)s with %(names)s",
+    "need.out_of": "%(need)s out of %(nodes)s",
+    "need.other_than": "%(need)s other than %(nodes)s",
+    "need.alone": "%(need)s for itself alone",
+    "free.anywhere": "free now: %(amounts)s",
+    "free.anywhere.none": "free now: nothing",
+    "free.node": "%(nodes)s has %(amounts)s free",
+    "free.node.none": "%(nodes)s has nothing free",
+    "free.nodes": "%(nodes)s have %(amounts)s free together",
+    "free.nodes.none": "%(nodes)s have nothing free together",
+    "free.on": "%(node)s (%(amounts)s)",
+    # What is decided
+    "start": "%(who)s needs %(need)s; %(free)s.",
+    "start.late": "%(why)s Slurm has not started it within two cycles, so it is put first in its line.",
+    "room.coming": "%(who)s needs %(need)s. Jobs that are ending already make room for it on %(nodes)s.",
+    "room.promised": "Room for %(who)s is being made on %(nodes)s.",
+    "stop": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s makes room on %(nodes)s.",
+    "stop.held": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room on %(nodes)s, but %(why)s.",
+    "stop.held.anywhere": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room, but %(why)s.",
+    "limit.crashes": (
+        "it ended badly within a minute of its start %(n)s times in an hour: others are stopped for it again once it "
+        "has run well, or is submitted anew"
+    ),
+    "limit.too_soon": "it has to wait %(left)s more: others are stopped only for a job that has waited %(time)s",
+    "limit.cool_down": "it was stopped itself %(time)s ago: others are not stopped for it for %(left)s yet",
+    "limit.comes_back": "some of them would come back ranked above %(job)s",
+    "limit.user_hour": "jobs of %(user)s were stopped %(used)s of %(most)s times in this hour",
+    "limit.hour": "%(partition)s has had %(used)s of %(most)s stops in this hour",
+    "limit.too_many": "%(why)s, and %(n)s more would be too many",
+    "queue.nothing_lower": "%(who)s needs %(need)s; nothing of lower rank runs in %(partition)s.",
+    "queue.none_may": "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped.",
+    "queue.none_may.often": (
+        "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped, %(m)s of them because their "
+        "users' jobs were stopped often enough in this hour."
+    ),
+    "queue.not_enough": "%(who)s needs %(need)s. Stopping %(below)s, %(amounts)s together, would not make enough room.",
+    "below.one": "the only lower job",
+    "below.all": "all %(n)s lower jobs",
+    "below.spared": "%(below)s (%(n)s more may not be stopped)",
+    "below.spared.often": (
+        "%(below)s (%(n)s more may not be stopped, %(m)s of them because their users' jobs were stopped often enough "
+        "in this hour)"
+    ),
+    "never.empty": "%(who)s needs %(need)s; %(partition)s does not have that, even when it is empty.",
+    "never.amounts": "%(who)s needs %(need)s; no node of %(partition)s has %(amounts)s: it can never start here.",
+    "never.node": "%(who)s needs %(need)s; %(partition)s has no such node: it can never start here.",
+    "never.nodes": (
+        "%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here."
+    ),
+    "blocked.unknown": "%(who)s asks for something unknown.",
+    "blocked": "%(who)s may not start yet: %(why)s.",
+    "quota.held": "%(who)s is held until a job of its level ends: %(why)s.",
+    "quota.refused": "%(who)s is refused: %(why)s.",
+    "quota.lowest": "%(job)s counts as unconfigured: %(why)s.",
+    "quota.job": "%(user)s may have %(limit)s %(level)s job running at a time and has %(used)s",
+    "quota.jobs": "%(user)s may have %(limit)s %(level)s jobs running at a time and has %(used)s",
+    "quota.all.alone": "all running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s",
+    "quota.all": "all running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s",
+    "quota.user.alone": (
+        "%(user)s's running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s"
+    ),
+    "quota.user": (
+        "%(user)s's running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s"
+    ),
+    # Parts of jobs (units, elastic)
+    "shrink": "%(who)s needs %(need)s; %(free)s. Nobody is stopped: %(losses)s.",
+    "shrink.held": "%(who)s needs %(need)s; %(free)s. %(victims)s could shrink for it, but %(why)s.",
+    "parts": "%(who)s needs %(need)s; %(free)s. To make room, %(losses)s.",
+    "loses.all": "%(who)s stops",
+    "loses.run": "%(who)s is stopped",
+    "loses.units": "%(who)s gives back %(n)s of %(m)s units (%(amounts)s)",
+    "loses.nodes": "%(who)s gives up %(nodes)s (%(amounts)s)",
+    "grow.units": "%(who)s holds %(n)s of the %(m)s units that it wishes for; free for it: %(nodes)s.",
+    "grow.nodes": "%(who)s is on %(n)s of the %(m)s nodes that it wishes for; free for it: %(nodes)s.",
+    "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
+    # Predicted starts (reservation)
+    "soon": (
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s). That is within %(time)s: "
+        "nobody is stopped for it."
+    ),
+    "soon.one": (
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to "
+        "have ended. That is within %(time)s: nobody is stopped for it."
+    ),
+    "soon.many": (
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to "
+        "have ended. That is within %(time)s: nobody is stopped for it."
+    ),
+    "kept": "It can start on %(nodes)s at %(moment)s (in %(left)s). Until then nobody below it gets anything there.",
+    "kept.one": (
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to have ended. Until then "
+        "nobody below it gets anything there."
+    ),
+    "kept.many": (
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to have ended. Until then "
+        "nobody below it gets anything there."
+    ),
+    "next_plan.one": (
+        "%(who)s needs %(need)s. %(nodes)s has room for it beside a job that starts there in this plan; one job a plan "
+        "gets a node, so it is its turn in the next one."
+    ),
+    "next_plan.many": (
+        "%(who)s needs %(need)s. %(nodes)s have room for it beside a job that starts there in this plan; one job a "
+        "plan gets a node, so it is its turn in the next one."
+    ),
+    # Equal compute power (balance)
+    "even.not_measured": "Not measured: %(nodes)s.",
+    "even.nearest": "It is the nearest set: the nodes differ by %(n)s in compute power, %(m)s is allowed.",
+    "even": "The nodes differ by %(n)s in compute power, %(m)s is allowed.",
+    "even.unit": "The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s.",
+    "even.wanted": "It asks for nodes of equal compute power: %(n)s apart is allowed.",
+    "uneven": (
+        "%(who)s needs %(need)s of equal compute power; there is room, but the nearest set differs by %(n)s, %(m)s is "
+        "allowed."
+    ),
+    "uneven.not_measured": (
+        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use have been measured "
+        "(%(name)s)."
+    ),
+    "uneven.exchange": (
+        "%(who)s needs %(need)s of equal compute power; what is free is too uneven. %(victims)s exchanges %(node)s for "
+        "%(other)s, so that both have even sets; it starts on %(nodes)s."
+    ),
+}
