@@ -1,7 +1,8 @@
 """How long planning takes and how much memory it needs, as the partition grows: `python -m bench.plan`.
 
 Prints three Markdown tables: one urgent job over ever more running jobs, one cycle of 10,000 running and
-1,000 pending jobs, and such a cycle with each planning method on (`bench.plan_methods`). Times are medians (of
+1,000 pending jobs, and such a cycle with each planning method on (`bench.plan_methods`), with ten sizes of request and
+with more. Times are medians (of
 processor time) of several plans of the same snapshot in one process, another one for each figure; what counts is how
 they grow, so in the first table each is also given as a ratio to the row above. Memory is what Python allocates at
 most while planning.
@@ -18,7 +19,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bench.plan_methods import METHODS, snapshot_for
+from bench.plan_methods import METHODS, SIZES, snapshot_for
 from scheduler.model.jobs import JobState, Level, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import DecisionKind, PlanningResult
@@ -185,18 +186,23 @@ def cycle_table(rounds: int) -> Iterator[str]:
 
 
 def methods_table(rounds: int) -> Iterator[str]:
-    """The third table: one whole cycle with each method."""
+    """The third table: one whole cycle with each method, and the same with more sizes of request."""
     yield "| methods | nodes | time | peak memory | decisions |"
     yield "|---|--:|--:|--:|---|"
     for method in METHODS:
-        snapshot = snapshot_for(method, running=10_000, pending=1_000, seed=SEED)
-        figures = measure(snapshot, rounds)
-        counts = Counter(decision.action.value for decision in figures.made.decisions)
-        said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-        yield (
-            f"| {method.title} | {len(snapshot.nodes):,} | {figures.seconds:.2f} s | {figures.peak / 1e6:.0f} MB "
-            f"| {said} |"
-        )
+        few: float | None = None
+        for sizes in SIZES:
+            snapshot = snapshot_for(method, running=10_000, pending=1_000, seed=SEED, sizes=sizes)
+            figures = measure(snapshot, rounds)
+            counts = Counter(decision.action.value for decision in figures.made.decisions)
+            said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+            title = method.title if few is None else f"{method.title}, {sizes} sizes of request"
+            ratio = f" (× {figures.seconds / few:.1f})" if few else ""
+            few = few or figures.seconds
+            yield (
+                f"| {title} | {len(snapshot.nodes):,} | {figures.seconds:.2f} s{ratio} "
+                f"| {figures.peak / 1e6:.0f} MB | {said} |"
+            )
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 10,000 running and 1,000 pending jobs on full nodes of 8 CPUs; two CPUs in a hundred are free, so that nodes differ.
 What a method needs, a part of the jobs has: units, workers, predicted ends, compute power. The rest is as ever.
+Requests come in ten sizes, five of CPUs with two of memory each; or in more, with more of memory.
 """
 
 import random
@@ -52,12 +53,16 @@ METHODS = (
 )
 
 
-def snapshot_for(method: Method, running: int, pending: int, seed: int) -> Snapshot:
+SIZES = (10, 30, 300)
+"""In how many sizes requests come; multiples of the five sizes of CPUs."""
+
+
+def snapshot_for(method: Method, running: int, pending: int, seed: int, sizes: int = SIZES[0]) -> Snapshot:
     """The partition of a row; the same arguments always give the same one."""
     chance = random.Random(seed)
     kinds = [_kind(chance, method.running) for _ in range(running)]
-    sizes = [1 if kind == "plain" else chance.randint(2, 6) for kind in kinds]
-    count = sum(sizes) * 51 // (50 * CPUS) + 1
+    widths = [1 if kind == "plain" else chance.randint(2, 6) for kind in kinds]
+    count = sum(widths) * 51 // (50 * CPUS) + 1
     nodes = tuple(
         SnapshotNode(
             f"n{i:04}",
@@ -71,7 +76,7 @@ def snapshot_for(method: Method, running: int, pending: int, seed: int) -> Snaps
     )
     slots = [node.name for node in nodes for _ in range(CPUS)]
     chance.shuffle(slots)
-    jobs = [*_running(chance, method, kinds, sizes, slots), *_pending(chance, method, pending)]
+    jobs = [*_running(chance, method, kinds, widths, slots), *_pending(chance, method, pending, sizes)]
     return Snapshot(NOW, PartitionRules("bench", Mode.USER_THEN_TASK, **method.rules), nodes, tuple(jobs))
 
 
@@ -108,7 +113,7 @@ def _running(
         yield replace(job, balanced=kind == "balanced")
 
 
-def _pending(chance: random.Random, method: Method, count: int) -> Iterator[SnapshotJob]:
+def _pending(chance: random.Random, method: Method, count: int, sizes: int) -> Iterator[SnapshotJob]:
     for i in range(count):
         kind = _kind(chance, method.pending)
         yield SnapshotJob(
@@ -119,14 +124,15 @@ def _pending(chance: random.Random, method: Method, count: int) -> Iterator[Snap
             user_level=chance.choice(LEVELS),
             task_level=chance.choice(LEVELS),
             submit=NOW - chance.randrange(10_000),
-            request=_request(chance, kind),
+            request=_request(chance, kind, sizes),
             balanced=kind == "balanced",
         )
 
 
-def _request(chance: random.Random, kind: str) -> Request:
+def _request(chance: random.Random, kind: str, sizes: int) -> Request:
     cpu = chance.choice((1, 1, 2, 2, 4, 4, 6, 8))
-    wants = {"cpu": cpu, "mem": cpu * chance.choice((2_000, 4_000))}
+    most = sizes // 5 - 1
+    wants = {"cpu": cpu, "mem": cpu * chance.choice([2_000 + 2_000 * i // most for i in range(most + 1)])}
     if kind == "units":
         return Request(unit={"cpu": 1, "mem": wants["mem"] // cpu}, count=cpu * chance.choice((1, 4)))
     if kind == "balanced":

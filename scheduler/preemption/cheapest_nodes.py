@@ -4,85 +4,23 @@ What single nodes cost is kept in `Quotes`, for all shapes that ask the same of 
 first, in a heap per shape. When it is asked, it looks again only at the nodes that have changed since the last time,
 and of those only at the ones that could give enough (`stock`); entries of the heap that are out of date are dropped
 when they come to the top. With a lower bound, which is cheap to get, a node is priced only when its bound comes to the
-top; and it still is a lower bound after most changes (`Changes.cheaper`), so that a new one is needed only then.
+top; and it still is a lower bound after most changes (`NodeIndex.cheaper`), so that a new one is needed only then.
+
+With a line of bounds that many shapes share (`bound_line`), nodes enter the heap only as far as they might be the
+cheapest: another size of request then costs a look at a few nodes, not at all of them.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush, heapreplace
-from typing import Protocol
 
-from scheduler.preemption.changes import Changes
+from scheduler.preemption.bound_line import BEFORE_ALL, BEHIND_ALL, BoundLine, InLine
 from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.pricing import Cost, Price
+from scheduler.preemption.pricing import Price
+from scheduler.preemption.quotes import ONLY_A_BOUND, Entry, Quotes
 from scheduler.preemption.stock import Stocks
 
-Entry = tuple[Cost, int, int, int, int, int]
-"""Cost, number of victims, waste, node, and as of which change of it (`Changes`): of the node, and of what its pieces
-count for, or ONLY_A_BOUND: it costs that at least, and if it costs just that, so many victims at least."""
-
-ONLY_A_BOUND = -1
-
-Pricer = Callable[[NodeState], Price | None]
-
-
-class NodeBounds(Protocol):
-    """The bounds of some nodes, by their orders, without those that cannot be had: as they are now, or as they were at
-    some time since when none of them can have become lower (`Changes.cheaper`)."""
-
-    def __call__(self, orders: Collection[int], *, now: bool) -> list[Entry]: ...
-
-
-class Quotes:
-    """What single nodes cost, by one pricer, until something changes there."""
-
-    def __init__(
-        self,
-        changes: Changes,
-        pricer: Pricer,
-        bounds: NodeBounds | None = None,
-        rough: "Quotes | None" = None,
-    ) -> None:
-        """Without bounds, nodes are priced at once, and whatever pieces count for. `rough`: whose bounds will do, until
-        one comes to the top."""
-        self.changes = changes
-        self.cheaper = changes.cheaper if bounds else changes.last
-        self.dearer = changes.dearer if bounds else [0] * len(changes.dearer)
-        self._places = changes.universe.places
-        self._pricer = pricer
-        self._bounds = bounds
-        self._rough = rough
-        self._known: list[tuple[int, Entry | None]] = [(-1, None)] * len(changes.last)
-        self._prices: dict[int, tuple[int, int, Price | None]] = {}
-
-    def entries(self, orders: Collection[int], *, now: bool = False) -> list[Entry]:
-        """What is known of some nodes without pricing them; bounds may be as of an earlier change, unless they are to
-        be as of `now`."""
-        if self._bounds is None:
-            return [entry for entry in map(self.priced, orders) if entry]
-        if self._rough and not now:
-            return self._rough.entries(orders)
-        known, last = self._known, self.changes.last
-        valid = last if now else self.cheaper
-        new = [order for order in orders if known[order][0] < valid[order]]
-        if new:
-            for order in new:
-                known[order] = last[order], None
-            for bound in self._bounds(new, now=now):
-                known[bound[3]] = bound[4], bound
-        return [entry for order in orders if (entry := known[order][1])]
-
-    def priced(self, order: int) -> Entry | None:
-        """A node with its price; None when it cannot be had."""
-        last, dearer = self.changes.last[order], self.dearer[order]
-        known = self._prices.get(order)
-        if known is None or known[0] != last or known[1] != dearer:
-            known = self._prices[order] = last, dearer, self._pricer(self._places[order])
-        found = known[2]
-        return found and (found.cost, len(found.victims), found.waste, order, last, dearer)
-
-    def price(self, order: int) -> Price:
-        """The price of a node that has one."""
-        return self._prices[order][2] or Price()
+FEW = 8
+"""So many changes are followed one by one, besides one for each node that is known: after more it begins anew."""
 
 
 class CheapestNodes:
@@ -95,19 +33,27 @@ class CheapestNodes:
         *,
         stocks: Stocks | None = None,
         since: int | None = None,
+        line: BoundLine | None = None,
     ) -> None:
-        """`stocks`: where there might be enough; other nodes are not looked at. `since`: a point in the log from which
-        on nodes have to be looked at; before it none could be had."""
+        """`stocks`: where there might be enough; other nodes are not looked at. `since`: a change of nodes (`Changes`)
+        from which on they have to be looked at; before it none could be had. `line`: of these nodes."""
         self._quotes = quotes
         self._stocks = stocks
-        self._universe = universe = quotes.changes.universe
-        self._seen, self._seen_dearer = len(universe.log), len(universe.dearer)
+        self._index = index = quotes.index
+        self._changes, self._weights = index.changes.watch(), index.weights.watch()
         self._own = orders
         self._priced: set[int] = set()
-        quotes.changes.catch_up()
-        at_first = orders if since is None else self._changed(since)
-        self._heap = quotes.entries(self._might(at_first))
-        heapify(self._heap)
+        self._line = line
+        self._heap: list[Entry] = []
+        index.look()
+        self._entered: set[int] = set()
+        """Nodes out of the line that are in the heap, or turned out impossible."""
+        self._reached = BEFORE_ALL
+        self._from_the_beginning = since is None
+        if since is not None:
+            self._reached, self._changes.seen = BEHIND_ALL, since
+        elif line is None:
+            self._begin()
 
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[NodeState, Price]]:
         """At most `count` nodes, the cheapest first: least harm from the highest class down, then fewest
@@ -116,57 +62,111 @@ class CheapestNodes:
         """
         self._catch_up()
         heap, quotes = self._heap, self._quotes
-        last, cheaper, dearer = quotes.changes.last, quotes.cheaper, quotes.dearer
-        taken: list[Entry] = []
-        while heap and len(taken) < count:
-            cost, _, _, order, seen, seen_dearer = heap[0]
-            only_a_bound = seen_dearer == ONLY_A_BOUND
-            if seen < cheaper[order] if only_a_bound else seen != last[order] or seen_dearer != dearer[order]:
+        last, cheaper, weights = quotes.last, quotes.cheaper, quotes.weights
+        line, taken = self._line, list[Entry]()
+        coming = line.next(self._reached) if line else None
+        while len(taken) < count:
+            if line and coming and (not heap or coming[1] < heap[0]):
+                coming = self._enter(line, coming, below)
+            if not heap:
+                break
+            cost, _, _, order, seen, seen_weights = heap[0]
+            only_a_bound = seen_weights < 0
+            if (
+                seen < cheaper[order]
+                if only_a_bound
+                else seen != last[order] or seen_weights != weights[order]
+            ):
                 heappop(heap)
             elif below is not None and cost and cost[0][0] >= below:
                 break
             elif not only_a_bound:
                 taken.append(heappop(heap))
             else:
-                entry = self._price(order) if seen == last[order] else self._bound(order)
+                sharp = seen_weights == ONLY_A_BOUND and seen == last[order]
+                entry = self._price(order) if sharp else quotes.entry(order)
                 if entry is None:
                     heappop(heap)
                 else:
                     heapreplace(heap, entry)
         for found in taken:
             heappush(heap, found)
-        return [(self._universe.places[found[3]], quotes.price(found[3])) for found in taken]
+        places = self._index.places
+        return [(places[found[3]], quotes.price(found[3])) for found in taken]
+
+    def _enter(self, line: BoundLine, coming: InLine | None, below: int | None) -> InLine | None:
+        """Put into the heap what comes next in the line, as far as it might be cheaper than what is there; returns what
+        comes then, or nothing where that is of no interest."""
+        heap, entered = self._heap, self._entered
+        while coming is not None and (not heap or coming[1] < heap[0]):
+            stands, entry = coming
+            if below is not None and entry[0] and stands[0] >= below:
+                return None
+            self._reached = stands
+            order = entry[3]
+            if order not in entered and (self._stocks is None or self._stocks.enough_on(order)):
+                entered.add(order)
+                heappush(heap, entry)
+            coming = line.next(stands)
+        return coming
+
+    def _begin(self) -> None:
+        """Look at everything anew."""
+        self._changes.skip()
+        self._weights.skip()
+        self._priced.clear()
+        self._entered.clear()
+        self._reached = BEFORE_ALL
+        self._heap = [] if self._line else self._quotes.entries(self._might(self._own))
+        heapify(self._heap)
 
     def _catch_up(self) -> None:
-        log, dearer = self._universe.log, self._universe.dearer
-        self._quotes.changes.catch_up()
-        again: Collection[int] = ()
-        if self._seen < len(log):
-            again = self._might(self._changed(self._seen))
-            self._seen = len(log)
-        if self._seen_dearer < len(dearer):
+        self._index.look()
+        if self._line:
+            self._line.catch_up()
+            if self._stocks:
+                self._stocks.catch_up()
+        if self._from_the_beginning and self._changes.behind > FEW + len(self._heap) + len(self._entered):
+            self._begin()
+            return
+        seen = self._changes.seen
+        again = self._to_look_at(self._changes.changed(), seen)
+        if reweighed := self._weights.changed():
             # A bound still is one where pieces have become dearer; a price has to be worked out again.
-            more = self._priced.intersection(dearer[self._seen_dearer :])
+            more = self._priced.intersection(reweighed)
             again = [*again, *more]
             self._priced -= more
-            self._seen_dearer = len(dearer)
-        for entry in self._quotes.entries(again):
-            heappush(self._heap, entry)
+        if self._line:
+            self._again(self._line, again)
+        elif again:
+            for entry in self._quotes.entries(self._might(again)):
+                heappush(self._heap, entry)
 
-    def _changed(self, since: int) -> Collection[int]:
-        """The nodes that have to be looked at again: of those that have changed since a point in the log, the ones that
-        may have become cheaper, and the ones that were priced. The bounds of others still are bounds."""
-        changed = self._own.intersection(self._universe.log[since:])
-        cheaper, priced = self._quotes.cheaper, self._priced & changed
-        self._priced -= priced
-        return [order for order in changed if cheaper[order] > since or order in priced]
+    def _again(self, line: BoundLine, orders: Iterable[int]) -> None:
+        """Nodes enter the heap again, or later when the line comes to them."""
+        entered = self._entered
+        for order in orders:
+            entered.discard(order)
+            found = line.of(order)
+            if (
+                found
+                and found[0] <= self._reached
+                and (self._stocks is None or self._stocks.enough_on(order))
+            ):
+                entered.add(order)
+                heappush(self._heap, found[1])
+
+    def _to_look_at(self, named: Iterable[int], since: int) -> list[int]:
+        """The nodes that have to be looked at again: of those that have changed since a change, the ones that may have
+        become cheaper, and the ones that were priced. The bounds of others still are bounds."""
+        own, cheaper, priced = self._own, self._quotes.cheaper, self._priced
+        result = [order for order in named if order in own and (cheaper[order] > since or order in priced)]
+        priced.difference_update(result)
+        return result
 
     def _price(self, order: int) -> Entry | None:
         self._priced.add(order)
         return self._quotes.priced(order)
-
-    def _bound(self, order: int) -> Entry | None:
-        return next(iter(self._quotes.entries((order,), now=True)), None)
 
     def _might(self, orders: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""

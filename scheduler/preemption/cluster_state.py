@@ -1,10 +1,8 @@
 """The planner's own copy of the partition: what is free, what is coming, who runs where, what a cycle changes.
 
 Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
-`spare` and `allow`; all of them note the nodes they touch in `log`. Whoever keeps prices of nodes looks at the end
-of the log instead of looking at every node again. `again` names those of them on which somebody may be stopped who was
-spared before; `dearer` nodes on which nothing changed, but a piece counts for more since its job lost others elsewhere;
-`reduced`, jobs in pieces that from then on may lose fewer of them.
+`spare` and `allow`; all of them note the nodes that they touch in `index`, by which everybody who keeps something about
+nodes sees what to look at again. `reduced` notes the jobs in pieces, by their orders, that from then on may lose fewer.
 """
 
 from collections import defaultdict
@@ -15,6 +13,7 @@ from scheduler.model.jobs import JobState, Level, SnapshotJob
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract, total
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.node_index import Changes, NodeIndex
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pieces import pieces_of
 from scheduler.preemption.ranking import PreemptionScope, Ranking
@@ -40,10 +39,6 @@ class ClusterState:
     ) -> None:
         self.snapshot = snapshot
         self.ranking = ranking
-        self.log: list[int] = []
-        self.again: list[int] = []
-        self.dearer: list[int] = []
-        self.reduced: list[RunningJob] = []
         self.coming = False
         self.places = [
             NodeState(node, order, dict(node.total), holders=int(any(node.held_elsewhere.values())))
@@ -68,6 +63,8 @@ class ClusterState:
         for job in held:
             if job.state is not _RUNNING:
                 self._end(job)
+        self.index = NodeIndex(self.places)
+        self.reduced = Changes(len(self.runners))
         by_work = snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
         self._scarcity = self._used_shares() if by_work else {}
 
@@ -148,7 +145,7 @@ class ClusterState:
         tally = self.tallies[runner.first, runner.second]
         tally.stoppable -= 1
         if runner.pieces:
-            self.reduced.append(runner)
+            self.reduced.note(runner.order)
         for place, amounts in runner.parts:
             free, stoppable, held = place.free, place.stoppable, tally.held
             for name, amount in amounts.items():
@@ -156,7 +153,7 @@ class ClusterState:
                 stoppable[name] = stoppable.get(name, 0) - amount
                 held[name] = held.get(name, 0) - amount
             place.holders -= 1
-            self.log.append(place.order)
+            self.index.note(place)
 
     def lose(self, runner: RunningJob, lost: Mapping[str, int]) -> None:
         """A running job gives up pieces, so many on each node; their room is free for whoever is decided next."""
@@ -180,9 +177,10 @@ class ClusterState:
                 del alloc[name], pieces.counts[name]
                 place.holders -= 1
                 place.runners.remove(runner)
-        self.log.extend([self.by_name[name].order for name in lost])
-        self.dearer.extend([place.order for place in runner.places])
-        self.reduced.append(runner)
+        self.index.note_all([self.by_name[name] for name in lost])
+        for place in runner.places:
+            self.index.weights.note(place.order)
+        self.reduced.note(runner.order)
         if len(alloc) < len(runner.places):
             runner.places = tuple([place for place in runner.places if place.node.name in alloc])
         runner.alloc = alloc
@@ -193,11 +191,11 @@ class ClusterState:
         """From now on nobody may stop a runner, nor shrink it, in this plan."""
         runner.lasting = True
         if runner.pieces:
-            self.reduced.append(runner)
+            self.reduced.note(runner.order)
         if runner.may_go:
             self.spare(runner, why)
         else:
-            self.log.extend(place.order for place in runner.places)
+            self.index.note_all(runner.places)
 
     def spare(self, runner: RunningJob, why: str) -> None:
         """From now on nobody may stop a runner that may go, until `allow`."""
@@ -206,7 +204,8 @@ class ClusterState:
     def allow(self, runner: RunningJob) -> None:
         """A runner that was spared may be stopped again."""
         self._may_go(runner, "")
-        self.again.extend([place.order for place in runner.places])
+        for place in runner.places:
+            self.index.note_again(place)
 
     def _may_go(self, runner: RunningJob, why: str) -> None:
         runner.spared, runner.may_go = why, not why
@@ -217,7 +216,7 @@ class ClusterState:
         tally.limited -= sign
         for place, amounts in runner.parts:
             (subtract if why else add)(place.stoppable, amounts)
-            self.log.append(place.order)
+            self.index.note(place)
 
     def take(self, placement: Mapping[str, Amounts], coming_first: bool) -> None:
         """Set a room aside: out of what is coming as far as possible (or not at all), then out of the free."""
@@ -229,7 +228,7 @@ class ClusterState:
                     place.coming[resource] -= waiting
                 place.free[resource] = place.free.get(resource, 0) - amount + waiting
             place.holders += 1
-            self.log.append(place.order)
+            self.index.note(place)
 
     def take_apart(self) -> None:
         """Nothing is asked any more: places and runners let go of each other."""

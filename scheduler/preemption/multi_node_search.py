@@ -51,7 +51,7 @@ class Spanning:
     def __init__(self, universe: ClusterState) -> None:
         self._universe = universe
         self._ordered: dict[tuple[object, str], list[_Wide]] = {}
-        self._seen_dearer = 0
+        self._weights = universe.index.weights.watch()
 
     def is_needed(self, reach: PreemptionScope, dearest: int) -> bool:
         """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several nodes."""
@@ -76,11 +76,9 @@ class Spanning:
         return by_class
 
     def _by_harm(self, pairs: tuple[tuple[int, int], ...], harm: str) -> list[_Wide]:
-        dearer = len(self._universe.dearer)
-        if harm and dearer > self._seen_dearer:
+        if harm and self._weights.changed():
             # Who lost the node on which it held most may do less harm per node than before; not so with running time.
             self._ordered.clear()
-            self._seen_dearer = dearer
         known = self._ordered.get((pairs, harm))
         if known is None:
             every = [r for weights in pairs for r in self._universe.spanning[weights] if r.alive]

@@ -1,12 +1,13 @@
 """What some nodes have of some resources: each of them, and all together; free now, or free and coming.
 
-Kept up to date by the universe's log, and shared by all pools (`spread`, `units.pool`) that count the same resources on
+Kept up to date by the index of nodes, and shared by all pools (`spread`, `units.pool`) that count the same resources on
 the same nodes, whatever the size of a unit.
 """
 
 from collections.abc import Iterable, Sequence
 
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_index import Changes
 from scheduler.preemption.shapes import Shape, ShapeKey
 
 Room = tuple[int, ...]
@@ -14,13 +15,13 @@ Room = tuple[int, ...]
 
 
 class Sums:
-    """The rooms of all nodes. `amounts`: all of them together, an overcommitted node having nothing. `changes`: the
-    nodes whose room has changed, one after the other. `where`: by resource, the nodes that have any of it."""
+    """The rooms of all nodes. `amounts`: all of them together, an overcommitted node having nothing. `changes`: of the
+    nodes whose room has changed. `where`: by resource, the nodes that have any of it."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], count: int) -> None:
         self.amounts: dict[str, int] = {}
         self.rooms: dict[int, Room] = {}
-        self.changes: list[int] = []
+        self.changes = Changes(count)
         self.where: dict[str, set[int]] = {name: set() for name in names}
         self._names = names
         self._nothing: Room = (0,) * len(names)
@@ -31,7 +32,7 @@ class Sums:
         if old == room:
             return
         self.rooms[order] = room
-        self.changes.append(order)
+        self.changes.note(order)
         for name, before, after in zip(self._names, old or self._nothing, room, strict=True):
             if before == after or (before <= 0 and after <= 0):
                 continue
@@ -52,11 +53,11 @@ class Rooms:
         self.places = {place.order: place for place in shape.places}
         self.names = tuple([name for name, _ in shape.wants])
         self.exclusive = shape.exclusive
-        self._universe = universe
         self._own = shape.orders
-        self._seen = len(universe.log)
-        self._now = Sums(self.names)
-        self._soon = Sums(self.names) if universe.coming else self._now
+        self._watch = universe.index.changes.watch()
+        count = len(universe.places)
+        self._now = Sums(self.names, count)
+        self._soon = Sums(self.names, count) if universe.coming else self._now
         self._look_at(self.places)
 
     @staticmethod
@@ -66,10 +67,7 @@ class Rooms:
 
     def sums(self, *, coming: bool) -> Sums:
         """What is free, or free and coming, as it is now."""
-        log = self._universe.log
-        if self._seen < len(log):
-            self._look_at(self._own.intersection(log[self._seen :]))
-            self._seen = len(log)
+        self._look_at([order for order in self._watch.changed() if order in self._own])
         return self._soon if coming else self._now
 
     def _look_at(self, orders: Iterable[int]) -> None:

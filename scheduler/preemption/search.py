@@ -6,14 +6,15 @@ from functools import partial
 
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
+from scheduler.preemption.bound_line import BoundLine, step_below
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.changes import Changes
-from scheduler.preemption.cheapest_nodes import CheapestNodes, Quotes
+from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.multi_node_search import MadeRoom, MultiNodeSearch, Spanning, highest_class
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
+from scheduler.preemption.quotes import Quotes
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
@@ -43,13 +44,14 @@ class RoomSearch:
         self._universe = universe
         self._candidates = Candidates(universe)
         self._spanning = Spanning(universe)
-        self._changes = Changes(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._rooms: dict[ShapeKey, Rooms] = {}
         self._without: dict[tuple[ShapeKey, bool], CheapestNodes] = {}
         self._ladders: dict[tuple[str, Tiers], VictimPrefixSums] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], CheapestNodes] = {}
         self._quoted: dict[tuple[Wants, bool, str, Tiers], Quotes] = {}
+        self._lines: dict[tuple[frozenset[int], Quotes], BoundLine] = {}
+        self._noted: set[tuple[str, frozenset[int]]] = set()
         self._stocks: dict[tuple[object, str], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
         self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
@@ -139,7 +141,7 @@ class RoomSearch:
     def _fits(self, shape: Shape, *, coming: bool) -> CheapestNodes:
         offers = self._without.get((shape.each, coming))
         if offers is None:
-            quotes = Quotes(self._changes, lambda place: price_without_victims(place, shape, coming))
+            quotes = Quotes(self._universe.index, lambda place: price_without_victims(place, shape, coming))
             stocks = self._stocks_for(shape, coming, partial(present, coming))
             offers = CheapestNodes(shape.orders, quotes, stocks=stocks)
             self._without[shape.each, coming] = offers
@@ -149,7 +151,7 @@ class RoomSearch:
         """What each node could give at most of what a shape wants."""
         for name, _ in shape.wants:
             if (key, name) not in self._stocks:
-                self._stocks[key, name] = Stock(self._universe, partial(most, name))
+                self._stocks[key, name] = Stock(self._universe.index, partial(most, name))
         return Stocks([(self._stocks[key, name], amount) for name, amount in shape.wants])
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
@@ -167,15 +169,20 @@ class RoomSearch:
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
             if shape.harm and self._universe.divided:
-                # Who loses a part does less harm from then on: it is noted of all these nodes at the same time.
-                for place in shape.places:
-                    self._candidates.on(place, shape.harm)
+                self._note_harm(shape)
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
-            quotes = self._quotes(shape, tiers)
-            offers = CheapestNodes(shape.orders, quotes, stocks=stocks, since=since)
+            quotes, line = self._quotes(shape, tiers), self._line(shape, tiers)
+            offers = CheapestNodes(shape.orders, quotes, stocks=stocks, since=since, line=line)
             self._stopping[shape.each, tiers] = offers
         return offers
+
+    def _note_harm(self, shape: Shape) -> None:
+        """Who loses a part does less harm from then on: what it is now is noted of all these nodes at the same time."""
+        if (shape.harm, shape.orders) not in self._noted:
+            self._noted.add((shape.harm, shape.orders))
+            for place in shape.places:
+                self._candidates.on(place, shape.harm)
 
     def _quotes(self, shape: Shape, tiers: Tiers) -> Quotes:
         """What single nodes cost: the same for all shapes that ask the same of a node, whatever nodes they allow."""
@@ -183,29 +190,36 @@ class RoomSearch:
         if key not in self._quoted:
             first = self._quotes(shape, None) if tiers else None
             stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how, first)
-            rough = self._rough(shape) if not first else None
-            self._quoted[key] = Quotes(self._changes, stopping.price, stopping.bounds, rough)
+            self._quoted[key] = Quotes(self._universe.index, stopping.price, stopping.bounds)
         return self._quoted[key]
 
-    def _rough(self, shape: Shape) -> Quotes | None:
-        """What single nodes cost at least: the same for all shapes that ask for as much of what they need most of."""
-        if shape.exclusive or len(shape.wants) < 2 or not shape.places:
+    def _line(self, shape: Shape, tiers: Tiers) -> BoundLine | None:
+        """These nodes by what they cost at least: the same for all shapes that ask for about as much of what they need
+        most of."""
+        if shape.exclusive or not shape.places:
             return None
         total = shape.places[0].node.total
-        most = max(shape.wants, key=lambda want: want[1] / total[want[0]])
-        return self._quotes(replace(shape, wants=(most,)), None)
+        name, amount = max(shape.wants, key=lambda want: want[1] / total[want[0]])
+        alike = replace(shape, wants=((name, step_below(amount)),))
+        quotes = self._quotes(alike, tiers)
+        line = self._lines.get((shape.orders, quotes))
+        if line is None:
+            stocks = self._stocks_for(alike, "obtainable", obtainable)
+            line = self._lines[shape.orders, quotes] = BoundLine(shape.orders, quotes, stocks)
+        return line
 
     def _on_nodes(self, harm: str, tiers: Tiers) -> VictimPrefixSums:
         ladders = self._ladders.get((harm, tiers))
         if ladders is None:
             first = self._on_nodes(harm, None) if tiers else None
+            index = self._universe.index
             ladders = self._ladders[harm, tiers] = VictimPrefixSums(
-                self._changes, self._candidates, harm, first, tiers
+                index, self._candidates, harm, first, tiers
             )
         return ladders
 
     def _note_failure(self, wanted: Wanted) -> None:
-        """Remember from where in the log on a node could serve this shape again.
+        """Remember from which change on a node could serve this shape again.
 
         Jobs are decided from the highest rank down and whoever comes later reaches no further, so a node
         that could not be had now cannot be had later unless something changes on it. Not so with bands in
@@ -214,7 +228,7 @@ class RoomSearch:
         """
         ranking = self._universe.ranking
         if wanted.shape.count == 1 and not (ranking.two_axes and ranking.bands):
-            self._failed[wanted.shape.each] = len(self._universe.log)
+            self._failed[wanted.shape.each] = self._universe.index.changes.now
 
     def pool(self, shape: Shape) -> Pool:
         """What a request that names no number of nodes is counted in."""

@@ -1,29 +1,54 @@
 """How much each node could give of a resource: so that nobody looks at nodes that could not give enough."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
-from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_index import NodeIndex
 from scheduler.preemption.node_state import NodeState
+
+FEW = 16
+"""So many nodes are looked at one by one."""
 
 
 class Stock:
-    """What every node could give of one resource, brought up to date by the universe's log."""
+    """What every node could give of one resource, as the index of nodes has it."""
 
-    def __init__(self, universe: ClusterState, most: Callable[[NodeState], int]) -> None:
+    def __init__(self, index: NodeIndex, most: Callable[[NodeState], int]) -> None:
         """`most`: how much a node could give."""
-        self._universe = universe
+        self._index = index
         self._most = most
-        self._seen = len(universe.log)
-        self._has = [most(place) for place in universe.places]
+        self._watch = index.changes.watch()
+        self._has = [most(place) for place in index.places]
+        self._sorted: list[tuple[int, int]] | None = None
+        """Amounts with their nodes; made when many nodes are asked for."""
 
     def among(self, orders: Iterable[int], amount: int) -> list[int]:
         """Those of some nodes, by their orders, that could give so much."""
-        log, has = self._universe.log, self._has
-        if self._seen < len(log):
-            for order in set(log[self._seen :]):
-                has[order] = self._most(self._universe.places[order])
-            self._seen = len(log)
+        has = self.now()
         return [order for order in orders if has[order] >= amount]
+
+    def now(self) -> Sequence[int]:
+        """What each node could give, by its order: always the same list, brought up to date."""
+        for order in self._watch.changed() if self._watch.behind else ():
+            before, after = self._has[order], self._most(self._index.places[order])
+            if before != after:
+                self._has[order] = after
+                if self._sorted is not None:
+                    del self._sorted[bisect_left(self._sorted, (before, order))]
+                    insort(self._sorted, (after, order))
+        return self._has
+
+    def count(self, amount: int) -> int:
+        """How many of all nodes could give so much."""
+        has = self.now()
+        if self._sorted is None:
+            self._sorted = sorted(zip(has, range(len(has)), strict=True))
+        return len(self._sorted) - bisect_left(self._sorted, (amount,))
+
+    def having(self, amount: int) -> list[int]:
+        """Those of all nodes that could give so much."""
+        count = self.count(amount)
+        return [order for _, order in (self._sorted or ())[-count:]] if count else []
 
 
 class Stocks:
@@ -31,9 +56,41 @@ class Stocks:
 
     def __init__(self, wanted: Sequence[tuple[Stock, int]]) -> None:
         self._wanted = wanted
+        self._rows = [(stock.now(), amount) for stock, amount in wanted]
+
+    def catch_up(self) -> None:
+        """Bring all of them up to date, for `enough_on`."""
+        for stock, _ in self._wanted:
+            stock.now()
+
+    def enough_on(self, order: int) -> bool:
+        """Whether one node could give enough of everything, when `catch_up` was called last."""
+        for has, amount in self._rows:  # noqa: SIM110 - asked for many nodes; a loop is twice as fast
+            if has[order] < amount:
+                return False
+        return True
 
     def enough(self, orders: Collection[int]) -> Collection[int]:
         """Of some nodes those that could give enough of everything."""
+        if isinstance(orders, Set) and len(orders) > FEW:
+            return self._of_many(orders)
         for stock, amount in self._wanted:
             orders = stock.among(orders, amount)
+        return orders
+
+    def _of_many(self, own: Set[int]) -> Collection[int]:
+        """The same, from the resource that fewest nodes have enough of."""
+        fewest, scarce = len(own), None
+        for stock, amount in self._wanted:
+            count = stock.count(amount)
+            if count < fewest:
+                fewest, scarce = count, (stock, amount)
+            if not count:
+                return ()
+        orders: Collection[int] = own
+        if scarce:
+            orders = [order for order in scarce[0].having(scarce[1]) if order in own]
+        for stock, amount in self._wanted:
+            if not scarce or stock is not scarce[0]:
+                orders = stock.among(orders, amount)
         return orders

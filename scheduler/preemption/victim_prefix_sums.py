@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from scheduler.model.resources import total
 from scheduler.preemption.candidates import Candidate, Candidates, in_second_tier
-from scheduler.preemption.changes import Changes
-from scheduler.preemption.cheapest_nodes import ONLY_A_BOUND, Entry, Quotes
+from scheduler.preemption.node_index import NodeIndex
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import FREE, Cost, Price
+from scheduler.preemption.quotes import ONLY_A_BOUND, ROUGH, Entry, Quotes
 from scheduler.preemption.shapes import Shape, Wants
 
 Tiers = tuple[int, int] | None
@@ -30,12 +30,13 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("bounds", "candidates", "divided", "place", "since", "there")
+    __slots__ = ("_classes", "candidates", "divided", "place", "roughly", "since", "there")
 
     def __init__(self, place: NodeState, candidates: list[Candidate], since: int, *, divided: bool) -> None:
-        """`since`: the last change of the node (`Changes`). `divided`: whether anybody holds pieces, on any node."""
-        self.bounds: dict[int, Entry] = {}
-        """By number of victims, those that were asked for."""
+        """`since`: the last change of the node. `divided`: whether anybody holds pieces, on any node."""
+        self.roughly: dict[int, Entry] = {}
+        """The rough bounds that were asked for, by number of victims."""
+        self._classes: dict[int, HighestClass] = {}
         self.candidates = candidates
         self.divided = divided
         self.since = since
@@ -55,7 +56,7 @@ class Ladder(dict[str, Sequence[int]]):
                 return False
         return True
 
-    def bound(self, number: int) -> Entry:
+    def rough(self, number: int) -> Entry:
         """At most what it costs that the first so many go, now or when more of them have to: the price of the dearest
         (of one who holds pieces: of one piece), or of whoever comes behind it in its class and costs less."""
         cost: Cost = ()
@@ -68,12 +69,68 @@ class Ladder(dict[str, Sequence[int]]):
                     if runner.pieces and runner.pieces.held:
                         least = min(least, harm // runner.pieces.held)
             cost = ((own_class, least, 1),)
-        found = self.bounds[number] = cost, len(cost), 0, self.place.order, self.since, ONLY_A_BOUND
+        # Where nobody else of its class goes, `bound` knows no better.
+        more = number > 1 and self.candidates[number - 2][0] == self.candidates[number - 1][0]
+        how_close = ROUGH if more else ONLY_A_BOUND
+        found = self.roughly[number] = cost, len(cost), 0, self.place.order, self.since, how_close
         return found
+
+    def bound(self, number: int, wants: Wants) -> Entry:
+        """The same, closer: with whoever must go besides the dearest in its class, because all who are below are not
+        enough of what a shape wants."""
+        cost, _, waste, order, since, _ = self.roughly.get(number) or self.rough(number)
+        if number > 1 and self.candidates[number - 2][0] == cost[0][0]:
+            own_class, harm, _ = cost[0]
+            more = self._highest(own_class).fewest(self, wants) - 1
+            if more > 0:
+                cost = ((own_class, harm + self._highest(own_class).least_harm(more), 1 + more),)
+        return cost, cost[0][2] if cost else 0, waste, order, since, ONLY_A_BOUND
+
+    def _highest(self, own_class: int) -> "HighestClass":
+        known = self._classes.get(own_class)
+        if known is None:
+            known = self._classes[own_class] = HighestClass(own_class, self.candidates, divided=self.divided)
+        return known
+
+
+class HighestClass:
+    """The candidates of one class on one node, as the highest of whom some must go."""
+
+    __slots__ = ("_first", "_gives", "_harm", "_mine")
+
+    def __init__(self, own_class: int, candidates: list[Candidate], *, divided: bool) -> None:
+        self._first = bisect_left(candidates, (own_class,))
+        self._mine = candidates[self._first : bisect_left(candidates, (own_class + 1,), self._first)]
+        if divided and any(c[4].pieces for c in self._mine):
+            self._mine = []
+        self._harm = [*accumulate([c[1] for c in self._mine], initial=0)]
+        self._gives: dict[str, list[int]] = {}
+
+    def fewest(self, ladder: Ladder, wants: Wants) -> int:
+        """How many of them must go at least; 0 where that is not known, as somebody of them may lose a part."""
+        result = 0
+        for name, amount in wants if self._mine else ():
+            if ladder.there.get(name, 0) < amount:
+                short = amount - ladder[name][self._first]
+                if short > 0:
+                    result = max(result, bisect_left(self._most(name), short))
+        return result
+
+    def least_harm(self, number: int) -> int:
+        """What it costs at least that so many of them go."""
+        return self._harm[number]
+
+    def _most(self, name: str) -> list[int]:
+        """What so many of them give at most."""
+        known = self._gives.get(name)
+        if known is None:
+            gives = sorted([c[5].get(name, 0) for c in self._mine], reverse=True)
+            known = self._gives[name] = [*accumulate(gives, initial=0)]
+        return known
 
 
 class VictimPrefixSums:
-    """The ladders of all nodes, for one way to count harm, brought up to date by the universe's log.
+    """The ladders of all nodes, for one way to count harm, brought up to date by the index of nodes.
 
     Nobody on the axis that is looked at last is out of reach: the caller cuts them off. So one ladder serves all
     pending jobs, or with a second tier all those of equal weight on the first axis.
@@ -81,46 +138,46 @@ class VictimPrefixSums:
 
     def __init__(
         self,
-        changes: Changes,
+        index: NodeIndex,
         candidates: Candidates,
         harm: str,
         first: "VictimPrefixSums | None",
         tiers: Tiers,
     ) -> None:
         """`first`: the ladders of the first axis alone, from which those with `tiers` are made."""
-        self.changes = changes
+        self.index = index
         self._candidates = candidates
         self._harm = harm
         self._first = first
         self.tiers = tiers
-        self._known: list[Ladder | None] = [None] * len(changes.last)
+        self._known: list[Ladder | None] = [None] * len(index.places)
 
     def on(self, place: NodeState) -> Ladder:
         """The ladder of a node."""
-        self.changes.catch_up()
+        self.index.look()
         return self.of((place.order,), now=True)[0]
 
     def of(self, orders: Iterable[int], *, now: bool) -> list[Ladder]:
         """The ladders of some nodes, by their orders, as they are now; or as they were at some time since when nothing
         there can have become cheaper, and fewer have to be made."""
-        known, valid = self._known, self.changes.last if now else self.changes.cheaper
+        known, valid = self._known, self.index.changes.last if now else self.index.cheaper
         result = []
         for order in orders:
             ladder = known[order]
             if ladder is None or ladder.since < valid[order]:
-                place = self.changes.universe.places[order]
+                place = self.index.places[order]
                 ladder = known[order] = self._made(place)
             result.append(ladder)
         return result
 
     def _made(self, place: NodeState) -> Ladder:
-        changes, candidates = self.changes, self._candidates_on(place)
-        return Ladder(place, candidates, changes.last[place.order], divided=changes.universe.divided)
+        since, candidates = self.index.changes.last[place.order], self._candidates_on(place)
+        return Ladder(place, candidates, since, divided=self._candidates.universe.divided)
 
     def _candidates_on(self, place: NodeState) -> list[Candidate]:
         if self._first is None or self.tiers is None:
             name, known = place.node.name, self._candidates.on(place, self._harm)
-            if not self.changes.last[place.order]:
+            if not self.index.changes.last[place.order]:
                 return known
             return [c for c in known if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)]
         known = self._first.on(place).candidates
@@ -173,8 +230,8 @@ class Stopping:
         """
         if self._first and self._ladders.tiers:
             known, orders = self._by_the_first(self._first.entries(orders, now=now), *self._ladders.tiers)
-            return known + self._bounds(self._ladders.of(orders, now=now))
-        return self._bounds(self._ladders.of(orders, now=now))
+            return known + self._bounds(self._ladders.of(orders, now=now), now)
+        return self._bounds(self._ladders.of(orders, now=now), now)
 
     def _by_the_first(
         self, entries: Iterable[Entry], first: int, floor: int
@@ -190,7 +247,7 @@ class Stopping:
                 others.append(entry[3])
         return known, others
 
-    def _bounds(self, ladders: Iterable[Ladder]) -> list[Entry]:
+    def _bounds(self, ladders: Iterable[Ladder], now: bool) -> list[Entry]:
         if self.shape.exclusive:
             return self._bounds_of_all(ladders)
         wants = self.shape.wants
@@ -205,11 +262,14 @@ class Stopping:
                         if number == len(row):
                             break
             else:
-                result.append(ladder.bounds.get(number) or ladder.bound(number))
+                rough = ladder.roughly.get(number) or ladder.rough(number)
+                result.append(ladder.bound(number, wants) if now else rough)
         return result
 
     def _bounds_of_all(self, ladders: Iterable[Ladder]) -> list[Entry]:
         """The same for nodes that must be empty: everybody goes, or they cannot be had."""
         return [
-            each.bound(len(each.candidates)) for each in ladders if each.place.holders == len(each.candidates)
+            each.bound(len(each.candidates), ())
+            for each in ladders
+            if each.place.holders == len(each.candidates)
         ]

@@ -94,7 +94,7 @@ class Exchange:
         subtract(instead.free, gives)
         instead.holders += 1
         instead.runners.append(runner)
-        self._universe.log.extend((up.order, instead.order))
+        self._universe.index.note_all((up, instead))
 
     @property
     def _most(self) -> int:

@@ -104,7 +104,7 @@ class Alerts:
         self._universe = universe
         self._name = name
         self._coming = coming
-        self._seen = len(universe.log)
+        self._watch = universe.index.changes.watch()
         self._told: list[tuple[int, set[int]]] = []
 
     def tell(self, amount: int) -> set[int]:
@@ -115,11 +115,9 @@ class Alerts:
         return changed
 
     def catch_up(self) -> None:
-        """Look at the universe's log."""
-        log, has, places = self._universe.log, self.has, self._universe.places
-        if self._seen == len(log):
-            return
-        for order in set(log[self._seen :]):
+        """Look at the nodes that have changed."""
+        has, places = self.has, self._universe.places
+        for order in self._watch.changed():
             before, after = has[order], present(self._coming, self._name, places[order])
             has[order] = after
             most = max(before, after)
@@ -127,7 +125,6 @@ class Alerts:
                 for amount, changed in self._told:
                     if amount <= most:
                         changed.add(order)
-        self._seen = len(log)
 
 
 class Fitting:

@@ -35,7 +35,7 @@ class ElasticNodes:
         self._nodes = workers.among(tuple(places))
         self._bounds = bounds
         self._pricer = pricer
-        self._seen = self._seen_eased = 0
+        self._watch, self._watch_eased = workers.changes.watch(), workers.eased.watch()
         self._reach: PreemptionScope | None = None
         self._asked = 0
         self._heap: list[_Entry] = []
@@ -87,15 +87,15 @@ class ElasticNodes:
 
     def _catch_up(self, reach: PreemptionScope) -> None:
         self._workers.up_to_date()
-        nodes, changes, eased = self._nodes, self._workers.changes, self._workers.eased
+        nodes, changes, eased = self._nodes, self._watch.changed(), self._watch_eased.changed()
         if self._reach is None or not reach.within(self._reach):
             self._versions.clear()
             self._heap = self._rough(nodes.values())
             heapify(self._heap)
         else:
-            changed = nodes.keys() & eased[self._seen_eased :]
+            changed = nodes.keys() & eased
             # What covering makes of many workers is no bound for when there are fewer.
-            changed |= self._prices.keys() & changes[self._seen :]
+            changed |= self._prices.keys() & changes
             for order in changed:
                 self._versions.pop(order, None)
                 self._prices.pop(order, None)
@@ -104,7 +104,6 @@ class ElasticNodes:
         if reach != self._reach:
             self._asked += 1
             self._reach = reach
-        self._seen, self._seen_eased = len(changes), len(eased)
 
     def _rough(self, nodes: Iterable[OnNode]) -> list[_Entry]:
         """Nodes enter the heap."""

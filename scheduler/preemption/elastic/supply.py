@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, WorkerChoice
 from scheduler.preemption.elastic.workers import Lot, OnNode, Row, Worker, Workers
+from scheduler.preemption.node_index import Watch
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
@@ -49,7 +50,7 @@ class Supply:
         self._behind: set[int] = set()
         """Nodes that are not up to date; all workers there that are known are above `_highest`."""
         self._highest = 0
-        self._seen = -1
+        self._watch: Watch | None = None
 
     def choice(self, reach: PreemptionScope, short: Amounts) -> WorkerChoice | None:
         """The workers that a pending job may take; None when there are none, or when what is missing would not be
@@ -115,11 +116,12 @@ class Supply:
 
     def _catch_up(self, highest: int) -> None:
         """For somebody who reaches nobody above a class."""
-        nodes, changes, known = self._workers.up_to_date(), self._workers.changes, self._known
-        if self._seen < 0:
+        nodes, known = self._workers.up_to_date(), self._known
+        if self._watch is None:
+            self._watch = self._workers.changes.watch()
             self._fill(nodes)
         else:
-            changed = self._orders.intersection(changes[self._seen :])
+            changed = self._orders & set(self._watch.changed())
             if highest > self._highest:
                 changed |= self._behind
                 self._behind.clear()
@@ -128,7 +130,7 @@ class Supply:
                     self._behind.add(order)
                 else:
                     self._look_at(order, nodes[order])
-        self._highest, self._seen = highest, len(changes)
+        self._highest = highest
 
     def _fill(self, nodes: Mapping[int, OnNode]) -> None:
         """A first look at all nodes; the workers come in their order."""

@@ -1,7 +1,7 @@
 """The workers of elastic jobs: what each of them may lose on one node, whoever asks.
 
 A worker is what an elastic job holds on one node; of a job in units, so many of its units there as it may lose.
-What a node has is worked out once for all requests, and again when the universe's log names the node.
+What a node has is worked out once for all requests, and again when the index names the node.
 
 Amounts that are compared again and again are rows of numbers, in the order of `Workers.names`.
 """
@@ -13,6 +13,7 @@ from operator import attrgetter, gt
 
 from scheduler.model.resources import Amounts, add
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_index import Changes, Watch
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 
@@ -156,15 +157,16 @@ class Workers:
         self.names = sorted(amounts)
         self.total = tuple([amounts[name] for name in self.names])
         """What the partition has of each resource."""
-        self.changes: list[int] = []
-        """As the universe's log, only the nodes where something is other than it was: most of those that the log names
+        self.changes = Changes(len(universe.places))
+        """As the index has them, only of the nodes where something is other than it was: most of those that it names
         got as much as they gave since the last look. For `up_to_date` to continue."""
-        self.eased: list[int] = []
+        self.eased = Changes(len(universe.places))
         """Of these the nodes that have more of something, or fewer on them: elsewhere no room has become cheaper, for
         workers never become more, nor may lose more."""
         self._universe = universe
         self._zeros = (0,) * len(self.names)
-        self._seen = self._seen_reduced = -1
+        self._watch: Watch | None = None
+        self._watch_reduced: Watch | None = None
         self._lots: dict[tuple[object, ...], Lot] = {}
         self._nodes: dict[int, OnNode] = {}
         self._among: dict[tuple[NodeState, ...], Mapping[int, OnNode]] = {}
@@ -187,13 +189,14 @@ class Workers:
 
     def up_to_date(self) -> Mapping[int, OnNode]:
         """The workers of each node, by its order. A node is always the same object, brought up to date."""
-        log, reduced = self._universe.log, self._universe.reduced
-        if self._seen < 0:
+        if self._watch is None or self._watch_reduced is None:
+            self._watch = self._universe.index.changes.watch()
+            self._watch_reduced = self._universe.reduced.watch()
             self._look_at_first()
-        elif self._seen < len(log):
-            others = self._count(reduced[self._seen_reduced :])
-            self._look_at(self.orders & log[self._seen :] | others, others)
-        self._seen, self._seen_reduced = len(log), len(reduced)
+        elif changed := self._watch.changed():
+            runners = self._universe.runners
+            others = self._count([runners[order] for order in self._watch_reduced.changed()])
+            self._look_at(self.orders & changed | others, others)
         return self._nodes
 
     def among(self, places: tuple[NodeState, ...]) -> Mapping[int, OnNode]:
@@ -260,10 +263,10 @@ class Workers:
             soon, holders = self._soon(node.place), node.place.holders
             other = order in others
             if other or soon != node.soon or holders != node.holders:
-                self.changes.append(order)
-                node.version = len(self.changes)
+                self.changes.note(order)
+                node.version = self.changes.now
                 if holders < node.holders or True in map(gt, soon, node.soon):
-                    self.eased.append(order)
+                    self.eased.note(order)
                 if other:
                     self._put(node)
                 node.room(soon)

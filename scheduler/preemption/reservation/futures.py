@@ -2,7 +2,7 @@
 rises: when a request fits is found by bisection.
 
 - What is there now changes often, what is released seldom: they are kept apart, and added up when asked.
-- All of it is worked out once for all requests, until the universe's log names the node.
+- All of it is worked out once for all requests, until the index names the node.
 - How much is released in all is a mere sum, and rules most nodes out: a row is made only where a request seems to fit.
 - A sum or row that is out of date says too much, never too little, since running jobs only go: it is worked out again
   only for a request that seems to fit.
@@ -15,6 +15,7 @@ from itertools import accumulate
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_index import Changes
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.ends import Ends, Releases
 from scheduler.preemption.shapes import Wants
@@ -45,19 +46,19 @@ class Future(dict[str, list[int]]):
 
 
 class Futures:
-    """The futures of all nodes of a universe. `changed`: the orders of those that may have become other ones."""
+    """The futures of all nodes of a universe. `changes`: of those that may have become other ones."""
 
     def __init__(
         self, universe: ClusterState, claimed: Callable[[NodeState], Amounts], ends: Ends, forgotten: Set[int]
     ) -> None:
         """`claimed`: of what is there, not to be had. `forgotten`: nodes that give nothing, and never will."""
-        self.changed: list[int] = []
+        self.changes = Changes(len(universe.places))
         self._universe = universe
         self._claimed = claimed
         self._ends = ends
         self._forgotten = forgotten
         self._start = universe.snapshot.now
-        self._seen = len(universe.log)
+        self._watch = universe.index.changes.watch()
         self._on = [place.runners.copy() for place in universe.places]
         self._made: dict[int, Future] = {}
         self._outdated: set[int] = set()
@@ -124,12 +125,9 @@ class Futures:
         return amounts
 
     def catch_up(self) -> None:
-        """Look again at the nodes that the log has named."""
-        log = self._universe.log
-        if self._seen < len(log):
-            named = set(log[self._seen :])
-            self._seen = len(log)
-            for order in named - self._forgotten:
+        """Look again at the nodes that have changed."""
+        for order in self._watch.changed():
+            if order not in self._forgotten:
                 self._look_at(order, self._universe.places[order])
 
     def _look_at(self, order: int, place: NodeState) -> None:
@@ -152,7 +150,7 @@ class Futures:
                 changed = True
             self._on[order] = place.runners.copy()
         if changed:
-            self.changed.append(order)
+            self.changes.note(order)
 
     def _of(self, order: int) -> Future:
         """What is released on a node, as it is now."""
@@ -173,7 +171,7 @@ class Futures:
 
 
 class EarliestNodes:
-    """The nodes that a shape fits onto some time, the earliest first, kept up to date by a log.
+    """The nodes that a shape fits onto some time, the earliest first, kept up to date.
 
     It reaches no further into the future than somebody has asked: to a moment at first, then to the end of time.
     """
@@ -181,25 +179,24 @@ class EarliestNodes:
     def __init__(
         self,
         own: frozenset[int],
-        log: Sequence[int],
+        changes: Changes,
         look: Callable[[Iterable[int], int | None], Iterable[Entry]],
         forgotten: Set[int],
     ) -> None:
         """`look` gives the entries of those nodes, of some, that the shape fits onto in the end, or by a moment.
         `forgotten`: nodes that nobody gets any more; they drop out when they come to the front."""
         self._own = own
-        self._log = log
         self._look = look
         self._forgotten = forgotten
         self._reached: int | None = _NOT_YET
-        self._seen = len(log)
+        self._watch = changes.watch()
         self._known: dict[int, Entry] = {}
         self._sorted: list[Entry] = []
 
     def until(self, by: int | None) -> Iterator[Entry]:
         """As it is now, until a moment; of equal moments the healthiest first."""
-        if self._seen < len(self._log):
-            self._catch_up()
+        if named := self._watch.changed():
+            self._catch_up(named)
         if self._reached is not None and (by is None or by > self._reached):
             self._look_further(by if self._reached == _NOT_YET else None)
         self._drop_forgotten()
@@ -219,9 +216,8 @@ class EarliestNodes:
         self._known.update({entry[2]: entry for entry in found})
         self._reached = by
 
-    def _catch_up(self) -> None:
-        changed = self._own.intersection(self._log[self._seen :])
-        self._seen = len(self._log)
+    def _catch_up(self, named: Iterable[int]) -> None:
+        changed = self._own.intersection(named)
         if not changed or self._reached == _NOT_YET:
             return
         before = {self._known.pop(order) for order in changed & self._known.keys()}

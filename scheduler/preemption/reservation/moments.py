@@ -2,7 +2,7 @@
 
 - Jobs are taken in the order of their expected ends; the first moment at which what is free, coming and released
   suffices is the node's. Who ends at an unknown time releases nothing: a node that needs such an end has no moment.
-- What a node has at each moment is kept until the universe's log names it (`futures`).
+- What a node has at each moment is kept until the index names it (`futures`).
 - A job that gets room keeps it in this reckoning: how long it will run is not known. So what is promised is never
   promised again, at no moment of the predicted future.
 - `Claims` are rooms that waiting jobs are predicted to take without having been promised them. They count in
@@ -38,13 +38,13 @@ class Claims:
     def add(self, placement: Mapping[str, Amounts]) -> None:
         """A waiting job is predicted to take this."""
         for name, amounts in placement.items():
-            order = self._universe.by_name[name].order
-            add(self._of.setdefault(order, {}), amounts)
-            self._universe.log.append(order)
+            place = self._universe.by_name[name]
+            add(self._of.setdefault(place.order, {}), amounts)
+            self._universe.index.note(place)
 
 
 class Moments:
-    """The moments of one universe, per shape, kept up to date by its log."""
+    """The moments of one universe, per shape, kept up to date by its index of nodes."""
 
     def __init__(self, universe: ClusterState, claims: Claims) -> None:
         self._universe = universe
@@ -66,7 +66,7 @@ class Moments:
         if line is None:
             line = self._lines[shape.each] = EarliestNodes(
                 shape.orders,
-                self._universe.log if shape.exclusive else futures.changed,
+                self._universe.index.changes if shape.exclusive else futures.changes,
                 partial(self._entries, futures, shape),
                 self._forgotten,
             )

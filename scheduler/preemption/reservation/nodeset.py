@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.node_index import Changes
 from scheduler.preemption.pricing import fits
 from scheduler.preemption.reservation.score import Candidate, badness, best_together
 from scheduler.preemption.search import Placement, placed
@@ -40,7 +41,7 @@ class NodeSet:
             for resource in place.node.total:
                 place.free[resource] = place.free.get(resource, 0) - _ALL
             place.holders += 1
-            self._universe.log.append(place.order)
+            self._universe.index.note(place)
 
     def best(self, shape: Shape) -> Placement | None:
         """The best nodes that can run a job of so many nodes now (`score`)."""
@@ -90,15 +91,15 @@ class Roomy:
     """The nodes (`orders`) that have room for any shape that was asked about, as far as the first resource that it
     wants tells.
 
-    Most nodes are full: one resource says so, once for all shapes. Most nodes that the universe's log names were full
-    before and still are: `changed` names the others.
+    Most nodes are full: one resource says so, once for all shapes. Most nodes that have changed were full before and
+    still are: `changes` are of the others.
     """
 
     def __init__(self, universe: ClusterState) -> None:
         self.orders: set[int] = set()
-        self.changed: list[int] = []
+        self.changes = Changes(len(universe.places))
         self._universe = universe
-        self._seen = len(universe.log)
+        self._watch = universe.index.changes.watch()
         self._least: dict[str, int] = {}
 
     def watch(self, shape: Shape) -> Set[int]:
@@ -116,17 +117,14 @@ class Roomy:
         return {order for order in orders if places[order].free.get(name, 0) >= amount}
 
     def catch_up(self) -> None:
-        """Look again at the nodes that the log has named."""
-        log = self._universe.log
-        if self._seen == len(log):
-            return
-        named = set(log[self._seen :])
-        self._seen = len(log)
+        """Look again at the nodes that have changed."""
+        named = self._watch.changed()
         roomy: set[int] = set()
         for name, least in self._least.items():
             roomy |= self._having(name, least, named)
-        self.changed.extend(roomy | (self.orders & named))
-        self.orders -= named
+        for order in roomy | self.orders.intersection(named):
+            self.changes.note(order)
+        self.orders.difference_update(named)
         self.orders |= roomy
 
 
@@ -139,15 +137,13 @@ class Scored:
         self._shape = shape
         self._known: dict[int, Candidate] = {}
         self._look_at(shape.orders & roomy.watch(shape))
-        self._seen = len(roomy.changed)
+        self._watch = roomy.changes.watch()
 
     def candidates(self) -> Collection[Candidate]:
         """Those nodes as they are now."""
         self._roomy.catch_up()
-        changed = self._roomy.changed
-        if self._seen < len(changed):
-            named = self._shape.orders.intersection(changed[self._seen :])
-            self._seen = len(changed)
+        if changed := self._watch.changed():
+            named = self._shape.orders.intersection(changed)
             for order in named & self._known.keys():
                 del self._known[order]
             self._look_at(named & self._roomy.orders)

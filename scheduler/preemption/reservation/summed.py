@@ -71,7 +71,7 @@ class Summed:
 
 
 class Present:
-    """What each node counts for before anybody has ended, kept up to date by the universe's log."""
+    """What each node counts for before anybody has ended, kept up to date by the index of nodes."""
 
     def __init__(self, universe: ClusterState, moments: Moments, shape: Shape) -> None:
         self.own = moments.left(shape.orders)
@@ -80,7 +80,7 @@ class Present:
         self._shape = shape
         self._names = [name for name, _ in shape.wants]
         self._there = [moments.futures().there(name) for name in self._names]
-        self._seen = len(universe.log)
+        self._watch = universe.index.changes.watch()
         self._counted: dict[NodeState, dict[str, int]] = {}
         self._total: dict[str, int] = {}
         self._having: dict[str, dict[NodeState, None]] = {name: {} for name in (_UNITS, *self._names)}
@@ -95,11 +95,9 @@ class Present:
 
     def total(self) -> Amounts:
         """All nodes together."""
-        log = self._universe.log
-        if self._seen < len(log):
-            for order in self.own.intersection(log[self._seen :]):
+        for order in self._watch.changed():
+            if order in self.own:
                 self._look_at(self._universe.places[order])
-            self._seen = len(log)
         return self._total
 
     def suffices(self, wants: Amounts, by: int | None) -> bool:

@@ -113,20 +113,20 @@ class _Counts:
         self.units = 0
         self.on: dict[int, int] = {}
         self._fit = fit
-        self._seen = 0
-        self.catch_up()
+        self._watch = sums.changes.watch()
+        self._count(sums.rooms)
 
     def catch_up(self) -> None:
         """Count again where there is other room than before."""
-        changes, rooms = self.sums.changes, self.sums.rooms
-        if self._seen == len(changes):
-            return
-        for order in set(changes[self._seen :]):
+        self._count(self._watch.changed())
+
+    def _count(self, orders: Iterable[int]) -> None:
+        rooms = self.sums.rooms
+        for order in orders:
             count = self._fit[rooms[order]]
             self.units += count - self.on.pop(order, 0)
             if count:
                 self.on[order] = count
-        self._seen = len(changes)
 
 
 class Units(Trial):

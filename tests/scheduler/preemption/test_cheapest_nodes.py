@@ -8,13 +8,14 @@ import pytest
 
 from scheduler.model.jobs import Request, SnapshotJob
 from scheduler.model.policy import VictimOrder
+from scheduler.preemption.bound_line import BoundLine, step_below
 from scheduler.preemption.candidates import Candidates
-from scheduler.preemption.changes import Changes
-from scheduler.preemption.cheapest_nodes import ONLY_A_BOUND, CheapestNodes, Entry, NodeBounds, Pricer, Quotes
+from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.planner import plan
 from scheduler.preemption.pricing import Cost, Price, present
+from scheduler.preemption.quotes import ONLY_A_BOUND, Entry, Pricer, Quotes
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.victim_prefix_sums import Stopping
@@ -41,12 +42,14 @@ def offers_of(
 
     def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
         found = [(order, bound(made.places[order])) for order in orders] if bound else []
-        return [(*least, 0, order, changes.last[order], ONLY_A_BOUND) for order, least in found if least]
+        return [
+            (*least, 0, order, index.changes.last[order], ONLY_A_BOUND) for order, least in found if least
+        ]
 
-    changes = Changes(made)
+    index = made.index
     return CheapestNodes(
         frozenset(range(min(own, len(made.places)))),
-        Quotes(changes, pricer, bounds if bound else None),
+        Quotes(index, pricer, bounds if bound else None),
         **more,
     )
 
@@ -95,7 +98,8 @@ class TestOffers:
     def test_what_is_free_does_not_depend_on_what_pieces_count_for(self) -> None:
         made = universe(running("1", "n2", 5))
         offers = offers_of(made, by_free)
-        made.dearer.extend((0, 1))
+        made.index.weights.note(0)
+        made.index.weights.note(1)
         assert names(offers) == ["n2", "n1", "n3"]
 
     def test_nodes_that_are_not_its_own_do_not_matter(self) -> None:
@@ -136,7 +140,7 @@ class TestOffers:
     def test_nodes_from_before_a_failure_are_looked_at_only_when_they_change(self) -> None:
         made = universe(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
         made.stop(made.runners[1])
-        since = len(made.log)
+        since = made.index.changes.now
         made.stop(made.runners[0])
         offers = offers_of(made, by_free, since=since)
         assert names(offers) == ["n1"]
@@ -145,7 +149,7 @@ class TestOffers:
 
 
 def stock_of(made: ClusterState, *, coming: bool) -> Stock:
-    return Stock(made, partial(present, coming, "cpu"))
+    return Stock(made.index, partial(present, coming, "cpu"))
 
 
 class TestStock:
@@ -174,7 +178,7 @@ class TestStock:
     def test_of_several_resources_there_must_be_enough_of_each(self) -> None:
         made = universe(running("1", "n1", 5, user=3), running("2", "n2", 7, user=3), count=4)
         stock = stock_of(made, coming=False)
-        few = Stock(made, lambda place: -place.order)
+        few = Stock(made.index, lambda place: -place.order)
         assert Stocks([(stock, 3), (few, -2)]).enough(range(4)) == [0, 2]
         assert Stocks([(stock, 3), (few, -1)]).enough([3, 2, 0]) == [0]
         assert list(Stocks([]).enough([3, 2])) == [3, 2], "who wants nothing can have any node"
@@ -223,7 +227,7 @@ class TestWorkGrowsWithChangesNotWithJobsTimesNodes:
     def test_equal_jobs_that_find_nothing_look_at_every_node_once(self, looks: list[str]) -> None:
         keepers = [running(str(i), f"n{i}", 8, user=0) for i in range(1, 61)]
         plan(snapshot([running("low", "n61", 1, user=3), *keepers, *queue(80, one_node(8))], nodes(61)))
-        assert len(looks) <= 61 + 1
+        assert len(looks) <= 61 + 3, "the one that might do: a closer bound, and its price"
 
     def test_jobs_of_several_nodes_share_the_looks_of_one(self, looks: list[str]) -> None:
         mixed = [*queue(5, one_node(8)), *(pending(f"K{i}", on_nodes(2 + i, 8), user=1) for i in range(3))]
@@ -316,66 +320,79 @@ class TestQuotesThatAreShared:
         everywhere, here = self.pair(made, lambda place: Price(((-1, dear[place.node.name], 1),)))
         assert names(here, 1) == ["n1"]
         dear["n1"] = 99
-        made.dearer.append(0)
+        made.index.weights.note(0)
         assert names(everywhere) == ["n3", "n2", "n1"]
         assert names(here) == ["n2", "n1"]
         dear["n1"] = 3
-        made.dearer.append(0)
+        made.index.weights.note(0)
         assert names(here) == ["n1", "n2"]
         assert names(everywhere) == ["n3", "n1", "n2"]
-        for changed in (made.dearer, made.log):
-            for change in (changed, made.dearer):
-                change.append(0)
+        for changed in (made.index.weights, made.index.changes):
+            for change in (changed, made.index.weights):
+                change.note(0)
                 assert names(here, 0) == [], "it is not priced again before the next change"
             assert names(here) == ["n1", "n2"]
 
-    def test_rough_bounds_will_do_until_they_come_to_the_top(self) -> None:
+    def test_a_node_enters_out_of_the_line_when_it_might_be_the_cheapest(self) -> None:
         made = universe(running("1", "n1", 5, user=3))
-        changes, looked = Changes(made), list[str]()
-        costs = {0: 7, 1: 4, 2: 9}
+        looked = list[str]()
+        rough, costs, index = {0: 1, 1: 2, 2: 8}, {0: 7, 1: 4, 2: 9}, made.index
 
-        def bounds(name: str, least: dict[int, int]) -> NodeBounds:
-            def found(orders: Collection[int], *, now: bool) -> list[Entry]:
-                looked.extend(f"{name}{order}" for order in orders)
-                return [
-                    (((-1, least[order], 1),), 1, 0, order, changes.last[order], ONLY_A_BOUND)
-                    for order in orders
-                    if order in least
-                ]
-
-            return found
+        def bounds(orders: Collection[int], *, now: bool) -> list[Entry]:
+            looked.extend(f"rough{order}" for order in orders)
+            last = index.changes.last
+            return [(((-1, rough[each], 1),), 1, 0, each, last[each], ONLY_A_BOUND) for each in orders]
 
         def pricer(place: NodeState) -> Price:
             looked.append(place.node.name)
             return Price(((-1, costs[place.order], 1),), (made.runners[0],))
 
-        rough = Quotes(changes, pricer, bounds("rough", {0: 1, 1: 2, 2: 8}))
-        offers = CheapestNodes(frozenset(costs), Quotes(changes, pricer, bounds("own", costs), rough))
-        assert names(offers, 1) == ["n2"]
-        assert looked == ["rough0", "rough1", "rough2", "n1", "n2"], "n3 costs 8 at least"
-        costs[0] = 3
-        made.log.append(0)
+        line = BoundLine(frozenset(costs), Quotes(index, pricer, bounds), Stocks([]))
+        assert looked == ["rough0", "rough1", "rough2"]
+        own = Quotes(index, pricer, bounds)
+        offers, others = (CheapestNodes(frozenset(costs), own, line=line) for _ in range(2))
+        assert names(offers, 1) == names(others, 1) == ["n2"]
+        assert looked[3:] == ["n1", "n2"], (
+            "n3 costs 8 at least, and what is priced for one is priced for the other"
+        )
+        costs[0], rough[0] = 3, 2
+        index.changes.note(0)
         assert names(offers, 1) == ["n1"]
-        assert looked[5:] == ["own0", "n1"], "a bound as of before is made anew before anything is priced"
+        assert looked[5:] == ["rough0", "n1"], "a bound as of before is made anew before anything is priced"
+        assert names(offers) == ["n1", "n2", "n3"]
+        costs[2] = rough[2] = 0
+        made.stop(made.runners[0])
+        index.note_again(made.places[2])
+        assert names(offers) == names(others) == ["n3", "n1", "n2"], (
+            "who may be cheaper goes forward in the line"
+        )
+
+    @pytest.mark.parametrize("amount", [1, 2, 3, 4, 5, 6, 7, 8, 9, 37, 1_000, 64_000, 10**9])
+    def test_a_line_serves_amounts_that_are_about_the_same(self, amount: int) -> None:
+        step = step_below(amount)
+        assert step <= amount < step * 5 / 4 + 1
+        assert step_below(step) == step
 
     def pair(self, made: ClusterState, pricer: Pricer) -> tuple[CheapestNodes, CheapestNodes]:
-        changes = Changes(made)
+        last = made.index.changes.last
 
         def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
-            return [((), 0, 0, order, changes.last[order], ONLY_A_BOUND) for order in orders]
+            return [((), 0, 0, order, last[order], ONLY_A_BOUND) for order in orders]
 
-        quotes = Quotes(changes, pricer, bounds)
+        quotes = Quotes(made.index, pricer, bounds)
         return CheapestNodes(frozenset(range(len(made.places))), quotes), CheapestNodes(
             frozenset({0, 1}), quotes
         )
 
 
 class TestUniverse:
-    def test_every_change_is_in_the_log(self) -> None:
+    def test_every_change_is_in_the_index_each_node_once_and_the_last_to_change_first(self) -> None:
         made = universe(running("1", {"n1": {"cpu": 2}, "n3": {"cpu": 1}}, user=3))
+        watch = made.index.changes.watch()
         made.stop(made.runners[0])
         made.take({"n2": {"cpu": 1}}, coming_first=False)
-        assert made.log == [0, 2, 1]
+        made.take({"n1": {"cpu": 1}}, coming_first=False)
+        assert (watch.behind, watch.changed(), watch.changed()) == (4, [0, 1, 2], [])
 
     def test_taking_uses_what_is_coming_first_or_leaves_it(self) -> None:
         place = universe().places[0]

@@ -107,7 +107,8 @@ def test_who_moves_onto_a_node_releases_it_there() -> None:
     n1.runners.remove(mover)
     n2.runners.append(mover)
     mover.places, mover.alloc = (n2,), {"n2": mover.alloc["n1"]}
-    universe.log.extend((0, 1))
+    for order in (0, 1):
+        universe.index.changes.note(order)
     for by in (None, NOW + 150):
         assert [*moments.earliest(shapes.of(one_node(8)), by)] == [(NOW, 0, 0), (NOW + 100, 0, 1)]
 

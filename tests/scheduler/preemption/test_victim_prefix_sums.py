@@ -10,11 +10,10 @@ from scheduler.model.jobs import JobState
 from scheduler.model.policy import GiveBack
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidate, Candidates
-from scheduler.preemption.changes import Changes
-from scheduler.preemption.cheapest_nodes import Quotes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Price, chosen, price
+from scheduler.preemption.quotes import Quotes
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
 from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
@@ -43,7 +42,7 @@ def in_full(
 
 def each_way(made: ClusterState) -> Iterator[tuple[Stopping, VictimPrefixSums]]:
     """For every pending request for nodes: how these are priced, by the first tier alone and by both."""
-    candidates, changes, shapes = Candidates(made), Changes(made), Shapes(made)
+    candidates, index, shapes = Candidates(made), made.index, Shapes(made)
     whole = made.snapshot.partition.give_back is GiveBack.WHOLE
     how = VictimChoice(chosen, price)
     if made.divided:
@@ -51,11 +50,11 @@ def each_way(made: ClusterState) -> Iterator[tuple[Stopping, VictimPrefixSums]]:
     for job in made.snapshot.jobs:
         if job.state is JobState.PENDING and job.request and job.request.nodes:
             shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
-            first = VictimPrefixSums(changes, candidates, shape.harm, None, None)
+            first = VictimPrefixSums(index, candidates, shape.harm, None, None)
             alone = Stopping(first, shape, how)
             yield alone, first
-            both = VictimPrefixSums(changes, candidates, shape.harm, first, (reach.first, reach.first_floor))
-            yield Stopping(both, shape, how, Quotes(changes, alone.price, alone.bounds)), both
+            both = VictimPrefixSums(index, candidates, shape.harm, first, (reach.first, reach.first_floor))
+            yield Stopping(both, shape, how, Quotes(index, alone.price, alone.bounds)), both
 
 
 @thorough
@@ -81,13 +80,13 @@ def test_a_bound_holds_until_a_node_may_have_become_cheaper(made: Snapshot, data
     known = universe_of(made)
     orders = range(len(known.places))
     for stopping, ladders in [*each_way(known)]:
-        changes = ladders.changes
+        index = ladders.index
         before = {bound[3]: bound for bound in stopping.bounds(orders, now=True)}
-        seen = len(known.log)
+        seen = index.changes.now
         for runner in data.draw(st.lists(st.sampled_from(known.runners), max_size=3, unique=True)):
             change(known, runner, data)
-        changes.catch_up()
-        unasked = [order for order in orders if changes.cheaper[order] <= seen]
+        index.look()
+        unasked = [order for order in orders if index.cheaper[order] <= seen]
         again = {bound[3]: bound for bound in stopping.bounds(unasked, now=False)}
         now = {bound[3]: bound for bound in stopping.bounds(unasked, now=True)}
         assert all(before[order] <= bound and again[order] <= bound for order, bound in now.items())
@@ -157,7 +156,7 @@ def test_who_has_given_up_all_pieces_on_a_node_is_on_its_ladder_no_more() -> Non
     unit = {"cpu": 1}
     held = {"n1": {"cpu": 2}, "n2": {"cpu": 3}}
     made = universe_of(snapshot([running("1", held, unit=unit), running("2", "n1", 1)], nodes(2)))
-    ladders = VictimPrefixSums(Changes(made), Candidates(made), "", None, None)
+    ladders = VictimPrefixSums(made.index, Candidates(made), "", None, None)
     places = made.places
     assert [len(ladders.on(place).candidates) for place in places] == [2, 1]
     assert ladders.on(places[1])["cpu"] == [5, 8]
