@@ -1,6 +1,6 @@
 """Jobs as last observed, with their levels, where these come from, and the verdict on each."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import django_filters
 from django.db.models import Q, QuerySet
@@ -44,7 +44,7 @@ class ElasticSerializer(serializers.Serializer):
         allow_null=True,
         help_text="In which way it gives up workers.",
     )
-    source = serializers.ChoiceField(choices=["comment"], help_text="Who says so.")
+    said_by = serializers.ChoiceField(choices=["comment"], help_text="Who says so.")
 
 
 class JobSerializer(serializers.ModelSerializer):
@@ -144,7 +144,7 @@ class JobSerializer(serializers.ModelSerializer):
         if elastic is None:
             return None
         numbers = {"min": elastic.least, "wish": elastic.wish, "now": said.workers}
-        return numbers | {"how": elastic.how.value if elastic.how else None, "source": "comment"}
+        return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": "comment"}
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_comment_faults(self, job: Job) -> list[str]:
@@ -153,10 +153,10 @@ class JobSerializer(serializers.ModelSerializer):
 
     def _workers(self, job: Job) -> Workers:
         """One counter for all jobs of an answer: it asks once for each user."""
-        if "workers" not in self.context:
-            self.context["workers"] = Workers(job.cluster)
-        counter: Workers = self.context["workers"]
-        return counter
+        shared = cast(dict[str, Any], self.context)
+        if "workers" not in shared:
+            shared["workers"] = Workers(job.cluster)
+        return cast(Workers, shared["workers"])
 
     def get_place(self, job: Job) -> int | None:
         """Its place in line, 1 is next; null when it does not wait."""

@@ -25,12 +25,14 @@ from scheduler.contracts.fields import (
 from scheduler.contracts.rules import bands
 from scheduler.model.policy import (
     Enforcement,
+    GiveBack,
     KeywordDenied,
     LevelRule,
     LineOrder,
     Mode,
     NotRequeueable,
     OverQuota,
+    Partial,
     PartitionPolicy,
     VictimOrder,
 )
@@ -43,7 +45,7 @@ POLICY_KEYS = (
     "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
-    "max_crashes_per_hour",
+    "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -98,6 +100,11 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         rest_s=fields.get("rest_s", whole, default.rest_s),
         max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
+        units=fields.get("units", flag, default.units),
+        elastic=fields.get("elastic", flag, default.elastic),
+        partial=fields.get("partial", choice(Partial), default.partial),
+        give_back=fields.get("give_back", choice(GiveBack), default.give_back),
+        regrow_s=fields.get("regrow_s", whole, default.regrow_s),
     )
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
@@ -146,6 +153,11 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "protected_qos": list(policy.protected_qos),
         "keyword_denied": policy.keyword_denied.value,
         "order": policy.order.value,
+        "units": policy.units,
+        "elastic": policy.elastic,
+        "partial": policy.partial.value,
+        "give_back": policy.give_back.value,
+        "regrow_s": policy.regrow_s,
     }
 
 

@@ -96,7 +96,7 @@ def test_the_api_tells_it_with_one_query_for_all_jobs_of_a_user(house: House, ad
         "wish": None,
         "now": 1,
         "how": "restart",
-        "source": "comment",
+        "said_by": "comment",
     }
     assert rows["41_0"]["comment_faults"][0].startswith("group=größe is no name of a group")
     assert rows["88"]["elastic"] is None and rows["88"]["comment_faults"] == []
