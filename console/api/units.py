@@ -15,7 +15,7 @@ class UnitsPolicySerializer(serializers.Serializer):
     elastic = serializers.BooleanField(
         required=False, help_text="Whether elastic jobs give up workers before anybody is stopped."
     )
-    partial = serializers.ChoiceField(
+    partial = serializers.ChoiceField(  # type: ignore[assignment]  # the document's key, no part of an update
         choices=[p.value for p in Partial],
         required=False,
         help_text="Whether others are stopped for a part of a request in units.",
