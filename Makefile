@@ -13,7 +13,7 @@ ARGS ?=
 WORKERS ?= 4
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages bench screenshots client env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,9 @@ upgrade: env-dev ## the same, with the newest versions that the .in files allow
 
 messages: env-dev ## bring locale/ in step with the marked texts, and say what is not translated (docs/languages.md)
 	@$(PY) deploy/bin/messages.py
+
+docs: env-dev ## write the pages of docs/ that are made from tables of the code (permissions by address)
+	@GIVEWAY_WRITE_DOCS=1 .venv/bin/pytest -q -n0 tests/security/test_address_table.py
 
 vendor: env-dev ## fetch the files in static/vendor again (needs npm)
 	$(PY) deploy/bin/vendor.py

@@ -8,6 +8,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.setup.urls")),
     path("", include("console.overview.urls")),
     path("", include("console.steering.urls")),
+    path("", include("console.reports.urls")),
     path("", include("console.history.urls")),
     path("", include("console.partitions.urls")),
     path("", include("console.projects.urls")),

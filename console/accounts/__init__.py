@@ -1,1 +1,4 @@
-"""Who is who: accounts, roles, permissions, signing in."""
+"""Who is who: accounts, roles, permissions, signing in.
+
+May import: `console.core` only.
+"""

@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-from django.conf import settings
-
 from console.accounts.models import Role, User
-from console.core.installation import is_production
+from console.core.installation import is_production, is_simulated
 
 PASSWORD = "giveway-demo"  # noqa: S105 - printed at the start; the console listens on this machine only
 LOGINS: tuple[tuple[str, str, str], ...] = (
@@ -26,7 +24,7 @@ def is_the_place() -> bool:
     """
     if is_production():
         return False
-    if settings.GIVEWAY_CLUSTER == "simulator":
+    if is_simulated():
         return True
     from deploy.private_slurm import is_kept
 

@@ -18,9 +18,9 @@ from console.api.policies import PolicyDocumentSerializer
 from console.api.strict import valid
 from console.core.diff import KeyChange
 from console.partitions.models import Partition
+from console.partitions.priority_file import export_config, import_config
 from console.partitions.selectors import visible_partitions
 from console.projects.models import UrgencyBy
-from console.steering.operations.priority_file import export_config, import_config
 
 
 class FileTaskSerializer(serializers.Serializer):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.audit.models import AuditEntry
-from console.steering.reports.histories import History, HistorySpan, job_history, project_history
+from console.reports.histories import History, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"
 PARAMETERS = [

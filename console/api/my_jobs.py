@@ -14,8 +14,8 @@ from console.api.quotas import QuotaUseSerializer, quota_row
 from console.api.why import WhyReturnSerializer
 from console.cluster.models import Job
 from console.partitions.selectors import visible_partitions
-from console.steering.reports.levels import Named
-from console.steering.reports.mine import Mine, MyLevel, MyPartition, MyStop, my_jobs
+from console.reports.levels import Named
+from console.reports.mine import Mine, MyLevel, MyPartition, MyStop, my_jobs
 
 
 class MyJobSerializer(JobSerializer):

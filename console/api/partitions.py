@@ -15,7 +15,7 @@ from console.api.policies import PolicySerializer
 from console.cluster.models import ClusterPartition, Job, JobPhase
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.reports.immune import NOBODY, WHY, immune_parts
+from console.reports.immune import NOBODY, WHY, immune_parts
 from scheduler.model.policy import Enforcement, Mode
 
 SHOWN_PHASES = (JobPhase.PENDING, JobPhase.RUNNING, JobPhase.COMPLETING)

@@ -16,8 +16,8 @@ from console.api.base import ApiView
 from console.api.work import WorkSerializer, work_data
 from console.projects.models import Project
 from console.projects.selectors import visible_projects
-from console.steering.reports.project_levels import project_levels
-from console.steering.reports.project_work import DAYS, MOST_DAYS, ProjectStops, project_work
+from console.reports.project_levels import project_levels
+from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, project_work
 
 
 class MemberLevelSerializer(serializers.Serializer):

@@ -15,7 +15,7 @@ from console.api.base import ApiView
 from console.api.work import WorkSerializer, work_data
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.reports.tally import DAYS, TallySum, shadow_tally
+from console.reports.tally import DAYS, TallySum, shadow_tally
 
 MOST_DAYS = 365
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from console.steering.reports.work import hours, work_words
+from console.steering.work import COUNTED, hours, work_words
 
 
 class WorkSerializer(serializers.Serializer):
@@ -19,5 +19,5 @@ class WorkSerializer(serializers.Serializer):
 
 def work_data(work: Mapping[str, float]) -> dict[str, Any]:
     """The work for `WorkSerializer`."""
-    found = {f"{name}_hours": hours(work, name) for name in ("gpu", "npu", "cpu")}
+    found = {f"{name}_hours": hours(work, name) for name in COUNTED}
     return {**found, "words": work_words(work)}

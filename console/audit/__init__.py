@@ -1,1 +1,4 @@
-"""The append-only, hash-chained log of everything that was decided and done."""
+"""The append-only, hash-chained log of everything that was decided and done.
+
+May import: `console.accounts` and what is below it.
+"""

@@ -6,6 +6,7 @@ Pages and API read only this; nothing here decides anything. Written by `console
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.installation import SIMULATOR
 from console.core.sentence_field import SentenceField
 
 
@@ -28,6 +29,11 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether nothing real can come to harm here."""
+        return self.kind == SIMULATOR
 
 
 class ClusterPartition(models.Model):

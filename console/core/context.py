@@ -3,7 +3,9 @@
 from django.conf import settings
 from django.http import HttpRequest
 
+from console.core.installation import is_simulated
+
 
 def page(request: HttpRequest) -> dict[str, object]:
-    """The kind of cluster and its name, for the frame around each page."""
-    return {"cluster_kind": settings.GIVEWAY_CLUSTER, "cluster_name": settings.GIVEWAY_CLUSTER_NAME}
+    """Whether the cluster is simulated, and its name, for the frame around each page."""
+    return {"is_simulated": is_simulated(), "cluster_name": settings.GIVEWAY_CLUSTER_NAME}

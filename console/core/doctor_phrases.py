@@ -242,7 +242,7 @@ HINDRANCES: tuple[str, ...] = (
     _("%(n)s lines of sacctmgr's answer could not be read"),
     # Who is asked about
     _("%(name)s (SlurmUser is %(user)s)"),
-    # Why the plugin's file is of no use (console/steering/reports/submit_rules.py)
+    # Why the plugin's file is of no use (console/steering/recording/submit_rules.py)
     _("%(path)s cannot be read: %(said)s"),
     _("%(path)s is not whole"),
     _("%(path)s cannot be read by every account; slurmctld may run under another one"),

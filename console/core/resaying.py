@@ -54,7 +54,7 @@ def resaid(text: str) -> str | None:
     language = get_language() or "en"
     if language.startswith("en") or not text:
         return text
-    return saying.said(text) if isinstance(text, Sentence) else _resaid(language, text)
+    return saying.said(text, resay) if isinstance(text, Sentence) else _resaid(language, text)
 
 
 @lru_cache(maxsize=4096)

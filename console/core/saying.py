@@ -1,7 +1,7 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 
@@ -25,22 +25,28 @@ def _kept(sentence: str, _language: str | None) -> str:
     return _(sentence)
 
 
-def said(sentence: Sentence) -> str:
-    """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
-    words = {name: _param(value) for name, value in sentence.params.items()}
+def said(sentence: Sentence, clause: Callable[[str], str] = str) -> str:
+    """A sentence in the reader's language: its line's translation, with its parameters said in that language too.
+
+    `clause` says a reason (`why`) that is not data yet.
+    """
+    words = {
+        name: clause(value) if name == "why" and type(value) is str else _param(value, clause)
+        for name, value in sentence.params.items()
+    }
     return _WIDE.sub(r"\1", _(line_of(sentence.code)) % words)
 
 
-def _param(value: Param) -> str:
+def _param(value: Param, clause: Callable[[str], str]) -> str:
     match value:
         case Sentence():
-            return said(value)
+            return said(value, clause)
         case Seconds():
             return duration(value)
         case Held():
             return amounts(value)
         case Listed():
-            every = [_param(each) for each in value]
+            every = [_param(each, clause) for each in value]
             return names_and_more(every, value.more) if value.more else names(every, limit=len(every))
         case _:
             return str(value)

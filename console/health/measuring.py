@@ -13,8 +13,8 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
+from console.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
-from console.steering.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
 
 QUEUES = ("celery", "steer", "studies")
 BROKER_S = 1.0

@@ -17,7 +17,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.health.measuring import Measurements, broker_queues, measure
 from console.steering.models import OPEN_STATES, CycleMeter
-from console.steering.reports import metering
+from console.steering.recording import metering
 
 PLACE = ("cluster", "partition")
 

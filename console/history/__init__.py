@@ -1,1 +1,4 @@
-"""What was: a line per partition and minute, recorded observations, and "what if" asked of them."""
+"""What was: a line for each partition and minute, recorded observations, and "what if" asked of them.
+
+May import: `console.reports` and what is below it.
+"""

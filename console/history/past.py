@@ -24,7 +24,7 @@ from console.history.recording import unpacked
 from console.history.replay import Look, LookReplay, ReplayScope, acting
 from console.history.what_if import NotNowError, alone, latest_look, neighbourhoods, touched
 from console.steering.decisions.facts import Facts, gather, partition_policies
-from console.steering.reports.work import Work, add_work, work_words
+from console.steering.work import Work, add_work, work_words
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import NamedLevel
 

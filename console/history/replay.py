@@ -9,7 +9,7 @@ from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.facts import Facts
 from console.steering.decisions.putting_off import PuttingOff
 from console.steering.decisions.stops import Stops
-from console.steering.reports.work import Work, add_work, work_of
+from console.steering.work import Work, add_work, work_of
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import PlanningResult

@@ -16,10 +16,9 @@ from console.core import clock
 from console.history.models import PartitionMinute
 from console.history.spans import SPANS, by_step, span_asked
 from console.partitions.models import Partition
-from console.steering.reports.work import Work, add_work
+from console.steering.work import COUNTED, Work, add_work
 
 UNCONFIGURED = "none"
-DEAREST = ("gpu", "npu", "cpu")
 
 
 @dataclass(slots=True)
@@ -180,4 +179,4 @@ def _decoded(text: str) -> Mapping[str, Any]:
 
 def _main(steps: Iterable[TimelineStep]) -> str:
     names = {name for step in steps for name, amount in step.total.items() if amount}
-    return next((name for name in DEAREST if name in names), "cpu")
+    return next((name for name in COUNTED if name in names), "cpu")

@@ -14,7 +14,8 @@ from console.accounts.models import User
 from console.accounts.services import AccountData, create_account
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
-from console.steering.operations.priority_file import import_config
+from console.core.installation import is_simulated
+from console.partitions.priority_file import import_config
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
 
 
@@ -58,7 +59,7 @@ def seed() -> bool:
             password=PASSWORD,
             reason="Demonstration.",
         )
-    document = slurm_config() if settings.GIVEWAY_CLUSTER == "slurm" else demo_config()
+    document = demo_config() if is_simulated() else slurm_config()
     import_config(
         actor=SYSTEM, cluster=configured_cluster(), document=document, reason="Demonstration.", dry_run=False
     )

@@ -8,7 +8,7 @@ from console.core import clock
 from console.core.rows import MOST_ROWS
 from console.projects.curve import Curve, curve_of
 from console.projects.models import UrgencyBy, rules_in_force
-from console.steering.reports.levels import Inputs, TypedTask
+from console.reports.levels import Inputs, TypedTask
 from scheduler.contracts.config import DEADLINES
 
 LARGEST = 1e15

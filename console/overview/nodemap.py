@@ -15,6 +15,7 @@ from console.cluster.selectors import SeenNode
 from console.core import saying
 from console.core.saying import say_again as _
 from console.steering.models import Plan, PlanState
+from console.steering.work import COUNTED
 from scheduler.model.jobs import Level
 
 DENSE_ABOVE = 48
@@ -144,7 +145,7 @@ class NodeBar:
 
 def main_resource(total: Mapping[str, int]) -> str:
     """GPUs where there are any, else NPUs, else CPUs."""
-    return "gpu" if total.get("gpu") else "npu" if total.get("npu") else "cpu"
+    return next((name for name in COUNTED if total.get(name)), "cpu")
 
 
 def node_map(

@@ -14,10 +14,10 @@ from console.cluster.models import Job, JobPhase, Node
 from console.core import saying
 from console.partitions.models import Partition
 from scheduler.model.policy import PartitionPolicy
+from scheduler.model.words import resource_order
 
 JOBS = ""
 """Stands for the number of jobs where resources are named."""
-_ORDER = {JOBS: -1, "gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
 
 Meter = tuple[str, int, str | None, str]
 """What one limit counts: partition, rank of the level, whose jobs (None: everybody's), resource."""
@@ -195,4 +195,4 @@ def _of_level(policy: PartitionPolicy, level: str) -> Iterator[tuple[QuotaKind, 
 
 def in_order(resource: str) -> tuple[int, str]:
     """Jobs, then GPUs, memory last."""
-    return _ORDER.get(resource.partition(":")[0], 5), resource
+    return -1 if resource == JOBS else resource_order(resource), resource

@@ -1,1 +1,4 @@
-"""Settings: `base` for all, `local` (embedded defaults), `test`, `production`. `env` reads the environment."""
+"""Settings: `base` for all, `local` (embedded defaults), `test`, `production`. `env` reads the environment.
+
+May import: `console.core.environment` at most: no app is loaded yet.
+"""

@@ -27,6 +27,7 @@ INSTALLED_APPS = [
     "console.projects",
     "console.partitions",
     "console.steering",
+    "console.reports",
     "console.history",
     "console.notices",
     "console.health",

@@ -40,9 +40,9 @@ from console.steering.models import BEGUN_STATES, Plan, PlanState
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
-from console.steering.reports.metering import count
-from console.steering.reports.mirroring import rows
-from console.steering.reports.submit_rules import write_submit_rules
+from console.steering.recording.metering import count
+from console.steering.recording.mirroring import rows
+from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of

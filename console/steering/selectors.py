@@ -21,7 +21,7 @@ from console.projects.models import RequestState, UrgencyRequest
 from console.steering.models import Plan, Victim
 from console.steering.operations.instead import can_be_chosen, mark_of_alternative
 from console.steering.operations.requests import ARRAY, ApprovalRequest, asked_plans
-from console.steering.reports.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
+from console.steering.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.reasons import SENTENCES
 
 

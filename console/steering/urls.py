@@ -1,8 +1,8 @@
-"""Plans, a person's decisions on them, the tally of shadow, and the switch."""
+"""Plans, a person's decisions on them, incidents, and the switch."""
 
 from django.urls import URLPattern, path
 
-from console.steering.views import approvals, history, incidents, pauses, plans, project, shadow
+from console.steering.views import approvals, incidents, pauses, plans
 
 urlpatterns: list[URLPattern] = [
     path("plans/", plans.plans, name="plans"),
@@ -13,13 +13,8 @@ urlpatterns: list[URLPattern] = [
     path("incidents/", incidents.incidents, name="incidents"),
     path("incidents/<int:pk>/", incidents.incident, name="incident"),
     path("incidents/<int:pk>/close/", incidents.close, name="incident-close"),
-    path("partitions/<str:name>/shadow/", shadow.shadow, name="partition-shadow"),
     path("partitions/<str:name>/pause/", pauses.pause, name="pause-partition"),
     path("partitions/<str:name>/resume/", pauses.resume, name="resume-partition"),
-    path("history/jobs/<str:job_id>/", history.job, name="job-whole-history"),
-    path("history/projects/<str:code>/", history.project, name="project-whole-history"),
-    path("projects/<str:code>/levels/", project.levels, name="project-levels"),
-    path("projects/<str:code>/work/", project.work, name="project-work"),
     path("pause/", pauses.pause, name="pause-all"),
     path("resume/", pauses.resume, name="resume-all"),
 ]

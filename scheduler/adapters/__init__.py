@@ -1,1 +1,4 @@
-"""Adapters of the `Cluster` port. They read and act; they never plan."""
+"""Adapters of `scheduler.ports.ClusterPort`. They read and act; they never plan.
+
+May import: `scheduler.model` and `scheduler.ports`.
+"""

@@ -1,1 +1,4 @@
-"""Frozen facts: resources, nodes, jobs, policies, observations, snapshots, plans, actions and reasons."""
+"""Frozen facts: resources, nodes, jobs, policies, observations, snapshots, plans, actions and reasons.
+
+May import: no other folder.
+"""

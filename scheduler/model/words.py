@@ -13,6 +13,11 @@ MB_PER_GB = 1024
 _ORDER = {"gpu": 0, "npu": 1, "cpu": 8, "mem": 9}
 
 
+def resource_order(name: str) -> int:
+    """Where a resource stands among others: GPUs first, memory last; a typed one with its plain one."""
+    return _ORDER.get(name.partition(":")[0], 5)
+
+
 def amounts(amounts: Amounts) -> str:
     """`4 × a100, 16 cpu, 32 GB`: GPUs first, memory last; a typed resource stands for its plain one."""
     return _amounts(tuple(amounts.items()))
@@ -24,7 +29,7 @@ def _amounts(of: tuple[tuple[str, int], ...]) -> str:
     amounts = dict(of)
     typed = {name.partition(":")[0] for name in amounts if ":" in name}
     shown = {name: n for name, n in amounts.items() if n and not (name in typed and ":" not in name)}
-    ordered = sorted(shown.items(), key=lambda item: (_ORDER.get(item[0].partition(":")[0], 5), item[0]))
+    ordered = sorted(shown.items(), key=lambda item: (resource_order(item[0]), item[0]))
     return ", ".join(_one(name, amount) for name, amount in ordered) or "nothing"
 
 

@@ -14,6 +14,7 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
+from scheduler.reconcile.snapshot_jobs import snapshot_job
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ def snapshot_for(
                 _hold(coming if leaves else held, observed.alloc)
             continue
         standing = standings[observed.id] = deriver.derive(observed)
-        job = _job(observed, standing, names)
+        job = snapshot_job(observed, standing, names)
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
         elif job.state is JobState.RUNNING:
@@ -112,24 +113,6 @@ def _partition(observation: Observation, name: str) -> ObservedPartition:
         if partition.name == name:
             return partition
     raise PartitionNotObservedError(f"the cluster has no partition {name}")
-
-
-def _job(observed: ObservedJob, standing: JobStanding, nodes: frozenset[str]) -> SnapshotJob:
-    pending = observed.state is JobState.PENDING
-    return SnapshotJob(
-        id=observed.id,
-        name=observed.name,
-        state=observed.state,
-        user=observed.user,
-        user_level=standing.user_level,
-        task_level=standing.task_level,
-        submit=observed.submit,
-        start=None if pending else observed.start,
-        # A node may have left the partition while the job runs on it: what is held there is no longer ours to plan.
-        alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
-        request=observed.request if pending else None,
-        restarts=observed.restarts,
-    )
 
 
 def _as_victim(

@@ -1,6 +1,7 @@
 """Looking again before stopping: may these victims still be stopped for this beneficiary?"""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.observation import Observation
@@ -11,6 +12,7 @@ from scheduler.priority.derive import Deriver
 from scheduler.priority.levels import weight
 from scheduler.reconcile.blocking import starts_jobs, why_protected
 from scheduler.reconcile.build import rules_of
+from scheduler.reconcile.snapshot_jobs import snapshot_job
 
 _NOTHING = weight(None)
 
@@ -98,21 +100,8 @@ class _Ranks:
         return reach.class_of(*weights) is not None
 
     def _placed(self, job: ObservedJob) -> SnapshotJob:
-        standing = self._deriver.derive(job)
-        return SnapshotJob(
-            id=job.id,
-            name=job.name,
-            state=job.state,
-            user=job.user,
-            user_level=standing.user_level,
-            task_level=standing.task_level,
-            submit=job.submit,
-            start=job.start,
-            alloc={name: part for name, part in job.alloc.items() if name in self._nodes},
-            request=job.request,
-            restarts=job.restarts,
-            beneficiary=(job.id, job.restarts) in self._served,
-        )
+        placed = snapshot_job(job, self._deriver.derive(job), self._nodes)
+        return replace(placed, beneficiary=True) if (job.id, job.restarts) in self._served else placed
 
 
 def _is_running(job: ObservedJob) -> bool:

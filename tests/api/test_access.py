@@ -232,7 +232,10 @@ def test_the_table_knows_every_address_and_method() -> None:
     offered = {(pattern.name, method) for pattern in urls.urlpatterns for method in offered_methods(pattern)}
     # The last one answers 404 to everything before it looks at the method.
     offered.add(("api-no-such-address", "get"))
-    assert offered == {(name, method) for name, _, method, _ in TABLE}
+    tabled = {(name, method) for name, _, method, _ in TABLE}
+    assert offered == tabled, (
+        f'no row, or one too many: {offered ^ tabled} (docs/development.md, "Add a page")'
+    )
 
 
 def test_no_method_writes_without_a_row_of_its_own(ada: APIClient, house: House) -> None:

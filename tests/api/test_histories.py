@@ -9,8 +9,8 @@ from rest_framework.test import APIClient
 
 from console.audit.services import Context, Subject, record
 from console.core import clock
+from console.reports import histories
 from console.steering.models import Checkpoint
-from console.steering.reports import histories
 from tests import factories
 from tests.api.conftest import House
 

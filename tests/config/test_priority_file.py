@@ -16,8 +16,7 @@ from console.audit.models import AuditEntry
 from console.audit.services import SYSTEM, verify_chain
 from console.cluster.models import Cluster
 from console.partitions.models import Partition, PolicyRevision
-from console.projects.models import Project
-from console.steering.operations.priority_file import (
+from console.partitions.priority_file import (
     LISTED_AT_MOST,
     ImportResult,
     attached_cluster,
@@ -25,6 +24,7 @@ from console.steering.operations.priority_file import (
     export_config,
     import_config,
 )
+from console.projects.models import Project
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.policy import POLICY_KEYS
 from tests import factories

@@ -18,7 +18,7 @@ from console.cluster.models import Job
 from console.core import failpoints
 from console.steering.actions.checkpoint_tokens import make_token
 from console.steering.models import Checkpoint, Plan, PlannedAction
-from console.steering.plans.new_plans import BACK_IN_LINE
+from scheduler.model.line import LAST_OF_FRONT
 from tests.e2e.slurm_driver import READY, Driver
 
 pytestmark = [
@@ -164,7 +164,7 @@ def test_the_victim_of_a_plan_that_is_undone_runs_before_the_flood_that_waited(
 
 def _is_back_in_line() -> bool:
     release = PlannedAction.objects.filter(kind="release", state="verified").first()
-    return release is not None and release.value == str(BACK_IN_LINE)
+    return release is not None and release.value == str(LAST_OF_FRONT)
 
 
 def _train(driver: Driver, example: str, *args: str, settings: str = "") -> str:

@@ -9,7 +9,7 @@ from console.core import clock
 from console.health import selectors
 from console.notices.models import Notice
 from console.steering.models import CycleMeter, Pause
-from console.steering.reports import metering
+from console.steering.recording import metering
 from tests.factories import (
     NOW,
     make_action,

@@ -16,12 +16,12 @@ from console.history.models import LatestObservation
 from console.history.what_if import NotNowError, WhatIfAnswer, neighbourhoods, what_if
 from console.history.wording import sentences
 from console.partitions.models import Partition, PolicyRevision
+from console.partitions.priority_file import export_config
 from console.partitions.selectors import policy_of
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from console.steering.models import Plan
 from console.steering.operations.pausing import pause
-from console.steering.operations.priority_file import export_config
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.policy import Enforcement, Mode, PartitionPolicy

@@ -1,6 +1,6 @@
 """`docs/permissions-by-address.md` is made of the reviewed tables that every address is visited with as every role.
 
-After a change of a table, run this file with GIVEWAY_WRITE_DOCS=1 and commit the document.
+After a change of a table, `make docs` writes the document anew (docs/development.md, "Add a page").
 """
 
 import os
@@ -41,7 +41,7 @@ def test_the_document_says_what_is_visited() -> None:
     text = HEAD + "\n".join(rows()) + "\n"
     if os.environ.get("GIVEWAY_WRITE_DOCS") == "1":
         DOCUMENT.write_text(text)
-    assert DOCUMENT.read_text() == text
+    assert DOCUMENT.read_text() == text, 'run `make docs` (docs/development.md, "Add a page")'
 
 
 def test_every_row_is_about_everybody() -> None:

@@ -7,12 +7,12 @@ from console.cluster.connect import configured_cluster
 from console.cluster.models import Cluster
 from console.core import clock
 from console.partitions.models import Partition
+from console.partitions.priority_file import import_config
 from console.partitions.selectors import partition_document
 from console.projects.models import Project
 from console.projects.services import ProjectData, change_project, create_project
 from console.steering import cycle
 from console.steering.models import Plan
-from console.steering.operations.priority_file import import_config
 from scheduler.adapters.simulator.jobs import OnSignal
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.model.actions import ActionKind

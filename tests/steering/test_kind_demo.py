@@ -3,8 +3,8 @@
 import pytest
 
 from console.core import clock
+from console.partitions.priority_file import import_config
 from console.steering import cycle
-from console.steering.operations.priority_file import import_config
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import Happening, What

@@ -7,7 +7,7 @@ import pytest
 from console.core import clock
 from console.steering import cycle
 from console.steering.models import Checkpoint, CycleMeter, PlannedAction
-from console.steering.reports import metering
+from console.steering.recording import metering
 from tests.steering.conftest import Sim
 
 

@@ -15,8 +15,8 @@ from console.core import clock
 from console.core.resaying import resay
 from console.health.doctor import work
 from console.health.doctor.findings import Level
-from console.steering.reports import submit_rules
-from console.steering.reports.submit_rules import fault_of_rules, rules_text
+from console.steering.recording import submit_rules
+from console.steering.recording.submit_rules import fault_of_rules, rules_text
 from scheduler.model.policy import LevelRule, PartitionPolicy
 from tests.steering.conftest import START, Sim
 from tests.steering.submit_script import DENIED, OVER_QUOTA, SUCCESS, SubmitScript

@@ -8,10 +8,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from console.core import clock
 from console.partitions.models import Partition
+from console.reports import tally
+from console.reports.tally import shadow_tally
 from console.steering.models import Plan
-from console.steering.reports import tally
-from console.steering.reports.tally import shadow_tally
-from console.steering.reports.work import work_lost, work_short, work_words
+from console.steering.work import work_lost, work_short, work_words
 from tests import factories
 from tests.factories import EPOCH, NOW
 from tests.steering.conftest import Sim

@@ -7,12 +7,12 @@ import pytest
 
 from console.core import clock
 from console.steering.models import Pause, Plan, PlannedAction
-from console.steering.plans.new_plans import BACK_IN_LINE, FIRST_IN_LINE, LEVELS, PLANS
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import SimNodeState
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, Request
+from scheduler.model.line import LAST_OF_FRONT, LEVELS, NUMBERS, front, is_front
 from tests.steering.conftest import Sim
 
 SLURMS_HIGHEST = 4_294_901_760
@@ -20,8 +20,9 @@ SLURMS_HIGHEST = 4_294_901_760
 
 
 def test_the_place_of_victims_is_behind_every_beneficiary_and_before_everybody_else() -> None:
-    last = (LEVELS - 1) * LEVELS + LEVELS - 1
-    assert SLURMS_HIGHEST < BACK_IN_LINE < FIRST_IN_LINE - last * PLANS - (PLANS - 1)
+    last, first = front((None, None), NUMBERS - 1), front((0, 0), 0)
+    assert SLURMS_HIGHEST < LAST_OF_FRONT < last < front((0, LEVELS), 0) < first
+    assert is_front(first) and is_front(LAST_OF_FRONT) and not is_front(SLURMS_HIGHEST)
 
 
 def _undone_after_the_stops(sim: Sim, **policy: Any) -> tuple[str, str]:
@@ -61,7 +62,7 @@ def test_a_victim_that_cannot_start_gives_its_place_back_after_a_minute(sim: Sim
     sim.port.set_node_state("n1", SimNodeState.DRAIN, "fan")
 
     sim.cycles(20)
-    assert sim.port.job(low).priority == BACK_IN_LINE
+    assert sim.port.job(low).priority == LAST_OF_FRONT
     assert Plan.objects.get().state == "executing"
     sim.cycles(60)
 

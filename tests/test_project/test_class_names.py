@@ -20,7 +20,8 @@ def twice(*folders: Path) -> dict[str, list[str]]:
 
 
 def test_no_two_public_classes_have_one_name() -> None:
-    assert twice(ROOT / "scheduler", ROOT / "console") == {}
+    found = twice(ROOT / "scheduler", ROOT / "console")
+    assert found == {}, f'one word, one thing: name them apart (docs/development.md, "Words"): {found}'
 
 
 def test_two_of_one_name_are_seen(tmp_path: Path) -> None:

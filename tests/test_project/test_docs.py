@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.test_project.repository import ROOT
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TOURS = ROOT / "docs" / "tours"
 LARGEST = 150_000
 LARGEST_TOGETHER = 3_000_000
@@ -56,3 +56,11 @@ def test_the_pictures_of_the_tours_are_used_and_small() -> None:
     sizes = [path.stat().st_size for path in pictures]
     assert max(sizes) <= LARGEST
     assert sum(sizes) <= LARGEST_TOGETHER
+
+
+def test_every_file_that_the_guide_for_newcomers_names_is_there() -> None:
+    """A recipe that leads to a file which has moved is worse than none."""
+    guide = (ROOT / "docs" / "development.md").read_text() + (ROOT / "CONTRIBUTING.md").read_text()
+    named = set(re.findall(r"`((?:scheduler|console|tests|bench|templates)/[\w/.]+)(?::[^`]*)?`", guide))
+    assert len(named) > 30
+    assert sorted(path for path in named if "…" not in path and not (ROOT / path.rstrip(".")).exists()) == []

@@ -16,7 +16,7 @@ from tests.test_project.repository import ROOT
 
 PLACES = re.compile(r"%\(\w+\)[a-z]|%[a-z%]|\{\w*\}|<[^>]*>")
 CATALOGUES = sorted((ROOT / "locale").glob("*/LC_MESSAGES/django.po"))
-MEND = "run `make messages`, and translate what it lists (docs/languages.md)"
+MEND = 'run `make messages`, and translate what it lists (docs/development.md, "Add a sentence")'
 
 
 @pytest.fixture(scope="module")

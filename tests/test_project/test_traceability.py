@@ -117,7 +117,7 @@ def test_every_module_and_test_that_is_named_exists(rows: list[Row]) -> None:
     named = [(row.number, code) for row in rows for code in (*row.modules, *row.tests)]
     assert len(named) > 100, "the tables were not found"
     wrong = [f"line {number}: {told}" for number, code in named if (told := missing(code))]
-    assert wrong == []
+    assert wrong == [], f"moved or renamed? mend docs/traceability.md: {wrong}"
 
 
 def test_what_is_named_outside_the_tables_exists_too(document: str) -> None:

@@ -17,14 +17,14 @@ from console.cluster.models import Job
 from console.core.templatetags.words import KEYS
 from console.notices.collecting import collect
 from console.notices.mail import send_mails
+from console.partitions import priority_file
+from console.partitions.priority_file import export_config, import_config
 from console.partitions.selectors import partition_document
 from console.projects.rulebook import Rules, encode_rules
 from console.projects.selectors import project_document
 from console.setup.examining import examine_if_asked
 from console.setup.models import Examination
 from console.steering.models import Plan
-from console.steering.operations import priority_file
-from console.steering.operations.priority_file import export_config, import_config
 from tests import factories
 from tests.test_project.repository import ROOT
 from tests.ui.conftest import House

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from console.cluster.models import Job
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
-from console.steering.reports.mine import Mine, my_jobs
+from console.reports.mine import Mine, my_jobs
 from tests import factories
 from tests.ui.conftest import House, SignedIn
 

@@ -3,11 +3,10 @@
 import time
 from collections.abc import Iterator
 
-from django.conf import settings
 from django.db import connection
 
 from console.core import clock
-from console.core.installation import is_production
+from console.core.installation import is_production, is_simulated
 from console.health import selectors
 from console.health.doctor.findings import Finding, fail, ok, warn
 
@@ -58,7 +57,7 @@ def _sqlite() -> Iterator[Finding]:
             f"SQLite's journal is '{mode}': pages and worker wait for one another.",
             "Put the file on a local disk; over the network SQLite cannot switch to WAL.",
         )
-    if settings.GIVEWAY_CLUSTER == "slurm" or is_production():
+    if not is_simulated() or is_production():
         yield warn(
             NAME,
             "SQLite serves one machine and one writer at a time.",

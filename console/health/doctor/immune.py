@@ -6,7 +6,7 @@ from django.conf import settings
 
 from console.health.doctor.findings import Finding, ok, warn
 from console.partitions.models import Partition
-from console.steering.reports.immune import immune_parts
+from console.reports.immune import immune_parts
 from scheduler.model.policy import Enforcement
 
 NAME = "immune jobs"

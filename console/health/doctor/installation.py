@@ -8,7 +8,7 @@ from django.core import checks
 
 from console.accounts.demonstration import is_the_place, left_over
 from console.cluster.models import ClusterPartition
-from console.core.installation import is_production
+from console.core.installation import is_production, is_simulated
 from console.health.doctor.findings import Finding, fail, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -25,7 +25,7 @@ def check_settings() -> Iterator[Finding]:
     yield from _deployment()
     if settings.DEBUG:
         yield fail(NAME, "DEBUG is on: error pages show settings and code.", "Unset DEBUG.")
-    if settings.GIVEWAY_CLUSTER == "slurm" and not is_production():
+    if not is_simulated() and not is_production():
         yield warn(
             NAME,
             f"A real cluster is attached under {settings.SETTINGS_MODULE}, which is for trying Giveway out.",

@@ -17,7 +17,7 @@ from console.health.doctor.findings import Finding, fail, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import Health, pulse
 from console.steering.models import Incident
-from console.steering.reports.submit_rules import fault_of_rules, rules_path
+from console.steering.recording.submit_rules import fault_of_rules, rules_path
 from scheduler.model.words import names
 
 OLDEST_REDIS = (5, 0)

@@ -6,7 +6,7 @@ from django.utils.translation import gettext
 from console.history.past import StudySum
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
-from console.steering.reports.work import work_short
+from console.steering.work import work_short
 from scheduler.reconcile.compare import ComparedStop, NamedLevel
 
 register = template.Library()

@@ -18,8 +18,8 @@ from console.overview.selectors import listed_partitions
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
+from console.reports.levels import Inputs, LevelPreview, Named, preview, score_level
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.reports.levels import Inputs, LevelPreview, Named, preview, score_level
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
 register = template.Library()

@@ -1,1 +1,4 @@
-"""Pages that bring several apps together: the overview, a partition now, jobs, the priority file, help."""
+"""The views of these pages: the overview, a partition now, jobs, the priority file, help.
+
+May import: all of this app, and the apps below it.
+"""

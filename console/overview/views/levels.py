@@ -9,7 +9,7 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.projects.selectors import visible_projects
-from console.steering.reports.levels import Inputs, preview
+from console.reports.levels import Inputs, preview
 
 
 @require_POST

@@ -11,7 +11,7 @@ from console.core.htmx import render_page, unchanged
 from console.overview.joblists import fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
-from console.steering.reports.mine import my_jobs
+from console.reports.mine import my_jobs
 
 WAITING = (
     "place",

@@ -24,8 +24,8 @@ from console.overview.selectors import (
 from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
+from console.reports.immune import NOBODY, immune_parts
 from console.steering.models import Plan
-from console.steering.reports.immune import NOBODY, immune_parts
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20

@@ -17,8 +17,8 @@ from console.overview.plots import PLAIN, Plot, Scale, css_of, plot
 from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, Use, all_uses, limits_of
 from console.partitions.selectors import policy_of, visible_partitions
-from console.steering.reports.levels import Named, named_level
-from console.steering.reports.work import LABELS, hours, work_short, work_words
+from console.reports.levels import Named, named_level
+from console.steering.work import LABELS, hours, work_short, work_words
 from scheduler.model.policy import PartitionPolicy
 
 

@@ -29,7 +29,6 @@ from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.line.lines import Lines
 from console.steering.line.seeing import keep_places
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
-from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import (
     BY_NICE,
@@ -41,6 +40,7 @@ from scheduler.model.actions import (
     OutcomeKind,
 )
 from scheduler.model.jobs import JobState
+from scheduler.model.line import LAST_OF_FRONT
 from scheduler.model.observation import Observation
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
@@ -247,7 +247,7 @@ def _value(action: PlannedAction, lines: Lines) -> str:
     kept = lines.release_at(action.job_id) if action.kind == ActionKind.RELEASE else None
     if kept is None or (action.value and not action.value.startswith(BY_NICE)):
         return action.value
-    return f"{BY_NICE}{max(1, min(kept, BACK_IN_LINE - 1))}"
+    return f"{BY_NICE}{max(1, min(kept, LAST_OF_FRONT - 1))}"
 
 
 def _command(action: PlannedAction) -> Action:

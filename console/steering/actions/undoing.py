@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.journal import tell_action
 from console.steering.models import ActionState, Plan, PlannedAction
-from console.steering.plans.new_plans import BACK_IN_LINE
 from console.steering.states import move_action
 from scheduler.model.actions import BY_NICE, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.line import LAST_OF_FRONT
 
 FIRST_FOR = timedelta(minutes=1)
 """How long a victim stays first in line without starting: Slurm looks at its whole queue once a minute."""
@@ -35,7 +35,7 @@ def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
             and action.state == ActionState.PLANNED
             and not _is_placed(action)
         ):
-            action.value = str(BACK_IN_LINE)
+            action.value = str(LAST_OF_FRONT)
             action.save(update_fields=["value"])
         elif _is_over(action) and first and action.job_id not in restored:
             until = (action.verified_at or clock.now()) + FIRST_FOR

@@ -1,4 +1,7 @@
-"""Why a job waits, why it was stopped and for whom, and when it comes back: one answer for page, API and command."""
+"""Why a job waits, why it was stopped and for whom, and when it comes back: one answer for page, API and command.
+
+May import: `decisions`, `models`, `operations`.
+"""
 
 from console.cluster.models import Cluster
 from console.steering.explanations.answer import (

@@ -11,10 +11,10 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.decisions.facts import run_of
 from console.steering.models import LinePlace, Plan, PlanKind, PlannedAction, PlanState
-from console.steering.plans.new_plans import BACK_IN_LINE, LONGEST_USER
+from console.steering.plans.new_plans import LONGEST_USER
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.line import unniced
+from scheduler.model.line import is_front, unniced
 
 FORGOTTEN = timedelta(hours=1)
 """How long a place outlives its job: half a table may have been shown."""
@@ -54,7 +54,8 @@ def is_in_line(job: ObservedJob) -> bool:
         job.state is JobState.PENDING
         and not job.held
         and not job.not_understood
-        and 0 < job.priority < BACK_IN_LINE
+        and job.priority > 0
+        and not is_front(job.priority)
         and job.het_job_id in {"", job.id}  # The others of a heterogeneous job go with the first one.
     )
 
@@ -118,7 +119,7 @@ def keep_places(actions: Iterable[PlannedAction], jobs: Mapping[str, ObservedJob
         job = jobs[action.job_id]
         place = known[job.id] = place_of(known, cluster, job, action.plan.partition)
         if action.kind in LEAVING and place.kept is None and not job.held:
-            first = job.priority >= BACK_IN_LINE
+            first = is_front(job.priority)
             same = action.kind == ActionKind.PRIORITISE or job.run == run_of(action)
             place.kept = unniced(job.priority, job.nice) if same and not first else 0
         place.unsettled |= action.kind in SETTING

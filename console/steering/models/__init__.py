@@ -1,4 +1,7 @@
-"""Cycles, plans and their actions: what was intended, done and verified."""
+"""Cycles, plans and their actions: what was intended, done and verified.
+
+May import: no other folder of this app.
+"""
 
 from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
 from console.steering.models.checkpoints import Checkpoint, Via

@@ -69,7 +69,7 @@ class CycleMeter(models.Model):
     """How the cycles of a cluster ended and how long they took, phase by phase: counted since it was attached.
 
     `phases` maps a phase to `{"count": n, "seconds": s, "buckets": {"0.1": n, …}}` (cumulative, as Prometheus wants).
-    Beside the phases it has what `console.steering.reports.metering` counts: starts, and work lost and saved.
+    Beside the phases it has what `console.steering.recording.metering` counts: starts, and work lost and saved.
     `failing`: the failures that no good cycle has followed yet (`console.steering.streaks`).
     """
 

@@ -1,1 +1,4 @@
-"""What people do: approve, pause, bring a priority file, replay a decision."""
+"""What people do: approve, reject, pause, close an incident, replay a decision.
+
+May import: `actions`, `decisions`, `models`, `plans`.
+"""

@@ -16,7 +16,7 @@ from console.core import clock
 from console.core.saying import names
 from console.steering.models import Plan, PlanVersion
 from console.steering.operations.requests import ApprovalRequest, run_in
-from console.steering.reports.work import COUNTED, Work, add_work, work_of, work_short
+from console.steering.work import COUNTED, Work, add_work, work_of, work_short
 from scheduler.model.plan import How
 from scheduler.model.policy import Mode, PartitionPolicy
 

@@ -31,22 +31,15 @@ from console.steering.plans.versions import keep_version
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey, SnapshotJob
+from scheduler.model.line import front
 from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.sentence import say
 from scheduler.model.words import amounts
 
-FIRST_IN_LINE = 4_294_967_293
-"""The highest priority that scontrol takes. Slurm's priority/basic counts down from 4294901760: all of ours stay
-above that."""
 LONGEST_USER = 64
 """As the mirror keeps it. PostgreSQL refuses what is longer."""
-LEVELS = 20
-PLANS = 160
-"""How many levels on each axis, and plans of one rank, keep apart in that room; others share a place."""
-BACK_IN_LINE = FIRST_IN_LINE - LEVELS * LEVELS * PLANS
-"""The place of victims whose plan was undone: behind all beneficiaries, before everybody else."""
 
 
 @dataclass
@@ -251,6 +244,5 @@ def _action(plan: Plan, order: int, kind: ActionKind, run: RunKey, value: str = 
 def _priority(plan: Plan, job: SnapshotJob) -> int:
     """Several beneficiaries keep our own order in Slurm's: by the mode's first level, its second, then plan."""
     user_first = plan.mode in {Mode.USER, Mode.USER_THEN_TASK}
-    first, second = (job.user_level, job.task_level) if user_first else (job.task_level, job.user_level)
-    ranks = [LEVELS - 1 if level is None else min(level, LEVELS - 1) for level in (first, second)]
-    return FIRST_IN_LINE - (ranks[0] * LEVELS + ranks[1]) * PLANS - plan.pk % PLANS
+    levels = (job.user_level, job.task_level) if user_first else (job.task_level, job.user_level)
+    return front(levels, plan.pk)

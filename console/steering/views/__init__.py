@@ -1,1 +1,4 @@
-"""Pages of steering: plans, approvals, the tally of shadow, the switch."""
+"""Pages of steering: plans, approvals, incidents, the switch.
+
+May import: `models`, `operations`, `plans`.
+"""

@@ -26,7 +26,7 @@ from console.steering.operations.differences import since_opened, since_read
 from console.steering.operations.requests import ApprovalRequest, mark_of, request_of, standing_on
 from console.steering.operations.up_to_date import partition_of, why_not_now
 from console.steering.plans.shown_input import shown_input
-from console.steering.reports.work import work_short, work_words
+from console.steering.work import work_short, work_words
 
 PAGE_SIZE = 50
 CONFLICT = 409

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from console.cluster.connect import configured_cluster, connect
+from console.core.installation import is_simulated
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.stored import StoredSimulator
 from scheduler.adapters.simulator.submission import SubmitError
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         commands.add_parser("reset", help="begin the scenario anew")
 
     def handle(self, *args: Any, command: str, **options: Any) -> None:
-        if settings.GIVEWAY_CLUSTER != "simulator":
+        if not is_simulated():
             raise CommandError("The attached cluster is a real Slurm: use sbatch and scancel.")
         port = connect(configured_cluster())
         if not isinstance(port, StoredSimulator):

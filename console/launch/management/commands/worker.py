@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from console.celery import app
 from console.cluster.connect import configured_cluster, connect_anew
+from console.core.installation import is_simulated
 from console.launch.watching import Watcher
 from console.steering.tasks import steer
 
@@ -50,7 +51,7 @@ class Command(BaseCommand):
 def _watch() -> None:
     """Between the timer's cycles, look out for new jobs; the simulated cluster has nobody who waits for them."""
     row = configured_cluster()
-    if settings.GIVEWAY_WATCH_S and row.kind == "slurm":
+    if settings.GIVEWAY_WATCH_S and not is_simulated():
         Watcher(connect_anew(row), steer.delay, settings.GIVEWAY_WATCH_S).start()
 
 

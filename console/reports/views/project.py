@@ -8,9 +8,9 @@ from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.projects.models import Project
 from console.projects.selectors import visible_projects
-from console.steering.reports.project_levels import project_levels
-from console.steering.reports.project_work import DAYS, project_work
-from console.steering.reports.work import work_words
+from console.reports.project_levels import project_levels
+from console.reports.project_work import DAYS, project_work
+from console.steering.work import work_words
 
 SPANS = (1, 3, 7)
 

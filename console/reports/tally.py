@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from console.core import clock
 from console.partitions.models import Partition
 from console.steering.models import Plan, PlanKind
-from console.steering.reports.work import Work, add_work, hours, work_of, work_words
+from console.steering.work import Work, add_work, hours, work_of, work_words
 from scheduler.model.policy import Enforcement
 
 DAYS = 30

@@ -14,8 +14,8 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock
 from console.projects.models import Project
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
-from console.steering.reports.metering import MeteredStop, stops_of
-from console.steering.reports.work import Work, add_work, work_of
+from console.steering.recording.metering import MeteredStop, stops_of
+from console.steering.work import Work, add_work, work_of
 from scheduler.model.resources import total
 
 DAYS = 7

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.partitions.selectors import policy_of, visible_partitions
-from console.steering.reports.tally import DAYS, MOST_PLANS, shadow_tally
+from console.reports.tally import DAYS, MOST_PLANS, shadow_tally
 
 
 @require_safe
@@ -26,4 +26,4 @@ def shadow(request: HttpRequest, name: str) -> HttpResponse:
         "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
         "may_change": request.user.has_perm(Permission.POLICY_CHANGE, partition),
     }
-    return render(request, "steering/shadow.html", context)
+    return render(request, "reports/shadow.html", context)

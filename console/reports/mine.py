@@ -14,10 +14,10 @@ from console.partitions.models import Partition
 from console.partitions.quotas import Meter, Use, limits_of, take, taken_of
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.reports.levels import Named, named_level, score_level
 from console.steering.explanations import Known, Return
 from console.steering.explanations.stopping import comes_back
 from console.steering.models import STOP_KINDS, ActionState, Checkpoint, Plan, PlannedAction
-from console.steering.reports.levels import Named, named_level, score_level
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
 from scheduler.priority.derive import Deriver

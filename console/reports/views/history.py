@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
-from console.steering.reports.histories import History, HistorySpan, job_history, project_history
+from console.reports.histories import History, HistorySpan, job_history, project_history
 
 
 @require_safe
@@ -44,7 +44,7 @@ def _page(
         "in_log": f"{reverse('audit')}?{filters}" if audit else "",
         "sees_all": request.user.has_perm(Permission.AUDIT_VIEW_ALL),
     }
-    return render(request, "steering/history.html", context)
+    return render(request, "reports/history.html", context)
 
 
 def _until(request: HttpRequest) -> datetime | None:

@@ -24,7 +24,7 @@ EACH = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class HistoryMoment:
     """One thing that happened. `row` is its number in the audit log, if it stands there."""
 
     at: datetime
@@ -65,7 +65,7 @@ class History:
     `there`: whether what it is about still has a page of its own.
     """
 
-    moments: list[Moment]
+    moments: list[HistoryMoment]
     further: datetime | None
     there: bool = True
 
@@ -146,21 +146,21 @@ def _first(
     column: str,
     stretch: HistorySpan,
     ends: list[datetime],
-    told: Callable[[Any], Moment],
-) -> list[Moment]:
+    told: Callable[[Any], HistoryMoment],
+) -> list[HistoryMoment]:
     found = list(stretch.of(things, column)[: EACH + 1])
     if len(found) > EACH:
         ends.append(getattr(found[EACH], column))
     return [told(each) for each in found]
 
 
-def _ordered(moments: Iterable[Moment], stretch: HistorySpan) -> list[Moment]:
+def _ordered(moments: Iterable[HistoryMoment], stretch: HistorySpan) -> list[HistoryMoment]:
     """In the order asked for; what happened at once in that of the log's rows."""
     return sorted(moments, key=lambda moment: (moment.at, moment.row or 0), reverse=not stretch.oldest_first)
 
 
-def _of_row(row: AuditEntry) -> Moment:
-    return Moment(
+def _of_row(row: AuditEntry) -> HistoryMoment:
+    return HistoryMoment(
         at=row.at,
         kind="audit",
         icon="clipboard-list",
@@ -174,33 +174,35 @@ def _of_row(row: AuditEntry) -> Moment:
     )
 
 
-def _of_plan(plan: Plan) -> Moment:
+def _of_plan(plan: Plan) -> HistoryMoment:
     facts = {"n": plan.pk, "job": plan.job_id, "user": plan.user, "state": plan.get_state_display()}
     text = _("Plan %(n)d for %(job)s (%(user)s): %(state)s") % facts
     victims = names(sorted(str(victim["job"]) for victim in plan.victims))
     stops = _(" It stops %s.") % victims if victims else ""
     shadow = _(" In shadow: nothing was touched.") if plan.enforcement == "shadow" else ""
     detail = f"{resay(plan.explain)}{stops}{shadow}"
-    return Moment(plan.created_at, "plan", "arrows-exchange", text, detail, plan=plan.pk, job_id=plan.job_id)
+    return HistoryMoment(
+        plan.created_at, "plan", "arrows-exchange", text, detail, plan=plan.pk, job_id=plan.job_id
+    )
 
 
-def _checkpoint(asked: Checkpoint, at: datetime, text: str, detail: str = "") -> Moment:
-    return Moment(
+def _checkpoint(asked: Checkpoint, at: datetime, text: str, detail: str = "") -> HistoryMoment:
+    return HistoryMoment(
         at, "checkpoint", "device-floppy", text, detail, asked.user, plan=asked.plan_id, job_id=asked.job_id
     )
 
 
-def _asked(asked: Checkpoint) -> Moment:
+def _asked(asked: Checkpoint) -> HistoryMoment:
     return _checkpoint(asked, asked.asked_at, _("%s was asked to save its state") % asked.job_id)
 
 
-def _acknowledged(asked: Checkpoint) -> Moment:
+def _acknowledged(asked: Checkpoint) -> HistoryMoment:
     text = _("%(job)s said that its state is saved (%(via)s)")
     facts = {"job": asked.job_id, "via": asked.get_via_display()}
     return _checkpoint(asked, asked.acknowledged_at or asked.asked_at, text % facts, asked.saved)
 
 
-def _resumed(asked: Checkpoint) -> Moment:
+def _resumed(asked: Checkpoint) -> HistoryMoment:
     detail = _("from %s") % asked.saved if asked.saved else ""
     return _checkpoint(
         asked, asked.resumed_at or asked.asked_at, _("%s went on where it was") % asked.job_id, detail

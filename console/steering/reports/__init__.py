@@ -1,1 +1,0 @@
-"""What is told of it: the mirror, minutes, tallies, projects' work, the rules for the job_submit plugin."""

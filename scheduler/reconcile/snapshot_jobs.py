@@ -1,0 +1,28 @@
+"""From a job as the cluster tells it to a job of the snapshot: the only place where one becomes the other."""
+
+from collections.abc import Collection
+
+from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
+from scheduler.priority.derive import JobStanding
+
+
+def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection[str]) -> SnapshotJob:
+    """The job with its levels in the partition that has these `nodes`.
+
+    What is laid beside it (what protects or blocks it, its stops, how it gives way) is `replace`d in by who knows it.
+    """
+    pending = observed.state is JobState.PENDING
+    return SnapshotJob(
+        id=observed.id,
+        name=observed.name,
+        state=observed.state,
+        user=observed.user,
+        user_level=standing.user_level,
+        task_level=standing.task_level,
+        submit=observed.submit,
+        start=None if pending else observed.start,
+        # A node may have left the partition while the job runs on it: what is held there is no longer ours to plan.
+        alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
+        request=observed.request if pending else None,
+        restarts=observed.restarts,
+    )
