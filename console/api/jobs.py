@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.fields import AmountsByNodeField, EpochField, ObjectField
-from console.cluster.elastic import Workers
+from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
 from scheduler.priority.comment import ShrinkHow, read_comment
 
@@ -151,12 +151,12 @@ class JobSerializer(serializers.ModelSerializer):
         """The words of its comment that are not understood and change nothing, each in a sentence."""
         return [str(fault) for fault in read_comment(job.comment).faults]
 
-    def _workers(self, job: Job) -> Workers:
+    def _workers(self, job: Job) -> WorkerCounter:
         """One counter for all jobs of an answer: it asks once for each user."""
         shared = cast(dict[str, Any], self.context)
         if "workers" not in shared:
-            shared["workers"] = Workers(job.cluster)
-        return cast(Workers, shared["workers"])
+            shared["workers"] = WorkerCounter(job.cluster)
+        return cast(WorkerCounter, shared["workers"])
 
     def get_place(self, job: Job) -> int | None:
         """Its place in line, 1 is next; null when it does not wait."""

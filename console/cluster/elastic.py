@@ -43,7 +43,7 @@ def _range(elastic: ElasticWords, workers: int | None) -> Sentence:
 
 
 @dataclass(slots=True)
-class Workers:
+class WorkerCounter:
     """Counts workers, with one query for each user whose workers are jobs of their own (tasks, groups)."""
 
     cluster: Cluster

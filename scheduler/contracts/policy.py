@@ -1,6 +1,7 @@
 """A partition's policy as the priority file writes it (contract B, without `admins`), in and out."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -100,12 +101,8 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         rest_s=fields.get("rest_s", whole, default.rest_s),
         max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
-        units=fields.get("units", flag, default.units),
-        elastic=fields.get("elastic", flag, default.elastic),
-        partial=fields.get("partial", choice(Partial), default.partial),
-        give_back=fields.get("give_back", choice(GiveBack), default.give_back),
-        regrow_s=fields.get("regrow_s", whole, default.regrow_s),
     )
+    policy = _with_units(policy, fields)
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
         _check_references(policy, getattr(policy, key), fields.at(key))
@@ -113,6 +110,18 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         _check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
     _check_bands(policy, fields.at("bands"))
     return policy
+
+
+def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
+    """The policy with what the fields say about units and elastic jobs."""
+    return replace(
+        policy,
+        units=fields.get("units", flag, policy.units),
+        elastic=fields.get("elastic", flag, policy.elastic),
+        partial=fields.get("partial", choice(Partial), policy.partial),
+        give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
+        regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
+    )
 
 
 def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:

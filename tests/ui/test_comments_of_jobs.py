@@ -7,7 +7,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from console.cluster.elastic import Workers
+from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job
 from tests import factories
 from tests.ui.conftest import House, SignedIn
@@ -23,7 +23,7 @@ def array(house: House, comment: str, *phases: str, array: str = "41", **facts: 
 
 
 def said(house: House, job: Job) -> tuple[str, int | None]:
-    told = Workers(house.cluster).said_of(job)
+    told = WorkerCounter(house.cluster).said_of(job)
     return str(told.range), told.workers
 
 
