@@ -59,7 +59,7 @@ POLICIES: tuple[dict[str, Any], ...] = (
     {"name": "shrink, else stop", "scheduler": "preempt", "requeue": HOURLY, "elastic": ELASTIC},
 )
 
-SIMULATED = {key: limit for key, limit in KIND_LIMITS.items() if key not in NOT_SIMULATED}
+SIMULATED = {key: limit for key, limit in KIND_LIMITS.items() if key not in (*NOT_SIMULATED, "regrow_s")}
 BANDS = {"bands": kind_bands(len(SHARES))}
 LIMITS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("none", {}),

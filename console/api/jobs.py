@@ -1,6 +1,6 @@
 """Jobs as last observed, with their levels, where these come from, and the verdict on each."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import django_filters
 from django.db.models import Q, QuerySet
@@ -14,7 +14,9 @@ from rest_framework.response import Response
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.fields import AmountsByNodeField, EpochField, ObjectField
+from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
+from scheduler.priority.comment import ShrinkHow, read_comment
 
 UNCONFIGURED = "unconfigured"
 """What people call having no level."""
@@ -26,6 +28,23 @@ class JobLevelSerializer(serializers.Serializer):
     rank = serializers.IntegerField(allow_null=True)
     name = serializers.CharField(allow_blank=True)
     origin = serializers.CharField(allow_blank=True, help_text="Where the level comes from, in words.")
+
+
+class ElasticSerializer(serializers.Serializer):
+    """An elastic job, in workers: tasks of its array, jobs of its group, or its nodes.
+
+    Giveway shows this, and does not shrink running jobs yet.
+    """
+
+    min = serializers.IntegerField(help_text="It can do with so many.")
+    wish = serializers.IntegerField(allow_null=True, help_text="It would like to have so many.")
+    now = serializers.IntegerField(allow_null=True, help_text="null: none of it runs.")
+    how = serializers.ChoiceField(
+        choices=[how.value for how in ShrinkHow],
+        allow_null=True,
+        help_text="In which way it gives up workers.",
+    )
+    said_by = serializers.ChoiceField(choices=["comment"], help_text="Who says so.")
 
 
 class JobSerializer(serializers.ModelSerializer):
@@ -44,6 +63,8 @@ class JobSerializer(serializers.ModelSerializer):
     task_level = serializers.SerializerMethodField()
     place = serializers.SerializerMethodField()
     line_place = serializers.SerializerMethodField()
+    elastic = serializers.SerializerMethodField()
+    comment_faults = serializers.SerializerMethodField()
 
     class Meta:
         model = Job
@@ -54,6 +75,8 @@ class JobSerializer(serializers.ModelSerializer):
             "user",
             "account",
             "comment",
+            "elastic",
+            "comment_faults",
             "project",
             "phase",
             "slurm_state",
@@ -112,6 +135,28 @@ class JobSerializer(serializers.ModelSerializer):
     def get_task_level(self, job: Job) -> dict[str, Any]:
         """The level of the job itself."""
         return {"rank": job.task_level, "name": job.task_level_name, "origin": job.task_origin}
+
+    @extend_schema_field(ElasticSerializer(allow_null=True))
+    def get_elastic(self, job: Job) -> dict[str, Any] | None:
+        """How far it may shrink; null: it is rigid."""
+        said = self._workers(job).said_of(job)
+        elastic = said.words.elastic
+        if elastic is None:
+            return None
+        numbers = {"min": elastic.least, "wish": elastic.wish, "now": said.workers}
+        return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": "comment"}
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_comment_faults(self, job: Job) -> list[str]:
+        """The words of its comment that are not understood and change nothing, each in a sentence."""
+        return [str(fault) for fault in read_comment(job.comment).faults]
+
+    def _workers(self, job: Job) -> WorkerCounter:
+        """One counter for all jobs of an answer: it asks once for each user."""
+        shared = cast(dict[str, Any], self.context)
+        if "workers" not in shared:
+            shared["workers"] = WorkerCounter(job.cluster)
+        return cast(WorkerCounter, shared["workers"])
 
     def get_place(self, job: Job) -> int | None:
         """Its place in line, 1 is next; null when it does not wait."""

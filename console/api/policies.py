@@ -17,6 +17,7 @@ from console.api.changed import policy_changes
 from console.api.changes import ReasonSerializerField, VersionField, changing, reading
 from console.api.fields import OPEN_OBJECT, ObjectField
 from console.api.strict import valid
+from console.api.units import UnitsPolicySerializer
 from console.core.limits import POLICY
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import visible_partitions
@@ -51,7 +52,7 @@ class LevelSerializer(serializers.Serializer):
     )
 
 
-class PolicyDocumentSerializer(serializers.Serializer):
+class PolicyDocumentSerializer(UnitsPolicySerializer):
     """A partition's entry of the priority file (contract B), without `admins`. For the OpenAPI document only:
     values are checked where the priority file's are, by the service."""
 

@@ -51,6 +51,21 @@ class WholeField(forms.IntegerField):
         super().__init__(min_value=0, max_value=10**9, **kwargs)
 
 
+class SwitchField(forms.ChoiceField):
+    """On or off as two sentences to choose from, `true` and `false`; on where a script does not say it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(required=False, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """A policy's own value as the choices name it."""
+        return str(value).lower() if isinstance(value, bool) else value
+
+    def clean(self, value: Any) -> bool:
+        """Whether it is on."""
+        return bool(super().clean(value) != "false")
+
+
 class ReasonField(forms.CharField):
     """Why; every change by a person carries it."""
 

@@ -23,3 +23,5 @@ class PartitionsConfig(AppConfig):
         label_values("not_requeueable", choices.NOT_REQUEUEABLE)
         label_values("victim_order", choices.VICTIM_ORDERS)
         label_values("order", choices.ORDERS)
+        label_values("partial", choices.PARTIAL)
+        label_values("give_back", choices.GIVE_BACK)

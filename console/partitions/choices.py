@@ -4,11 +4,13 @@ from django.utils.translation import gettext_lazy as _
 
 from scheduler.model.policy import (
     Enforcement,
+    GiveBack,
     KeywordDenied,
     LineOrder,
     Mode,
     NotRequeueable,
     OverQuota,
+    Partial,
     VictimOrder,
 )
 
@@ -50,4 +52,15 @@ ORDERS = (
         _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
     ),
     (LineOrder.SLURM, _("by Slurm's own priority, whatever the level")),
+)
+ON, OFF = "true", "false"
+UNITS = ((ON, _("gives up single units")), (OFF, _("is stopped whole")))
+ELASTIC = ((ON, _("gives up workers before anybody is stopped")), (OFF, _("is treated like any other job")))
+PARTIAL = (
+    (Partial.SPARE, _("gets only free room; nobody is stopped for a part of it")),
+    (Partial.TAKE, _("gets as many units as can be had; others are stopped for them")),
+)
+GIVE_BACK = (
+    (GiveBack.UNITS, _("the highest first, each as many units as fit")),
+    (GiveBack.WHOLE, _("first those who can keep all they had, then units")),
 )

@@ -20,10 +20,8 @@ from console.partitions.choices import (
 )
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
-from scheduler.model.policy import (
-    LineOrder,
-    PartitionPolicy,
-)
+from console.partitions.units_form import UnitsForm
+from scheduler.model.policy import LineOrder, PartitionPolicy
 
 UNCONFIGURED = "unconfigured"
 LEVELS, USERS, TASKS = "levels", "users", "tasks"
@@ -32,7 +30,7 @@ FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
 MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
-class PolicyForm(forms.Form):
+class PolicyForm(UnitsForm):
     """A policy without its rows. `based_on` is the revision that the person had read."""
 
     mode = forms.ChoiceField(label=_("Who makes room for whom"), choices=MODES, widget=forms.RadioSelect)
@@ -247,7 +245,7 @@ _PLAIN = (
     "start_deadline_s", "max_preemptions_per_job", "not_requeueable", "cancel_notice_s", "min_wait_s", "cool_down_s",
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
     "protected_qos", "keyword_denied", "order", "no_requeue_users", "rest_s", "max_stops_per_job_hour",
-    "max_crashes_per_hour",
+    "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """A partition's policy as the priority file writes it (contract B, without `admins`), in and out."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,12 +26,14 @@ from scheduler.contracts.fields import (
 from scheduler.contracts.rules import bands
 from scheduler.model.policy import (
     Enforcement,
+    GiveBack,
     KeywordDenied,
     LevelRule,
     LineOrder,
     Mode,
     NotRequeueable,
     OverQuota,
+    Partial,
     PartitionPolicy,
     VictimOrder,
 )
@@ -43,7 +46,7 @@ POLICY_KEYS = (
     "min_wait_s", "cool_down_s", "max_stops_per_hour",
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
-    "max_crashes_per_hour",
+    "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -99,6 +102,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
     )
+    policy = _with_units(policy, fields)
     _check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
         _check_references(policy, getattr(policy, key), fields.at(key))
@@ -106,6 +110,18 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         _check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
     _check_bands(policy, fields.at("bands"))
     return policy
+
+
+def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
+    """The policy with what the fields say about units and elastic jobs."""
+    return replace(
+        policy,
+        units=fields.get("units", flag, policy.units),
+        elastic=fields.get("elastic", flag, policy.elastic),
+        partial=fields.get("partial", choice(Partial), policy.partial),
+        give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
+        regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
+    )
 
 
 def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
@@ -146,6 +162,11 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "protected_qos": list(policy.protected_qos),
         "keyword_denied": policy.keyword_denied.value,
         "order": policy.order.value,
+        "units": policy.units,
+        "elastic": policy.elastic,
+        "partial": policy.partial.value,
+        "give_back": policy.give_back.value,
+        "regrow_s": policy.regrow_s,
     }
 
 

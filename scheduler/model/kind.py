@@ -14,12 +14,14 @@ Bands = tuple[tuple[int | None, ...], ...]
 KIND_LIMITS: Mapping[str, int] = {
     "exempt_s": 60,
     "rest_s": 600,
+    "regrow_s": 600,
     "cool_down_s": 300,
     "max_stops_per_job_hour": 1,
     "max_crashes_per_hour": 3,
 }
 """As the keys of a policy: young jobs and those that have come back are left alone; nobody is stopped for one that was
-stopped a moment ago, or that ends at once again and again; and no job is stopped twice within an hour."""
+stopped a moment ago, or that ends at once again and again; no job is stopped twice within an hour; and none is
+restarted to grow sooner than ten minutes after the last time."""
 
 
 def kind_bands(levels: int) -> Bands | None:
@@ -33,6 +35,7 @@ def with_kind_limits(policy: PartitionPolicy) -> PartitionPolicy:
         policy,
         exempt_s=KIND_LIMITS["exempt_s"],
         rest_s=KIND_LIMITS["rest_s"],
+        regrow_s=KIND_LIMITS["regrow_s"],
         cool_down_s=KIND_LIMITS["cool_down_s"],
         max_stops_per_job_hour=KIND_LIMITS["max_stops_per_job_hour"],
         max_crashes_per_hour=KIND_LIMITS["max_crashes_per_hour"],

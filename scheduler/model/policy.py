@@ -163,6 +163,8 @@ class PartitionPolicy:
     a job that others were stopped for and that ended badly at once so often within an hour has nobody stopped for it
     (None: any number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
     `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
+    `units`, `elastic`, `partial`, `give_back`: as in the planner's rules (contract A). `regrow_s`: for so long after
+    a restart by which it shrank or grew, a job is not restarted to grow again.
     What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
@@ -206,6 +208,11 @@ class PartitionPolicy:
     rest_s: int = 0
     max_stops_per_job_hour: int | None = None
     max_crashes_per_hour: int | None = None
+    units: bool = True
+    elastic: bool = True
+    partial: Partial = Partial.SPARE
+    give_back: GiveBack = GiveBack.UNITS
+    regrow_s: int = 0
 
     def at(self, now: int) -> "PartitionPolicy":
         """The policy without the overrides that have ended by `now`."""

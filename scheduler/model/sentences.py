@@ -202,4 +202,38 @@ SENTENCES: dict[str, str] = {
     "again.spared": "%(job)s may no longer be stopped: %(why)s.",
     "again.quota": "%(job)s is over quota.",
     "again.rank": "%(job)s no longer ranks below %(other)s.",
+    # What a job's comment says (scheduler/priority/comment.py, console/cluster/elastic.py)
+    "comment.capitals": "%(word)s: write %(right)s in small letters. Until then it changes nothing.",
+    "comment.elastic.form": (
+        "%(word)s is not understood; write for example elastic:min=2,wish=4. The job counts as rigid."
+    ),
+    "comment.elastic.part": (
+        "elastic: “%(part)s” is not understood; known are min=, wish= and how=. The job counts as rigid."
+    ),
+    "comment.elastic.twice": "elastic: %(key)s stands twice; keep one. The job counts as rigid.",
+    "comment.elastic.number": (
+        "elastic: %(key)s=%(value)s is no number of workers; write 1 or more. The job counts as rigid."
+    ),
+    "comment.elastic.no_min": (
+        "elastic: min is missing; write for example elastic:min=2,wish=4. The job counts as rigid."
+    ),
+    "comment.elastic.crossed": (
+        "elastic: min=%(least)s is more than wish=%(wish)s; make min the smaller one. The job counts as rigid."
+    ),
+    "comment.elastic.how": (
+        "elastic: how=%(value)s is not known; choose tasks, inplace or restart. The job counts as rigid."
+    ),
+    "comment.elastic.many": "elastic stands there more than once; keep one. The job counts as rigid.",
+    "comment.group.many": "group= stands there with several names; keep one. The job counts alone.",
+    "comment.group.name": (
+        "group=%(value)s is no name of a group; take up to 64 letters, digits, _ . : or -. The job counts alone."
+    ),
+    "comment.partial": "%(word)s is not understood; only partial=no says something. It changes nothing.",
+    "comment.balanced": "%(word)s is not understood; write balanced alone. It changes nothing.",
+    "elastic.range": "%(least)s to %(wish)s workers (from its comment)",
+    "elastic.least": "at least %(least)s workers (from its comment)",
+    "elastic.now": "%(range)s, %(n)s now",
+    "elastic.tasks": "It gives up tasks of its array, or jobs of its group.",
+    "elastic.inplace": "It gives back nodes and goes on.",
+    "elastic.restart": "It is put back and starts again on fewer nodes.",
 }

@@ -97,6 +97,10 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         rest_s=policy.rest_s,
         max_stops_per_job_hour=policy.max_stops_per_job_hour,
         max_crashes_per_hour=policy.max_crashes_per_hour,
+        units=policy.units,
+        elastic=policy.elastic,
+        partial=policy.partial,
+        give_back=policy.give_back,
     )
 
 

@@ -58,6 +58,11 @@ NEW_KEYS: dict[str, Any] = {
     "protected_qos": ["high"],
     "keyword_denied": "refuse",
     "order": "slurm",
+    "units": False,
+    "elastic": False,
+    "partial": "take",
+    "give_back": "whole",
+    "regrow_s": 600,
     "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
     "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [

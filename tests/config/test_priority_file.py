@@ -419,6 +419,11 @@ PARTITIONS: Entries = st.lists(
             **{f"protected_{what}": PATTERNS for what in ("jobs", "users", "accounts", "qos")},
             "keyword_denied": st.sampled_from(["demote", "refuse"]),
             "order": st.sampled_from(["levels", "slurm"]),
+            "units": st.booleans(),
+            "elastic": st.booleans(),
+            "partial": st.sampled_from(["spare", "take"]),
+            "give_back": st.sampled_from(["units", "whole"]),
+            "regrow_s": st.integers(0, 1000),
         },
     ).flatmap(
         lambda entry: st.fixed_dictionaries(

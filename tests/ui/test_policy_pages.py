@@ -154,6 +154,11 @@ LIMITS: dict[str, Any] = {
     "protected_qos": ["high"],
     "keyword_denied": "refuse",
     "order": "slurm",
+    "units": False,
+    "elastic": False,
+    "partial": "take",
+    "give_back": "whole",
+    "regrow_s": 900,
 }
 
 
@@ -175,6 +180,7 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
             min_wait_s="60", cool_down_s="0", max_stops_per_hour="20", max_stops_per_user_hour="0",
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
             protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse", order="slurm", rest_s="900",
+            units="false", elastic="false", partial="take", give_back="whole", regrow_s="900",
             max_stops_per_job_hour="2", max_crashes_per_hour="",
             levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),
@@ -185,6 +191,27 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
         {"name": "P0", "min_score": 60, "keyword": "p0", "keyword_users": ["bob", "carol-*"]},
         {"name": "P1", "min_score": 20, "keyword": "p1"},
     ]
+
+
+def test_units_and_elastic_jobs_are_shown_as_they_are_and_a_script_may_leave_them_out(
+    house: House, ada: Client
+) -> None:
+    ada.post(AT, typed(units="false", give_back="whole"))
+    page = ada.get(AT).content.decode()
+    assert re.search(r'<option value="false" selected>\s*is stopped whole', page)
+    assert re.search(r'<option value="true" selected>\s*gives up workers before anybody is stopped', page)
+    assert re.search(r'<option value="whole" selected>', page)
+    ada.post(AT, typed(based_on="2"))
+    now = policy_of(Partition.objects.get(pk=house.x.pk))
+    assert (now.units, now.elastic, now.partial, now.give_back, now.regrow_s) == (
+        True,
+        True,
+        "spare",
+        "units",
+        0,
+    )
+    words = words_of(ada.get("/partitions/x/revisions/").content.decode())
+    assert "single units may be given up" in words
 
 
 def test_a_keyword_without_names_is_nobodys_until_everybody_is_chosen(house: House, ada: Client) -> None:

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
+from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
@@ -76,6 +77,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,
+        "said": WorkerCounter(cluster).said_of(known.row) if known.row else None,
         "answer": explain(known),
         "events": tell(known),
         "open_plans": known.open_plans,

@@ -5,6 +5,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
+from console.cluster.elastic import WorkerCounter
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview.joblists import fixed_list
@@ -42,6 +43,7 @@ def mine(request: HttpRequest) -> HttpResponse:
     context = live_context(cluster) | {
         "user_there": user,
         "mine": found,
+        "said_of_jobs": WorkerCounter(cluster).worth_telling([*found.running, *found.waiting]),
         "waiting_list": fixed_list("mw", found.waiting, WAITING),
         "running_list": fixed_list("mr", found.running, RUNNING),
         "open_plans": open_plans(cluster),

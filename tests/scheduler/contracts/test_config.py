@@ -93,7 +93,28 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "rest_s": 0,
         "max_stops_per_job_hour": None,
         "max_crashes_per_hour": None,
+        "units": True,
+        "elastic": True,
+        "partial": "spare",
+        "give_back": "units",
+        "regrow_s": 0,
     }
+
+
+def test_units_and_elastic_jobs_are_switched_off_and_back() -> None:
+    keys = {"units": False, "elastic": False, "partial": "take", "give_back": "whole", "regrow_s": 600}
+    policy = decode_policy({"name": "x", **keys})
+    assert (policy.units, policy.elastic, policy.regrow_s) == (False, False, 600)
+    assert {key: encode_policy(policy)[key] for key in keys} == keys
+    for key, wrong in {
+        "units": 1,
+        "elastic": "yes",
+        "partial": "all",
+        "give_back": None,
+        "regrow_s": -1,
+    }.items():
+        with pytest.raises(InputError, match=key):
+            decode_policy({"name": "x", key: wrong})
 
 
 def test_only_names_are_needed() -> None:

@@ -1,0 +1,95 @@
+"""What users say of their jobs in comments, for pages and the API: who is elastic, with how many workers now."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from console.cluster.models import Cluster, Job, JobPhase
+from scheduler.model.sentence import Sentence, say
+from scheduler.priority.comment import CommentWords, ElasticWords, ShrinkHow, read_comment
+
+WAYS: Mapping[ShrinkHow, str] = {
+    ShrinkHow.TASKS: "elastic.tasks",
+    ShrinkHow.INPLACE: "elastic.inplace",
+    ShrinkHow.RESTART: "elastic.restart",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOfJob:
+    """A job with the words of its comment. `workers`: how many it has now; None while it has none running."""
+
+    job: Job
+    words: CommentWords
+    workers: int | None = None
+
+    @property
+    def range(self) -> str:
+        """How many workers it may have and has, in words; empty for a rigid job."""
+        return _range(self.words.elastic, self.workers) if self.words.elastic else ""
+
+    @property
+    def way(self) -> str:
+        """In which way it gives up workers, where it says so."""
+        how = self.words.elastic.how if self.words.elastic else None
+        return say(WAYS[how]) if how else ""
+
+
+def _range(elastic: ElasticWords, workers: int | None) -> Sentence:
+    if elastic.wish is None:
+        told = say("elastic.least", least=elastic.least)
+    else:
+        told = say("elastic.range", least=elastic.least, wish=elastic.wish)
+    return told if workers is None else say("elastic.now", range=told, n=workers)
+
+
+@dataclass(slots=True)
+class WorkerCounter:
+    """Counts workers, with one query for each user whose workers are jobs of their own (tasks, groups)."""
+
+    cluster: Cluster
+    _by_user: dict[str, list[tuple[str, str, str, str]]] = field(default_factory=dict)
+
+    def said_of(self, job: Job) -> SaidOfJob:
+        """What a job's comment says."""
+        words = read_comment(job.comment)
+        return SaidOfJob(job, words, self._now(job, words) if words.elastic else None)
+
+    def worth_telling(self, jobs: Iterable[Job]) -> list[SaidOfJob]:
+        """Of some jobs those that are elastic, or whose words are not understood; each set of workers once."""
+        found: dict[object, SaidOfJob] = {}
+        for job in jobs:
+            said = self.said_of(job)
+            if said.words.elastic or said.words.faults:
+                whose = _workers_of(job, said.words) or (job.job_id, job.partition)
+                found.setdefault((whose, said.words.faults), said)
+        return list(found.values())
+
+    def _now(self, job: Job, words: CommentWords) -> int | None:
+        """Running jobs of its array or group; else the nodes that it holds."""
+        if mine := _workers_of(job, words):
+            return sum(_workers_of_row(row) == mine for row in self._running(job.user)) or None
+        return len(job.alloc) if job.phase == JobPhase.RUNNING else None
+
+    def _running(self, user: str) -> list[tuple[str, str, str, str]]:
+        if user not in self._by_user:
+            rows = Job.objects.filter(cluster=self.cluster, user=user, phase=JobPhase.RUNNING)
+            every = rows.values_list("job_id", "account", "partition", "comment")
+            self._by_user[user] = list(every)
+        return self._by_user[user]
+
+
+def _workers_of(job: Job, words: CommentWords) -> object:
+    """What the workers of a job share where they are jobs of their own: its group, or its array. None: it is alone."""
+    return _shared(job.job_id, job.account, job.partition, words)
+
+
+def _workers_of_row(row: tuple[str, str, str, str]) -> object:
+    job_id, account, partition, comment = row
+    return _shared(job_id, account, partition, read_comment(comment))
+
+
+def _shared(job_id: str, account: str, partition: str, words: CommentWords) -> object:
+    if words.group:
+        return "group", words.group, account, partition
+    array, line, _task = job_id.partition("_")
+    return ("array", array, partition) if line else None

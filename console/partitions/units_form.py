@@ -1,0 +1,39 @@
+"""The part of a policy's form that is about units and elastic jobs."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from console.core.fields import SwitchField, WholeField
+from console.partitions.choices import ELASTIC, GIVE_BACK, PARTIAL, UNITS
+from scheduler.model.policy import GiveBack, Partial
+
+
+class UnitsForm(forms.Form):
+    """What jobs give up instead of being stopped whole, and how it goes back."""
+
+    units = SwitchField(label=_("A job that holds units, such as the tasks of an array"), choices=UNITS)
+    partial = forms.ChoiceField(
+        label=_("A request in units that does not fit whole"), choices=PARTIAL, required=False
+    )
+    give_back = forms.ChoiceField(
+        label=_("What is left over goes back to"), choices=GIVE_BACK, required=False
+    )
+    elastic = SwitchField(label=_("A job that says it is elastic"), choices=ELASTIC)
+    regrow_s = WholeField(
+        label=_("Between two restarts to grow"),
+        unit=_("seconds"),
+        required=False,
+        help_text=_("A job that grows only by a restart is not restarted again sooner. 0: no limit."),
+    )
+
+    def clean_partial(self) -> str:
+        """Scripts from before there was a choice do not say it."""
+        return self.cleaned_data["partial"] or Partial.SPARE.value
+
+    def clean_give_back(self) -> str:
+        """As with the parts."""
+        return self.cleaned_data["give_back"] or GiveBack.UNITS.value
+
+    def clean_regrow_s(self) -> int:
+        """As with the parts."""
+        return self.cleaned_data["regrow_s"] or 0
