@@ -8,7 +8,7 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import PartitionPolicy, ProjectFacts
+from scheduler.model.policy import Partial, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
@@ -97,6 +97,8 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         rest_s=policy.rest_s,
         max_stops_per_job_hour=policy.max_stops_per_job_hour,
         max_crashes_per_hour=policy.max_crashes_per_hour,
+        # Tasks of an array are jobs that can do without each other: some of them are better than none.
+        partial=Partial.TAKE,
     )
 
 

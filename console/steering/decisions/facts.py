@@ -25,6 +25,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
+from console.steering.served import jobs_served, rooms_left
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, ProjectFacts
@@ -160,8 +161,9 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
         ended_at__gte=clock.now() - BACK_OFF,
     )
     return {
-        plan.job_id: f"plan {plan.pk} was undone a moment ago; it is not tried again at once"
-        for plan in undone.only("id", "job_id")
+        job_id: f"plan {plan.pk} was undone a moment ago; it is not tried again at once"
+        for plan in undone.only("id", "job_id", "job_restarts", "tasks")
+        for job_id in jobs_served(plan)
     }
 
 
@@ -173,7 +175,7 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
         if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED:
             continue
         if plan.started_at is None and not plan.undo_reason:
-            beneficiaries[plan.job_id] = plan.placement
+            beneficiaries.update(rooms_left(plan))
         for action in plan.actions.all():
             if action.kind in STOP_KINDS and action.state in UNDER_WAY:
                 victims.add(run_of(action))

@@ -15,13 +15,14 @@ from console.steering.models import Plan, PlanState
 from console.steering.plans.new_plans import NewPlans, still_runs, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.versions import keep_version
+from console.steering.served import runs_served
 from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 
 RENEWED = (
-    "cycle", "mode", "policy_revision", "job_name", "likeness", "reason", "explain", "placement", "victims",
-    "passed_over", "stored_snapshot",
+    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_name", "tasks", "likeness", "reason", "explain",
+    "placement", "victims", "passed_over", "stored_snapshot",
 )  # fmt: skip
 
 
@@ -43,7 +44,8 @@ def why_over(plan: Plan, verdicts: Verdicts) -> str:
     enforcement = verdicts.facts.policy.enforcement
     if enforcement != Enforcement.APPROVE:
         return f"The policy was changed to {enforcement.value}: nobody is asked any more."
-    if verdicts.jobs[plan.job_id].restarts != plan.job_restarts:
+    runs = [(verdicts.jobs.get(job_id), restarts) for job_id, restarts in runs_served(plan)]
+    if not any(job is not None and job.restarts == restarts for job, restarts in runs):
         return f"{plan.job_id} ran meanwhile and was put back into the queue."
     return ""
 

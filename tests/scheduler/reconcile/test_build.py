@@ -10,7 +10,7 @@ from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import ObservedPartition
 from scheduler.model.plan import Decision, DecisionKind, How
-from scheduler.model.policy import Mode, NotRequeueable, OverQuota, ProjectFacts, VictimOrder
+from scheduler.model.policy import Mode, NotRequeueable, OverQuota, Partial, ProjectFacts, VictimOrder
 from scheduler.model.snapshot import PartitionRules
 from scheduler.preemption.planner import plan
 from scheduler.reconcile.build import Built, PartitionNotObservedError, rules_of, snapshot_for
@@ -54,6 +54,7 @@ def test_rules_come_from_the_policy_with_quotas_by_rank() -> None:
         rest_s=600,
         max_stops_per_job_hour=1,
         max_crashes_per_hour=3,
+        partial=Partial.TAKE,
     )
 
 
