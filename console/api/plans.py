@@ -133,11 +133,23 @@ class FateSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class PlanTaskSerializer(serializers.Serializer):
+    """A task of an array that gets room together with others. `seen`: `started`, `elsewhere` (on a node on which no
+    room was made) or `gone`; empty while it waits."""
+
+    job = serializers.CharField()
+    restarts = serializers.IntegerField()
+    node = serializers.CharField()
+    seen = serializers.CharField(allow_blank=True)
+
+
 class PlanSerializer(serializers.ModelSerializer):
-    """A plan from the decision to the proof that its beneficiary (`job_id`) runs."""
+    """A plan from the decision to the proof that its beneficiary runs: `job_id`, or several `tasks` of an array, of
+    which that is the first."""
 
     cycle = serializers.IntegerField(source="cycle.number", read_only=True)
     placement = AmountsByNodeField(read_only=True, help_text="The room that is set aside.")
+    tasks = PlanTaskSerializer(many=True, read_only=True)
     victims = VictimSerializer(many=True, read_only=True)
     passed_over = PassedOverSerializer(many=True, read_only=True)
     alternatives = AlternativeSerializer(many=True, read_only=True)
@@ -164,6 +176,7 @@ class PlanSerializer(serializers.ModelSerializer):
             "reason",
             "explain",
             "placement",
+            "tasks",
             "victims",
             "passed_over",
             "alternatives",

@@ -199,7 +199,9 @@ def capacities(nodes: Collection[SeenNode]) -> list[Capacity]:
 def open_plans(cluster: Cluster) -> dict[int, Plan]:
     """The plans that are not over, by id."""
     rows = Plan.objects.filter(cluster=cluster, state__in=OPEN_STATES)
-    return rows.only("id", "job_id", "state", "kind", "enforcement", "not_now").in_bulk()
+    return rows.only(
+        "id", "job_id", "job_restarts", "tasks", "state", "kind", "enforcement", "not_now"
+    ).in_bulk()
 
 
 def _next_stop() -> Subquery:

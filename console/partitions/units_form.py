@@ -28,7 +28,7 @@ class UnitsForm(forms.Form):
 
     def clean_partial(self) -> str:
         """Scripts from before there was a choice do not say it."""
-        return self.cleaned_data["partial"] or Partial.SPARE.value
+        return self.cleaned_data["partial"] or Partial.TAKE.value
 
     def clean_give_back(self) -> str:
         """As with the parts."""

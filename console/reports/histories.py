@@ -18,6 +18,7 @@ from console.core.saying import names
 from console.partitions.selectors import visible_partitions
 from console.projects.selectors import visible_projects
 from console.steering.models import Checkpoint, Plan, PlannedAction
+from console.steering.served import plans_for
 
 EACH = 100
 """Things of each kind that a page reads at most."""
@@ -80,7 +81,8 @@ def job_history(user: Any, cluster: Cluster, job_id: str, stretch: HistorySpan) 
         return None
     rows = visible_entries(user).filter(cluster=cluster.name, job_id=job_id)
     stopped = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).values("plan")
-    plans = Plan.objects.filter(Q(job_id=job_id) | Q(pk__in=stopped), cluster=cluster)
+    own = [plan.pk for plan in plans_for(cluster, job_id)]
+    plans = Plan.objects.filter(Q(pk__in=own) | Q(pk__in=stopped), cluster=cluster)
     checkpoints = Checkpoint.objects.filter(cluster=cluster, job_id=job_id)
     if not seen and not (rows.exists() or plans.exists()):
         return None

@@ -15,6 +15,7 @@ from console.core import clock
 from console.projects.models import Project
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
 from console.steering.recording.metering import MeteredStop, stops_of
+from console.steering.served import jobs_served
 from console.steering.work import Work, add_work, work_of
 from scheduler.model.resources import total
 
@@ -79,7 +80,7 @@ def project_work(project: Project, days: int = DAYS) -> ProjectWork:
         started=_waits([job.start - job.submit for job in began]),
         waiting=_waits([now.timestamp() - job.submit for job in waiting]),
         stopped=_stopped(_actions(project, since).filter(job_id__in=ids)),
-        helped=len({plan.job_id for plan in plans}),
+        helped=len({job_id for plan in plans for job_id in jobs_served(plan)}),
         others=_stopped(_actions(project).filter(plan__in=plans)),
     )
 
@@ -112,7 +113,7 @@ def _plans_for(project: Project, ids: Iterable[str], since: datetime) -> list[Pl
     rows = Plan.objects.filter(
         cluster=project.cluster_id, kind=PlanKind.PREEMPT, job_id__in=ids, started_at__gte=since
     )
-    return list(rows.only("id", "job_id"))
+    return list(rows.only("id", "job_id", "job_restarts", "tasks"))
 
 
 def _actions(project: Project, since: datetime | None = None) -> QuerySet[PlannedAction]:

@@ -5,7 +5,7 @@ is what each victim had done when the plan was made. Two queries, however many j
 is too much, and then the tally says so.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -92,9 +92,20 @@ def shadow_tally(partition: Partition, days: int = DAYS) -> ShadowTally:
     plans = list(
         Plan.objects.filter(pk__in=last[: MOST_PLANS + 1])
         .order_by("pk")
-        .values("pk", "user", "victims", "created_at")
+        .values("pk", "user", "victims", "created_at", "job_id", "tasks")
     )
-    return _added_up(plans[-MOST_PLANS:], since, cut=len(plans) > MOST_PLANS)
+    return _added_up(_last_ones(plans[-MOST_PLANS:]), since, cut=len(plans) > MOST_PLANS)
+
+
+def _last_ones(plans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The plans but for those whose job a later one makes room for, as one of the tasks of its array."""
+    later: set[str] = set()
+    last = []
+    for plan in reversed(plans):
+        if plan["job_id"] not in later:
+            last.append(plan)
+        later.update(task["job"] for task in plan["tasks"])
+    return last[::-1]
 
 
 def _attached(partition: Partition) -> datetime:
@@ -114,7 +125,7 @@ def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool)
         day = timezone.localdate(plan["created_at"])
         sums = [total, days.setdefault(day, TallySum()), by_user.setdefault(plan["user"], TallySum())]
         for each in sums:
-            each.jobs += 1
+            each.jobs += len(plan["tasks"]) or 1
         for victim in plan["victims"]:
             run = (victim["job"], victim.get("start", 0), victim.get("restarts", 0))
             if run in counted:

@@ -104,7 +104,7 @@ def consequence(request: ApprovalRequest) -> str:
         text = _("Puts %(job)s (%(user)s) first in line; nobody is stopped.")
         return text % {"job": request.array or plan.job_id, "user": plan.user}
     users = names(sorted({str(victim.get("user", "")) for victim in victims}))
-    count, tasks = len(victims), len(request.shown)
+    count, tasks = len(victims), request.tasks
     text = ngettext(
         "Stops %(n)d job of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",
         "Stops %(n)d jobs of %(users)s, loses %(work)s and starts %(job)s (%(user)s) on %(nodes)s.",

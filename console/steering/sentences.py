@@ -11,6 +11,8 @@ SENTENCES: dict[str, str] = {
     "plan.not_carried_out": "The partition no longer carries out its plans.",
     "plan.not_enforced": "The partition no longer enforces its plans.",
     "plan.other_enforcement": "The partition's enforcement has changed; a newer plan takes its place.",
+    "plan.asked_together": "It is asked about together with %(job)s.",
+    "plan.room_with_others": "%(job)s gets room with others.",
     "plan.asked_no_more": "The policy was changed to %(enforcement)s: nobody is asked any more.",
     "enforcement.shadow": "shadow",
     "enforcement.approve": "approve",

@@ -24,6 +24,10 @@ def _decision(decision: Decision) -> dict[str, Any]:
         result["victims"] = [_victim(victim) for victim in decision.victims]
     if decision.at is not None:
         result["at"] = decision.at
+    if decision.tasks:
+        result["tasks"] = [{"job": task.job, "node": task.node} for task in decision.tasks]
+    if decision.lead:
+        result["lead"] = decision.lead
     return result | {"reason": decision.reason.value, "explain": decision.explain}
 
 

@@ -43,10 +43,12 @@ _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
     "stopped_at", "beneficiary", "elastic", "balanced", "unit", "ran_s", "rested", "stopped", "crashes",
+    "group",
 )  # fmt: skip
 
 _SAID = (
     "protected", "blocked", "restarts", "beneficiary", "balanced", "ran_s", "rested", "stopped", "crashes",
+    "group",
 )  # fmt: skip
 """Keys of a job that are written where they say something."""
 
@@ -137,6 +139,7 @@ def _job(value: object, path: str) -> SnapshotJob:
         rested=fields.get("rested", flag, False),
         stopped=fields.get("stopped", whole, 0),
         crashes=fields.get("crashes", whole, 0),
+        group=fields.get("group", text, ""),
     )
     _check_state(job, fields)
     check_pieces(job, fields)

@@ -89,7 +89,7 @@ class SnapshotJob:
     running only. `balanced`: it wants nodes of equal compute power (spec 5).
     `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
     whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
-    badly at once, within one hour, after others had been stopped for it.
+    badly at once, within one hour, after others had been stopped for it. `group`: the same for the tasks of one array.
     """
 
     id: str
@@ -118,6 +118,7 @@ class SnapshotJob:
     rested: bool = False
     stopped: int = 0
     crashes: int = 0
+    group: str = ""
 
     @property
     def run(self) -> RunKey:

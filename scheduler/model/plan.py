@@ -66,12 +66,23 @@ class PassedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskRoom:
+    """A task that gets room together with others, and the node on which that is."""
+
+    job: str
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The verdict on one pending job (grow: on a running one).
 
     `nodes`: where it is expected to run, or to grow. `placement`: what it takes on each of them. `units`: how many of
     its units it gets (only of requests in units). `at`: epoch second (wait, reserve). `passed_over`: for the
     explanation, not part of contract A's output.
+
+    Tasks of an array that get room together have a verdict each. `tasks`: all of them, on the first one's only, which
+    has all victims and the whole placement. `lead`: the first one, on the others'; their placement is their own part.
     """
 
     job: str
@@ -84,6 +95,8 @@ class Decision:
     units: int | None = None
     placement: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     passed_over: tuple[PassedOver, ...] = ()
+    tasks: tuple[TaskRoom, ...] = ()
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ class PartitionPolicy:
     max_crashes_per_hour: int | None = None
     units: bool = True
     elastic: bool = True
-    partial: Partial = Partial.SPARE
+    partial: Partial = Partial.TAKE
     give_back: GiveBack = GiveBack.UNITS
     regrow_s: int = 0
 

@@ -52,6 +52,7 @@ from scheduler.preemption.reservation.steps import best_free_nodes, look_ahead, 
 from scheduler.preemption.sentences import clean, printable, wanted
 from scheduler.preemption.shapes import alternatives
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
+from scheduler.preemption.units.groups import in_groups_of_tasks
 from scheduler.preemption.units.steps import free_part
 from scheduler.priority.levels import weight
 from scheduler.priority.order import pending_order
@@ -83,7 +84,7 @@ _PENDING = JobState.PENDING
 def plan(snapshot: Snapshot) -> PlanningResult:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made."""
     with collector.paused():
-        return without_chains(snapshot, _made(snapshot), _made)
+        return in_groups_of_tasks(snapshot, lambda asked: without_chains(asked, _made(asked), _made))
 
 
 def _made(snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> PlanningResult:

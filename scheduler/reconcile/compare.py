@@ -154,7 +154,8 @@ def effect_of(side: DecidedSide, *, carried_out: bool) -> PolicyEffect:
     stops: dict[str, ComparedStop] = {}
     starts: dict[str, Start] = {}
     for decision in side.decisions:
-        if not (decision.action is DecisionKind.START or (carried_out and decision.victims)):
+        makes_room = carried_out and (decision.victims or decision.lead)
+        if not (decision.action is DecisionKind.START or makes_room):
             continue
         told = _told(jobs[decision.job], side.policy)
         starts[decision.job] = Start(told, decision.nodes, len(decision.victims))

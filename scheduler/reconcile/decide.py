@@ -30,13 +30,25 @@ class Outstanding:
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under
         way."""
         runs = {job.id: job.run for job in snapshot.jobs if job.state is JobState.RUNNING}
-        rooms = {decision.job: decision.placement for decision in made.decisions if decision.placement}
+        rooms = _rooms(made)
         victims = (victim for decision in made.decisions for victim in decision.victims)
         # Who only loses a part goes on, and its partition has had its turn.
         stopped = {runs[victim.job] for victim in victims if victim.how in STOPPED}
         return replace(
             self, beneficiaries={**self.beneficiaries, **rooms}, victims=self.victims | frozenset(stopped)
         )
+
+
+def _rooms(made: PlanningResult) -> dict[str, Room]:
+    """The room that a plan gives each pending job; of tasks that get it together each has its own part."""
+    rooms = {decision.job: decision.placement for decision in made.decisions if decision.placement}
+    for decision in made.decisions:
+        if decision.tasks:
+            node = decision.tasks[0].node
+            together = sum(task.node == node for task in decision.tasks)
+            part = {name: n // together for name, n in decision.placement[node].items()}
+            rooms[decision.job] = {node: part}
+    return rooms
 
 
 NOTHING = Outstanding()

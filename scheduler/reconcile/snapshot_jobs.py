@@ -25,4 +25,5 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
         alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
         request=observed.request if pending else None,
         restarts=observed.restarts,
+        group=observed.array_job_id if pending else "",
     )

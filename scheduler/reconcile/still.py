@@ -1,6 +1,6 @@
 """Looking again before stopping: would the plan still make the room it promises, and would its job start in it?"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
@@ -18,24 +18,61 @@ def still_makes_room(
 
     What ending jobs hold is coming free and counts as room.
     """
-    nodes = {node.name: node for node in observation.nodes}
-    held: dict[str, list[Amounts]] = {name: [] for name in placement}
+    up = {node.name for node in observation.nodes if node.up}
+    free = _free_without(observation, placement, victims)
+    for name, wanted in placement.items():
+        if name not in up:
+            return say("again.node", node=name)
+        if not covers(free[name], wanted):
+            return say("again.room", node=name, amounts=Held(wanted))
+    return ""
+
+
+def needless(
+    observation: Observation,
+    placement: Mapping[str, Amounts],
+    going: frozenset[RunKey],
+    victims: Iterable[RunKey],
+) -> list[RunKey]:
+    """Which of the victims, the most valuable first, need not be stopped for `placement` any more.
+
+    For a room that shrinks while it is made. `placement`: with the room that others keep on these nodes. `going`: all
+    runs that are about to be stopped, for whomever.
+    """
+    free = _free_without(observation, placement, going)
+    held = {job.run: job.alloc for job in observation.jobs if job.state is JobState.RUNNING}
+    spared = []
+    for run in victims:
+        alloc = held.get(run)
+        if alloc and all(_covers_beside(free[name], alloc.get(name, {}), n) for name, n in placement.items()):
+            spared.append(run)
+            for name in placement:
+                subtract(free[name], alloc.get(name, {}))
+    return spared
+
+
+def _covers_beside(free: Amounts, held: Amounts, wanted: Amounts) -> bool:
+    """Whether there is room on a node although somebody keeps what it holds there."""
+    left = dict(free)
+    subtract(left, held)
+    return covers(left, wanted)
+
+
+def _free_without(
+    observation: Observation, names: Iterable[str], victims: frozenset[RunKey]
+) -> dict[str, dict[str, int]]:
+    """What is free on some nodes without the victims; ending jobs count as gone."""
+    free: dict[str, dict[str, int]] = {name: {} for name in names}
+    for node in observation.nodes:
+        if node.name in free:
+            free[node.name] = dict(node.total)
+            subtract(free[node.name], node.held_elsewhere)
     for job in observation.jobs:
         if job.state == JobState.RUNNING and job.run not in victims:
             for name, taken in job.alloc.items():
-                if name in held:
-                    held[name].append(taken)
-    for name, wanted in placement.items():
-        node = nodes.get(name)
-        if node is None or not node.up:
-            return say("again.node", node=name)
-        free = dict(node.total)
-        subtract(free, node.held_elsewhere)
-        for taken in held[name]:
-            subtract(free, taken)
-        if not covers(free, wanted):
-            return say("again.room", node=name, amounts=Held(wanted))
-    return ""
+                if name in free:
+                    subtract(free[name], taken)
+    return free
 
 
 def cannot_start(job: ObservedJob) -> str:

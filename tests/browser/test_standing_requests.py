@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from console.core import clock
 from console.steering import cycle
 from console.steering.models import Plan
+from console.steering.served import jobs_served
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.model.jobs import JobState, Request
@@ -170,4 +171,4 @@ def test_tasks_of_one_array_are_approved_together(small: Sim, ada: Page, live_se
     ada.get_by_role("button", name="Approve: stop 3 jobs").click()
     expect(ada.locator("main")).to_contain_text("is approved")
     small.cycles(3)
-    assert [small.state(plan.job_id) for plan in Plan.objects.all()] == [JobState.RUNNING] * 3
+    assert [small.state(job) for job in jobs_served(Plan.objects.get())] == [JobState.RUNNING] * 3

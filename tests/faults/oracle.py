@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from scheduler.adapters.simulator.jobs import HeldBy
+from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import What
 from tests.faults.worlds import GRACE_S, START, Stage, World
@@ -71,8 +71,13 @@ def _names(stage: Stage) -> dict[str, str]:
     for second in sorted(stage.world.deeds):
         for deed in stage.world.deeds[second]:
             deed(dry)
-            names |= {job.id: job.spec.name for job in dry.state.jobs.values()}
+            names |= {job.id: _name(job) for job in dry.state.jobs.values()}
     return names
+
+
+def _name(job: SimJob) -> str:
+    """A task of an array is called by its number, too."""
+    return job.spec.name + job.id.removeprefix(job.array_job_id) if job.array_job_id else job.spec.name
 
 
 def _stops(stage: Stage, lines: Iterable[Line], names: dict[str, str], verdict: Verdict) -> None:

@@ -53,6 +53,17 @@ def test_killed_at_each_point_and_started_again(harness: Harness, world: str, lo
     nothing_was_lost(KILLED_ONCE, told, sum(story.deaths for _, story in told))
 
 
+@pytest.mark.parametrize("world", ["array", "array_undone"])
+def test_an_array_whose_worker_is_killed(harness: Harness, world: str, long_form: bool) -> None:
+    """One plan for several tasks, at each of its own steps: no task is lost, held for ever, or stopped twice."""
+    points = [
+        point for point in acts(harness, world) if long_form or point.endswith((".claimed", ".applied"))
+    ]
+    told = [(f"{world}, killed at {point}", harness.tell(world, [point])) for point in points]
+    assert all(story.ends == [KILLED, 0] for _, story in told) or any(story.verdict for _, story in told)
+    nothing_was_lost(KILLED_ONCE, told, sum(story.deaths for _, story in told))
+
+
 @pytest.mark.parametrize("part", range(4))
 def test_killed_twice(harness: Harness, part: int, long_form: bool) -> None:
     pairs = [

@@ -49,6 +49,11 @@ def cancels(name: str) -> Deed:
     return lambda cluster: cluster.cancel(_id_of(cluster, name))
 
 
+def cancels_tasks(name: str) -> Deed:
+    """A user cancels his own array."""
+    return lambda cluster: cluster.cancel(_id_of(cluster, name).partition("_")[0])
+
+
 def forbids(name: str) -> Deed:
     """A user says of his own job that it must not be requeued."""
     return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
@@ -145,6 +150,28 @@ WORLDS: dict[str, World] = {
         stopped=("saves",),
         policy={"min_wait_s": 6, "cool_down_s": 60, "exempt_s": 5, "max_stops_per_hour": 1},
         no_stop_before=9,
+    ),
+    # Urgent tasks of an array get room by one plan; of a lower array just as many tasks go as are in their way.
+    "array": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, **_SAVES),),
+            3: (submits("urgent", "cy", 2, array_tasks=3, run_time_s=12),),
+        },
+        starts=("urgent_0", "urgent_1", "urgent_2"),
+        stopped=("low_0", "low_1", "low_2"),
+    ),
+    # The same, and the partition is closed when they are gone: the plan is undone for all of them.
+    "array_undone": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, completing_s=3, **_SAVES),),
+            3: (submits("urgent", "cy", 2, array_tasks=3),),
+            6: (opens("DOWN"),),
+            22: (opens("UP"),),
+            30: (cancels_tasks("urgent"),),
+        },
+        stopped=("low_0", "low_1", "low_2"),
+        cancelled=("urgent_0", "urgent_1", "urgent_2"),
+        policy={"start_deadline_s": 8},
     ),
     # The cluster does not answer for a while, just when there is somebody to be stopped.
     "away": World(

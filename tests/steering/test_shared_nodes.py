@@ -44,3 +44,36 @@ def test_a_victim_and_the_room_it_makes_in_another_partition_are_not_both_held()
         "4": DecisionKind.QUEUE,
     }
     assert not any(each.victims for each in decisions.values())
+
+
+def test_tasks_that_get_room_together_in_one_partition_are_not_helped_in_the_other() -> None:
+    """Two tasks may go to x or y; room is made for both in x, and each keeps its own part of it."""
+    jobs = [
+        *(observed(f"1{n}", JobState.RUNNING, user="low", alloc={"n1": {"cpu": 4}}) for n in range(2)),
+        *(
+            observed(
+                f"7_{n}",
+                user="urgent",
+                partitions=("x", "y"),
+                request=one_node(3),
+                array_job_id="7",
+                name="s",
+            )
+            for n in range(2)
+        ),
+    ]
+    facts = Facts(
+        partitions={name: partition(name) for name in ("x", "y")},
+        projects=(),
+        stops=Stops(),
+        plans=(),
+        outstanding=Outstanding(),
+    )
+    in_x, in_y = decide_all(observation(jobs, [node()], partitions=SHARED), facts)
+    first, second = in_x.decisions
+    assert ([task.job for task in first.tasks], second.lead) == (["7_0", "7_1"], "7_0")
+    assert len(first.victims) == 2
+    assert [(each.action, each.placement) for each in in_y.decisions] == [
+        (DecisionKind.WAIT, {"n1": {"cpu": 3}}),
+        (DecisionKind.WAIT, {"n1": {"cpu": 3}}),
+    ]

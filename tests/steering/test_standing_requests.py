@@ -1,6 +1,7 @@
 """Where somebody is asked, a request stands: it is renewed in place, waits while nothing can be done, and ends with its
 job."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,8 @@ from console.steering.operations.requests import mark_of, request_of
 from console.steering.plans.proposals import STANDS_FOR_READERS
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
+from scheduler.reconcile import build
+from scheduler.reconcile.build import rules_of
 from tests.steering.conftest import Sim
 from tests.steering.test_line import behind_a_wide_one
 
@@ -381,7 +384,13 @@ def test_patience_begins_anew_with_each_version(sim: Sim) -> None:
     assert selectors.waited_s(newer) < 5
 
 
-# --- Tasks of one array --------------------------------------------------------------------------------------
+# --- Tasks of one array that are planned one by one ----------------------------------------------------------
+
+
+@pytest.fixture
+def one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where arrays are not planned in units."""
+    monkeypatch.setattr(build, "rules_of", lambda policy: replace(rules_of(policy), units=False))
 
 
 def asked_for_an_array(sim: Sim, tasks: int = 3) -> list[Plan]:
@@ -396,6 +405,7 @@ def asked_for_an_array(sim: Sim, tasks: int = 3) -> list[Plan]:
     return plans
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_tasks_of_one_array_are_one_request(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     for plan in plans:
@@ -406,6 +416,7 @@ def test_tasks_of_one_array_are_one_request(sim: Sim) -> None:
     assert f"starts 3 tasks of {array} (cy) on n1." in selectors.consequence(request_of(plans[1]))
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_one_decision_carries_all_tasks_out(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     done = yes(plans[1], mark_of(plans[1]))
@@ -417,6 +428,7 @@ def test_one_decision_carries_all_tasks_out(sim: Sim) -> None:
     assert [sim.state(plan.job_id) for plan in plans] == [JobState.RUNNING] * 3
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_one_decision_rejects_all_tasks(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     no(plans[2], mark_of(plans[0]))
@@ -425,6 +437,7 @@ def test_one_decision_rejects_all_tasks(sim: Sim) -> None:
     assert Plan.objects.count() == 3
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_a_task_that_has_left_is_no_longer_asked_about_and_the_others_go_on(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     read = mark_of(plans[0])
@@ -438,6 +451,7 @@ def test_a_task_that_has_left_is_no_longer_asked_about_and_the_others_go_on(sim:
     assert sorted(Plan.objects.values_list("state", flat=True)) == ["approved", "approved", "expired"]
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_a_task_that_came_later_was_not_read(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     read = mark_of(plans[0])
@@ -452,6 +466,7 @@ def test_a_task_that_came_later_was_not_read(sim: Sim) -> None:
     assert {plan.state for plan in Plan.objects.all()} == {"proposed"}
 
 
+@pytest.mark.usefixtures("one_by_one")
 def test_tasks_for_whom_nobody_can_be_stopped_go_on_standing(sim: Sim) -> None:
     plans = asked_for_an_array(sim)
     Plan.objects.filter(pk=plans[1].pk).update(not_now="It is held.")

@@ -148,3 +148,13 @@ def test_the_tally_of_a_partition_that_runs_in_shadow(sim: Sim) -> None:
     assert (found.total.jobs, found.total.stops, found.total.words) == (1, 1, "8 CPU-hours")
     assert [name for name, _ in found.by_user] == ["cy"]
     assert [name for name, _ in found.by_victim] == ["ann"]
+
+
+def test_tasks_of_an_array_count_one_by_one_and_only_by_their_last_plan(x: Partition) -> None:
+    def tasks(*numbers: int) -> list[dict[str, Any]]:
+        return [{"job": f"9_{n}", "restarts": 0, "node": "n1", "seen": ""} for n in numbers]
+
+    shadowed(x, "9_1", victim("1"), tasks=tasks(1, 2), state="superseded")
+    shadowed(x, "9_0", victim("2"), tasks=tasks(0, 1, 2))
+    total = shadow_tally(x).total
+    assert (total.jobs, total.stops) == (3, 1)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from console.projects.models import UrgencyRequest
 from console.steering.models import Plan, PlannedAction
 from console.steering.operations.pausing import pause
+from console.steering.served import new_tasks
 from tests import factories
 from tests.factories import EPOCH
 from tests.ui.conftest import House, SignedIn, part
@@ -389,6 +390,30 @@ def test_tasks_of_one_array_are_one_entry_and_one_page(ask: Ask, house: House, s
         "approved",
         "proposed",
     ]
+
+
+def test_tasks_that_get_room_by_one_plan_are_named_on_its_page(
+    ask: Ask, house: House, signed_in: SignedIn
+) -> None:
+    factories.make_running_job(house.cluster, "90")
+    for task in range(3):
+        factories.make_job(house.cluster, f"41_{task}")
+    tasks = new_tasks((f"41_{number}", 0, "n1") for number in range(3))
+    plan = ask(job_id="41_0", tasks=tasks, placement={"n1": {"cpu": 6}})
+    dave = signed_in("dave")
+
+    text = dave.get("/approvals/").content.decode()
+    assert "3 tasks of one array, decided together" in text
+    text = dave.get(page_of(plan)).content.decode()
+    assert "for 3 tasks of 41 p1_train (ann)" in text
+    assert "starts 3 tasks of 41 (ann) on n1." in text
+    assert all(f'href="/jobs/41_{number}/"' in text for number in range(3))
+
+    answer(dave, plan, "approve")
+    assert sorted(PlannedAction.objects.filter(kind="prioritise").values_list("job_id", flat=True)) == [
+        f"41_{number}" for number in range(3)
+    ]
+    assert "for 3 tasks of 41 p1_train (ann)" in dave.get(page_of(plan)).content.decode()
 
 
 def test_an_open_page_goes_on_with_the_rest_of_an_array(ask: Ask, house: House, signed_in: SignedIn) -> None:

@@ -20,6 +20,7 @@ from console.partitions.selectors import policy_of
 from console.projects.curve import Curve
 from console.reports.levels import Inputs, LevelPreview, Named, preview, score_level
 from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.served import jobs_served
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
 register = template.Library()
@@ -105,7 +106,7 @@ def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
     if plan is None or plan.not_now:
         return ""
     only_proposed = plan.state == PlanState.PROPOSED
-    if plan.job_id == job.job_id:
+    if job.job_id in jobs_served(plan):
         if job.phase != JobPhase.PENDING:
             return state("verified", _("started"))
         if plan.kind == PlanKind.QUOTA:

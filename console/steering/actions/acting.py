@@ -22,6 +22,7 @@ from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
+from console.steering.actions.undoing import expire
 from console.steering.decisions.facts import run_of
 from console.steering.decisions.looking_again import LookAgain
 from console.steering.failures import Failures
@@ -39,13 +40,12 @@ from scheduler.model.actions import (
     ActionOutcome,
     OutcomeKind,
 )
-from scheduler.model.jobs import JobState
+from scheduler.model.jobs import RunKey
 from scheduler.model.line import LAST_OF_FRONT
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import say
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.reconcile.immunity import recalled
-from scheduler.reconcile.still import cannot_start, still_makes_room
 
 STAGES = (
     ActionKind.RECOVER,  # who cannot be brought back is no reason to stop the next one: if it raises, nobody is stopped
@@ -63,6 +63,7 @@ that it is still ending, and the job fails)."""
 TAKING_BACK = frozenset({ActionKind.RECOVER, ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY})
 """What is done for the victims and the queue, also while a plan is undone."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+SPARED = "Its room is not needed any more: a task that it was for has started, or is gone."
 UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
 
 
@@ -176,29 +177,25 @@ def _still_sensible(
     if observation is None:
         return []
     by_id = {plan.pk: plan for plan in plans}
-    waiting = {job.id: job for job in observation.jobs if job.state == JobState.PENDING}
     again = LookAgain(plans)
     sensible: dict[int, bool] = {}
     for action in due:
         if action.plan_id not in sensible:
             plan = by_id[action.plan_id]
-            runs = frozenset(
-                run_of(a)
-                for a in plan.actions.all()
-                if a.kind in {ActionKind.REQUEUE_HOLD, ActionKind.CANCEL}
-            )
-            beneficiary = waiting.get(plan.job_id)
-            why_not = (
-                cannot_start(beneficiary)
-                or still_makes_room(observation, plan.placement, runs)
-                or again.why_not(plan, observation)
-                if beneficiary
-                else ""
-            )
-            sensible[action.plan_id] = beneficiary is not None and not why_not
-            if why_not:
-                request_undo(plan, why_not)
-    return [action for action in due if sensible[action.plan_id]]
+            why = again.why_not(plan, observation)
+            sensible[plan.pk] = why == ""
+            if why:
+                request_undo(plan, why)
+            elif plan.tasks and sensible[plan.pk]:
+                spare(plan, again.needless(plan, observation))
+    return [action for action in due if sensible[action.plan_id] and action.state == ActionState.PLANNED]
+
+
+def spare(plan: Plan, runs: frozenset[RunKey]) -> None:
+    """Leave these victims alone: the plan goes on without them."""
+    for action in plan.actions.all():
+        if action.kind in STOPPING and run_of(action) in runs:
+            expire(action, SPARED)
 
 
 def request_undo(plan: Plan, why: str) -> None:
@@ -292,5 +289,6 @@ def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
         after == ActionState.EXPIRED
         and action.kind == ActionKind.PRIORITISE
         and plan.kind == PlanKind.PREEMPT
+        and not plan.tasks  # of several one may be gone: `verifying` sees who is left
     ):
         request_undo(plan, say("plan.not_in_queue", job=plan.job_id))

@@ -23,6 +23,7 @@ from console.steering.models import (
     PlanKind,
     PlannedAction,
 )
+from console.steering.served import runs_served
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.observation import Observation
 
@@ -40,18 +41,24 @@ def watch_starts(cluster: Cluster, observation: Observation) -> None:
         job = jobs.get(row.job_id)
         if job is not None and job.restarts > row.run_restarts and _runs_well(job, observation.taken_at):
             FailedStart.objects.filter(pk=row.pk).update(ran_well_at=clock.now())
-    back = [plan for plan in _recent_plans(cluster) if _is_back(plan, jobs.get(plan.job_id))]
+    back = [
+        (plan, job_id, restarts)
+        for plan in _recent_plans(cluster)
+        for job_id, restarts in runs_served(plan)
+        if _is_back(plan, restarts, jobs.get(job_id))
+    ]
     if not back:
         return
-    before = _runs_before(cluster, back)
-    stopped = _stopped_by_us(cluster, back)
+    ids = [job_id for _, job_id, _ in back]
+    before = _runs_before(cluster, ids)
+    stopped = _stopped_by_us(cluster, ids)
     now = clock.now()
     failed = [
-        FailedStart(plan=plan, cluster=cluster, job_id=plan.job_id, run_restarts=plan.job_restarts, at=now)
-        for plan in back
-        if (plan.job_id, plan.job_restarts) not in stopped
-        and (start := before.get((plan.job_id, plan.job_restarts))) is not None
-        and _ended(jobs[plan.job_id], observation.taken_at) - start < AT_ONCE_S
+        FailedStart(plan=plan, cluster=cluster, job_id=job_id, run_restarts=restarts, at=now)
+        for plan, job_id, restarts in back
+        if (job_id, restarts) not in stopped
+        and (start := before.get((job_id, restarts))) is not None
+        and _ended(jobs[job_id], observation.taken_at) - start < AT_ONCE_S
     ]
     FailedStart.objects.bulk_create(failed, ignore_conflicts=True)
 
@@ -62,7 +69,9 @@ def _runs_well(job: ObservedJob, now: int) -> bool:
 
 def _recent_plans(cluster: Cluster) -> list[Plan]:
     """The plans whose beneficiary may just have started: those being carried out, and those that were a moment ago."""
-    plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).only("job_id", "job_restarts", "user")
+    plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).only(
+        "job_id", "job_restarts", "tasks", "user"
+    )
     since = clock.now() - LOOKED_AFTER
     return [
         *plans.filter(state__in=OPEN_STATES),
@@ -70,14 +79,14 @@ def _recent_plans(cluster: Cluster) -> list[Plan]:
     ]
 
 
-def _is_back(plan: Plan, job: ObservedJob | None) -> bool:
+def _is_back(plan: Plan, restarts: int, job: ObservedJob | None) -> bool:
     """Whether the run that room was made for is over, and the job has not left."""
-    return job is not None and job.restarts > plan.job_restarts and job.user[:64] == plan.user
+    return job is not None and job.restarts > restarts and job.user[:64] == plan.user
 
 
-def _runs_before(cluster: Cluster, plans: Iterable[Plan]) -> dict[tuple[str, int], int]:
+def _runs_before(cluster: Cluster, ids: Iterable[str]) -> dict[tuple[str, int], int]:
     """When the runs started that the last cycle saw, by job and restarts; of one that waited then: just now."""
-    rows = Row.objects.filter(cluster=cluster, job_id__in=[plan.job_id for plan in plans])
+    rows = Row.objects.filter(cluster=cluster, job_id__in=list(ids))
     seen = rows.values_list("job_id", "restarts", "start", "submit")
     return {(job, restarts): start or _JUST_NOW for job, restarts, start, _submit in seen}
 
@@ -86,9 +95,9 @@ _JUST_NOW = 2**62
 """Later than any end: a run of no length."""
 
 
-def _stopped_by_us(cluster: Cluster, plans: Iterable[Plan]) -> set[tuple[str, int]]:
+def _stopped_by_us(cluster: Cluster, ids: Iterable[str]) -> set[tuple[str, int]]:
     stops = PlannedAction.objects.filter(
-        cluster=cluster, kind__in=STOP_KINDS, job_id__in=[plan.job_id for plan in plans], attempts__gt=0
+        cluster=cluster, kind__in=STOP_KINDS, job_id__in=list(ids), attempts__gt=0
     ).exclude(state=ActionState.EXPIRED)
     return set(stops.values_list("job_id", "run_restarts"))
 

@@ -55,10 +55,11 @@ def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
 def restore_priority(plan: Plan) -> None:
     """Give the beneficiary of a plan that is undone its own place back."""
     actions = list(plan.actions.all())
-    raised = [a for a in actions if a.kind == ActionKind.PRIORITISE and a.state in SENT]
     restored = {a.job_id for a in actions if a.kind == ActionKind.RESTORE_PRIORITY}
-    if raised and raised[0].job_id not in restored:
-        add_action(plan, raised[0], ActionKind.RESTORE_PRIORITY, order=5, value=raised[0].value)
+    for raised in actions:
+        sent = raised.kind == ActionKind.PRIORITISE and raised.state in SENT
+        if sent and raised.job_id not in restored:
+            add_action(plan, raised, ActionKind.RESTORE_PRIORITY, order=5, value=raised.value)
 
 
 def expire(action: PlannedAction, why: str) -> None:

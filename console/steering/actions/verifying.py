@@ -16,15 +16,15 @@ from console.steering.actions.acting import TAKING_BACK, request_undo
 from console.steering.actions.orphaned_holds import LEFT
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
+from console.steering.actions.watching import watch
 from console.steering.decisions.facts import PartitionFacts, run_of
-from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
+from console.steering.served import label_of
 from console.steering.states import move_action, move_plan
 from scheduler.model.actions import BY_NICE, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
-from scheduler.model.sentence import Listed, join, say
-from scheduler.reconcile.still import cannot_start
+from scheduler.model.sentence import join, say
 
 OVERDUE = timedelta(seconds=10)
 """How long an effect may take to be seen before the action is issued again."""
@@ -34,8 +34,6 @@ RECOVERY = timedelta(seconds=5)
 ATTEMPTS = 3
 SURVIVED = timedelta(seconds=2)
 """A job that still runs so long after the checkpoint signal was not ended by it."""
-AT_ONCE = timedelta(minutes=10)
-"""How far apart two plans are made whose beneficiaries may take each other's room."""
 PATIENT = TAKING_BACK
 """Never given up: a victim must not stay held for ever."""
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
@@ -56,7 +54,7 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
             if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
                 _judge(action, jobs.get(action.job_id))
         if plan.kind == PlanKind.PREEMPT:
-            _watch_beneficiary(plan, jobs.get(plan.job_id), policies.get(plan.partition))
+            watch(plan, jobs, policies.get(plan.partition))
         _recover_killed(plan, jobs)
         if plan.kind == PlanKind.PREEMPT and plan.undo_reason:
             put_first(plan, jobs)
@@ -135,57 +133,6 @@ def _is_overdue(action: PlannedAction, now: datetime) -> bool:
     return action.issued_at is None or abs(now - action.issued_at) > patience
 
 
-def _watch_beneficiary(plan: Plan, job: ObservedJob | None, facts: PartitionFacts | None) -> None:
-    if plan.started_at or plan.undo_reason:
-        return
-    now = clock.now()
-    if job is not None and job.state != JobState.PENDING:
-        Plan.objects.filter(pk=plan.pk).update(started_at=now)
-        plan.started_at = now
-        if elsewhere := _started_elsewhere(plan, job):
-            request_undo(plan, elsewhere)
-    elif job is None:
-        request_undo(plan, say("plan.not_seen_running", job=plan.job_id))
-    elif facts is None or not may_go_on(plan, facts):
-        request_undo(plan, say("plan.not_enforced"))
-    elif why_not := cannot_start(job):
-        request_undo(plan, why_not)
-    elif facts.paused and _stops_are_due(plan):
-        request_undo(plan, say("plan.none_to_stop", why=facts.paused))
-    elif plan.deadline and now > plan.deadline:
-        request_undo(plan, say("plan.too_late", job=plan.job_id))
-        Plan.objects.filter(pk=plan.pk).update(not_started=_was_tried(plan))
-
-
-def _was_tried(plan: Plan) -> bool:
-    """Whether anybody was disturbed for it, or had to be: a plan that came to nothing says nothing about its job."""
-    return not plan.victims or any(
-        action.issued_at is not None and (action.kind in STOPS or action.kind == ActionKind.SIGNAL)
-        for action in plan.actions.all()
-    )
-
-
-def _started_elsewhere(plan: Plan, job: ObservedJob) -> str:
-    """The words for a beneficiary that runs on none of the nodes on which room was made; empty for the others.
-
-    Of beneficiaries that fit into each other's room, Slurm gives each whichever it likes.
-    """
-    nodes = job.alloc.keys()
-    if not nodes or not plan.placement or nodes & plan.placement.keys():
-        return ""
-    others = Plan.objects.filter(
-        cluster=plan.cluster_id, kind=PlanKind.PREEMPT, created_at__gte=plan.created_at - AT_ONCE
-    ).exclude(state__in=(PlanState.PROPOSED, PlanState.REJECTED))
-    if any(nodes & placement.keys() for placement in others.values_list("placement", flat=True)):
-        return ""
-    return say("plan.elsewhere", job=plan.job_id, nodes=Listed(sorted(nodes)))
-
-
-def _stops_are_due(plan: Plan) -> bool:
-    """Whether some victim has not been stopped yet. When all have, the room may as well be used."""
-    return any(action.kind in STOPS and action.state == ActionState.PLANNED for action in plan.actions.all())
-
-
 def _recover_killed(plan: Plan, jobs: Jobs) -> None:
     """A victim that ended between its checkpoint signal and its stop may have been ended by the signal: its script does
     not catch it. Then it must go back into the queue like any other victim; the adapter finds out which it was."""
@@ -210,7 +157,7 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     """Expire the actions that have lost their reason, and add what undoing needs."""
     if not plan.started_at and not plan.undo_reason:
         return
-    why = plan.undo_reason or say("plan.runs_already", job=plan.job_id)
+    why = plan.undo_reason or say("plan.runs_already", job=label_of(plan))
     actions = list(plan.actions.all())
     for action in actions:
         if action.kind not in TAKING_BACK:
@@ -245,7 +192,7 @@ def _finish(plan: Plan) -> None:
     done = plan.kind == PlanKind.QUOTA or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
-    outcome = join(plan.undo_reason or say("plan.runs", job=plan.job_id), victims)
+    outcome = join(plan.undo_reason or say("plan.runs", job=label_of(plan)), victims)
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,

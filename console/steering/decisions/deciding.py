@@ -137,7 +137,10 @@ def _that_will_happen(plan: PlanningResult, policy: PartitionPolicy) -> Planning
     """What other partitions have to reckon with: nobody is stopped where the policy does not enforce."""
     if policy.enforcement == Enforcement.ENFORCE:
         return plan
-    return replace(plan, decisions=tuple(decision for decision in plan.decisions if not decision.victims))
+    return replace(
+        plan,
+        decisions=tuple(decision for decision in plan.decisions if not (decision.victims or decision.lead)),
+    )
 
 
 def _amend(

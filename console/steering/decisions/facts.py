@@ -25,6 +25,7 @@ from console.steering.models import (
     PlannedAction,
     PlanState,
 )
+from console.steering.served import jobs_served, rooms_left
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.policy import PartitionPolicy, ProjectFacts
@@ -161,7 +162,11 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
         not_started=False,
         ended_at__gte=clock.now() - BACK_OFF,
     )
-    return {plan.job_id: say("put_off.undone", plan=plan.pk) for plan in undone.only("id", "job_id")}
+    return {
+        job_id: say("put_off.undone", plan=plan.pk)
+        for plan in undone.only("id", "job_id", "job_restarts", "tasks")
+        for job_id in jobs_served(plan)
+    }
 
 
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:
@@ -172,7 +177,7 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
         if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED:
             continue
         if plan.started_at is None and not plan.undo_reason:
-            beneficiaries[plan.job_id] = plan.placement
+            beneficiaries.update(rooms_left(plan))
         for action in plan.actions.all():
             if action.kind in STOP_KINDS and action.state in UNDER_WAY:
                 victims.add(run_of(action))

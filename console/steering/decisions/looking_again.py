@@ -3,16 +3,21 @@
 The grace time may be long. The policy, the switch and the projects are read anew, at most once a round of acting.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import TypeGuard
 
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies, run_of
 from console.steering.models import ActionState, Plan
+from console.steering.served import nodes_with_less, placement_left, waiting
 from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from scheduler.model.policy import Enforcement
+from scheduler.model.resources import Amounts, add
 from scheduler.model.sentence import say
 from scheduler.reconcile.eligible import why_spared
+from scheduler.reconcile.still import cannot_start, needless, still_makes_room
 
 STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 NOT_ENFORCED = say("plan.not_enforced")
@@ -24,8 +29,43 @@ class LookAgain:
     def __init__(self, plans: Sequence[Plan]) -> None:
         self._plans = plans
 
-    def why_not(self, plan: Plan, observation: Observation) -> str:
-        """Why the plan's victims may not be stopped any more, in words; empty when they may."""
+    def why_not(self, plan: Plan, observation: Observation) -> str | None:
+        """Why the plan's victims may not be stopped any more, in words; empty when they may. None: nobody waits for
+        it, which is for `watching` to say."""
+        jobs = {job.id: job for job in observation.jobs}
+        served = [job for job_id in waiting(plan, jobs) if _waits(job := jobs.get(job_id))]
+        if not served:
+            return None
+        room = placement_left(plan, jobs)
+        runs = runs_going(plan)
+        return (
+            next(filter(None, map(cannot_start, served)), "")
+            or still_makes_room(observation, room, runs)
+            or self._why_not_allowed(plan, observation, served[0].id)
+        )
+
+    def needless(self, plan: Plan, observation: Observation) -> frozenset[RunKey]:
+        """Whom the plan need not stop any more, because some of its tasks have started meanwhile, or are gone.
+
+        Only who is on the nodes where they were to start: what is free elsewhere may be meant for others.
+        """
+        jobs = {job.id: job for job in observation.jobs}
+        less = nodes_with_less(plan, jobs)
+        if not less:
+            return frozenset()
+        room: dict[str, dict[str, int]] = {node: {} for node in placement_left(plan, jobs)}
+        for each in self._plans:
+            if each.started_at is None and not each.undo_reason:
+                for node, part in placement_left(each, jobs).items():
+                    if node in room:
+                        add(room[node], part)
+        going = frozenset[RunKey]().union(*map(runs_going, self._plans))
+        own, names = runs_going(plan), reversed(plan.victims)
+        victims = (RunKey(each["job"], each["start"], each["restarts"]) for each in names)
+        there = [run for run in victims if run in own and not less.isdisjoint(_alloc(jobs.get(run.job_id)))]
+        return frozenset(needless(observation, room, going, there))
+
+    def _why_not_allowed(self, plan: Plan, observation: Observation, beneficiary: str) -> str:
         partition = self._facts.partitions.get(plan.partition)
         if partition is None or not may_go_on(plan, partition):
             return NOT_ENFORCED
@@ -37,7 +77,7 @@ class LookAgain:
             observation,
             partition.policy,
             self._facts.projects,
-            beneficiary=plan.job_id,
+            beneficiary=beneficiary,
             victims=frozenset(run_of(action) for action in still),
             preemptions=self._facts.preemptions,
             served=self._facts.stops.beneficiaries,
@@ -47,6 +87,20 @@ class LookAgain:
     def _facts(self) -> Facts:
         cluster = self._plans[0].cluster
         return gather(cluster, self._plans, partition_policies(cluster))
+
+
+def runs_going(plan: Plan) -> frozenset[RunKey]:
+    """The runs that a plan stops, or has stopped."""
+    stops = (action for action in plan.actions.all() if action.kind in STOPS)
+    return frozenset(run_of(action) for action in stops if action.state != ActionState.EXPIRED)
+
+
+def _alloc(job: ObservedJob | None) -> Mapping[str, Amounts]:
+    return {} if job is None else job.alloc
+
+
+def _waits(job: ObservedJob | None) -> TypeGuard[ObservedJob]:
+    return job is not None and job.state is JobState.PENDING
 
 
 def may_go_on(plan: Plan, facts: PartitionFacts) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.models import Plan, PlanState
+from console.steering.served import jobs_served, runs_served
 from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
@@ -30,12 +31,13 @@ def recent_rejections(cluster: Cluster) -> Rejections:
     rows = Plan.objects.filter(
         cluster=cluster, state=PlanState.REJECTED, decided_at__gte=clock.now() - HEEDED
     ).only(
-        "partition", "job_id", "job_restarts", "victims", "decided_by", "decided_at", "decision_reason",
+        "partition", "job_id", "job_restarts", "tasks", "victims", "decided_by", "decided_at", "decision_reason",
         "decided_version",
     )  # fmt: skip
     found: dict[tuple[str, str], list[Plan]] = {}
     for plan in rows.order_by("-id").prefetch_related("versions"):
-        found.setdefault((plan.partition, plan.job_id), []).append(plan)
+        for job_id in jobs_served(plan):
+            found.setdefault((plan.partition, job_id), []).append(plan)
     return found
 
 
@@ -52,17 +54,21 @@ def heed(
     decisions: Iterable[Decision], partition: str, jobs: Mapping[str, SnapshotJob], rejections: Rejections
 ) -> tuple[Decision, ...]:
     """The decisions, but for those that were rejected a while ago: these wait."""
+    found = [_heeded(decision, jobs, rejections.get((partition, decision.job), ())) for decision in decisions]
+    waits = {decision.job: decision for decision in found if decision.reason is Reason.PLAN_REJECTED}
+    # Tasks that would get room together wait together.
     return tuple(
-        _heeded(decision, jobs, rejections.get((partition, decision.job), ())) for decision in decisions
+        replace(waits[decision.lead], job=decision.job) if decision.lead in waits else decision
+        for decision in found
     )
 
 
 def _heeded(decision: Decision, jobs: Mapping[str, SnapshotJob], rejected: Iterable[Plan]) -> Decision:
-    if decision.action is not DecisionKind.PREEMPT:
+    if decision.action is not DecisionKind.PREEMPT or decision.lead:
         return decision
     runs = {jobs[victim.job].run for victim in decision.victims}
     for plan in rejected:
-        if plan.job_restarts == jobs[decision.job].restarts and runs in _rejected(plan):
+        if (decision.job, jobs[decision.job].restarts) in runs_served(plan) and runs in _rejected(plan):
             return replace(
                 decision,
                 action=DecisionKind.QUEUE,
@@ -71,6 +77,7 @@ def _heeded(decision: Decision, jobs: Mapping[str, SnapshotJob], rejected: Itera
                 nodes=(),
                 victims=(),
                 placement={},
+                tasks=(),
             )
     return decision
 

@@ -13,6 +13,7 @@ from django.db.models import Count, Max, Q
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
+from console.steering.served import runs_served
 
 HOUR = timedelta(hours=1)
 REMEMBER = timedelta(days=30)
@@ -84,7 +85,13 @@ def _by_job(cluster: Cluster) -> tuple[dict[str, int], dict[str, int]]:
 
 def _beneficiaries(cluster: Cluster) -> frozenset[tuple[str, int]]:
     present = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
+    # Of an array the first task may have ended while others run.
+    together = ~Q(tasks=[]) & Q(started_at__gte=clock.now() - REMEMBER)
     started = Plan.objects.filter(
-        cluster=cluster, kind=PlanKind.PREEMPT, started_at__isnull=False, job_id__in=present.values("job_id")
+        Q(job_id__in=present.values("job_id")) | together,
+        cluster=cluster,
+        kind=PlanKind.PREEMPT,
+        started_at__isnull=False,
     ).exclude(victims=[])
-    return frozenset(started.order_by().values_list("job_id", "job_restarts"))
+    plans = started.order_by().only("job_id", "job_restarts", "tasks")
+    return frozenset(run for plan in plans for run in runs_served(plan))

@@ -26,6 +26,7 @@ from console.steering.models import (
     Victim,
 )
 from console.steering.operations.standing import standing
+from console.steering.served import plans_for
 from console.steering.streaks import Streak
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
@@ -128,7 +129,7 @@ def read(
     """Read all of it. `rows` (of `rows_of`) and `partitions` (with their revisions) that the caller has already are
     not asked for again."""
     rows = rows_of(cluster, job_id) if rows is None else rows
-    own = list(Plan.objects.filter(cluster=cluster, job_id=job_id).order_by("-id")[:MOST_PLANS])
+    own = plans_for(cluster, job_id)[:MOST_PLANS]
     acts = PlannedAction.objects.filter(cluster=cluster, job_id=job_id).select_related("plan").order_by("-id")
     done = list(acts[:MOST_ACTIONS])
     plans = [*own, *(act.plan for act in done)]

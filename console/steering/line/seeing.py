@@ -12,6 +12,7 @@ from console.core import clock
 from console.steering.decisions.facts import run_of
 from console.steering.models import LinePlace, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.plans.new_plans import LONGEST_USER
+from console.steering.served import jobs_served
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.line import is_front, unniced
@@ -75,7 +76,10 @@ def first_submissions(cluster: Cluster, jobs: Iterable[ObservedJob]) -> dict[str
 def put_first(plans: Iterable[Plan]) -> frozenset[str]:
     """The jobs that plans put first in line, or have put there."""
     return frozenset(
-        plan.job_id for plan in plans if plan.kind == PlanKind.PREEMPT and plan.state != PlanState.PROPOSED
+        job_id
+        for plan in plans
+        if plan.kind == PlanKind.PREEMPT and plan.state != PlanState.PROPOSED
+        for job_id in jobs_served(plan)
     )
 
 

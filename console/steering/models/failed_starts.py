@@ -21,7 +21,9 @@ class FailedStart(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(fields=["plan", "run_restarts"], name="steering_one_failed_start_per_run")
+            models.UniqueConstraint(
+                fields=["plan", "job_id", "run_restarts"], name="steering_one_failed_start_per_run"
+            )
         ]
         indexes = [models.Index(fields=["cluster", "ran_well_at"])]
 

@@ -46,6 +46,10 @@ class Plan(models.Model):
     `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
     deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.
 
+    `tasks`: `{job, restarts, node, seen}` of each task of an array, where room is made for several together; empty for
+    one job. `seen`: `started` or `gone`, once it is. `job_id` is the first of them then. `console.steering.served`
+    reads it.
+
     Where somebody is asked, a proposal is the standing request of its job: it is renewed in place, and `versions` keep
     what was shown. `renewed_at`: when its victims were worked out, if not when it was made. `not_now`: why it cannot be
     carried out at the moment; its victims are the last ones then. `decided_version`: the one that the person had read.
@@ -65,6 +69,7 @@ class Plan(models.Model):
     reason = models.CharField(max_length=40)
     explain = SentenceField()
     placement = models.JSONField(default=dict)
+    tasks = models.JSONField(default=list)
     victims = models.JSONField(default=list)
     passed_over = models.JSONField(default=list)
     alternatives = models.JSONField(default=list)

@@ -146,7 +146,7 @@ def _chosen(plan: Plan) -> dict[str, Any]:
     if not plan.chosen:
         return {}
     keep_version(plan)
-    names = ("victims", "placement", "explain", "chosen", "version", "renewed_at")
+    names = ("victims", "placement", "tasks", "explain", "chosen", "version", "renewed_at")
     return {name: getattr(plan, name) for name in names}
 
 

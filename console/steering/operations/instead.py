@@ -39,6 +39,7 @@ def choosing(request: ApprovalRequest, mark: str) -> Plan | None:
         if can_be_chosen(each, plan) and mark_of_alternative(each) == mark:
             chosen = Plan.objects.select_related("cluster", "cycle").get(pk=plan.pk)
             chosen.victims, chosen.placement = each["victims"], each["placement"]
+            chosen.tasks = each.get("tasks", [])
             chosen.explain, chosen.chosen = each["explain"], each["kind"]
             chosen.version, chosen.renewed_at = plan.version + 1, clock.now()
             return chosen

@@ -14,6 +14,7 @@ from django.db.models import Case, F, Min, QuerySet, Value, When, prefetch_relat
 from django.db.models.functions import StrIndex, Substr
 
 from console.steering.models import Plan, PlanKind, PlanState, PlanVersion
+from console.steering.served import jobs_served
 from scheduler.model.policy import Enforcement
 
 _MARK = re.compile(r"(\d{1,18})\.(\d{1,18})")
@@ -56,7 +57,17 @@ class ApprovalRequest:
     @property
     def array(self) -> str:
         """The array whose tasks are asked about together; empty when it is about one job."""
-        return array_of(self.lead.job_id) if len(self.plans) > 1 else ""
+        return array_of(self.lead.job_id) if len(self.plans) > 1 or self.lead.tasks else ""
+
+    @property
+    def jobs(self) -> list[str]:
+        """The ids of all that are asked about."""
+        return [job_id for plan in self.plans for job_id in jobs_served(plan)]
+
+    @property
+    def tasks(self) -> int:
+        """How many jobs the shown plans make room for."""
+        return sum(len(jobs_served(plan)) for plan in self.shown)
 
     @cached_property
     def possible(self) -> tuple[Plan, ...]:

@@ -16,6 +16,7 @@ from console.steering.decisions.facts import why_paused
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
 from console.steering.operations.requests import ApprovalRequest, asked_with, request_of, run_in
 from console.steering.operations.standing import standing
+from console.steering.served import runs_served
 
 FEW_CYCLES = 5
 LEAST_FRESH_S = 10.0
@@ -119,17 +120,19 @@ def _being_stopped(plans: Sequence[Plan], ids: Sequence[str]) -> dict[tuple[str,
 
 
 def _beneficiaries_changed(plans: Sequence[Plan]) -> Iterator[str]:
-    waiting = _jobs(plans).filter(job_id__in=[plan.job_id for plan in plans], partition=plans[0].partition)
+    served = [(plan, job_id, restarts) for plan in plans for job_id, restarts in runs_served(plan)]
+    ids = [job_id for _plan, job_id, _restarts in served]
+    waiting = _jobs(plans).filter(job_id__in=ids, partition=plans[0].partition)
     rows = {row.job_id: row for row in waiting}
-    for plan in plans:
-        row, who = rows.get(plan.job_id), {"job": plan.job_id, "user": plan.user}
+    for plan, job_id, restarts in served:
+        row, who = rows.get(job_id), {"job": job_id, "user": plan.user}
         if row is None or row.phase == JobPhase.ENDED:
             yield _("%(job)s (%(user)s) is no longer in the queue.") % who
         elif row.phase != JobPhase.PENDING:
             yield _("%(job)s (%(user)s) runs already.") % who
         elif row.held:
             yield _("%(job)s (%(user)s) is held.") % who
-        elif row.restarts != plan.job_restarts:
+        elif row.restarts != restarts:
             yield _("%(job)s (%(user)s) ran meanwhile and was put back into the queue.") % who
 
 

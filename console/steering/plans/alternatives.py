@@ -14,7 +14,7 @@ from typing import Any
 from console.cluster.models import Job as MirroredJob
 from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
-from console.steering.plans.new_plans import still_runs, victims_of
+from console.steering.plans.new_plans import still_runs, tasks_in, victims_of
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.plan import DecisionKind
 from scheduler.model.policy import VictimOrder
@@ -75,8 +75,15 @@ def _sparing(plan: Plan, verdicts: Verdicts) -> dict[str, Any]:
 
 def _until(beneficiary: str, verdicts: Verdicts) -> Iterable[SnapshotJob]:
     """The jobs without the pending ones that are decided after the beneficiary: they change nothing for it."""
-    order = [decision.job for decision in verdicts.decisions]
-    after = set(order[order.index(beneficiary) + 1 :])
+    order = [decision.lead or decision.job for decision in verdicts.decisions]
+    # Its array's tasks stand behind it, with those of them that get no room now.
+    place = max(n for n, job in enumerate(order) if job == beneficiary)
+    array = verdicts.jobs[beneficiary].group
+    after = {
+        decision.job
+        for decision in verdicts.decisions[place + 1 :]
+        if not array or verdicts.jobs[decision.job].group != array
+    }
     return (job for job in verdicts.snapshot.jobs if job.state is not JobState.PENDING or job.id not in after)
 
 
@@ -88,5 +95,6 @@ def _outcome(plan: Plan, snapshot: Snapshot, verdicts: Verdicts) -> dict[str, An
         "victims": victims_of(decision, verdicts) if possible else [],
         "nodes": list(decision.nodes),
         "placement": {node: dict(taken) for node, taken in decision.placement.items()} if possible else {},
+        "tasks": tasks_in(decision, verdicts) if possible else [],
         "explain": decision.explain,
     }

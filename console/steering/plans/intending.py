@@ -19,6 +19,7 @@ from console.steering.decisions.looking_again import may_go_on
 from console.steering.journal import tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.plans.alternatives import add_alternatives
+from console.steering.plans.claims import PlanClaims
 from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.standing import settle_request, why_departed, why_over
@@ -34,12 +35,16 @@ OVER_QUOTA = frozenset({Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED})
 def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     """Write the intents of one partition; returns how many plans were made. Must run inside a transaction."""
     verdicts = new.verdicts
-    by_job = {plan.job_id: plan for plan in open_plans if plan.partition == verdicts.facts.row.name}
+    claims = PlanClaims(verdicts, open_plans)
+    for other, joined in claims.joined:
+        _close_proposal(other, PlanState.SUPERSEDED, say("plan.asked_together", job=joined))
     made = 0
     asked: list[Plan] = []
     proposals = Proposals(verdicts)
     for decision in verdicts.decisions:
-        plan = by_job.pop(decision.job, None)
+        if decision.lead:
+            continue  # The first of its tasks speaks for it.
+        plan = claims.of(decision)
         if plan is not None and plan.kind == PlanKind.QUOTA:
             if not _wants_hold(decision, verdicts):
                 request_undo(plan, say("plan.quota_kept", user=plan.user))
@@ -54,7 +59,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
             made += now_open is not None and now_open is not plan
             if now_open is not None and now_open.enforcement == Enforcement.APPROVE:
                 asked.append(now_open)
-    _settle_departed(by_job.values(), verdicts)
+    _settle_departed(claims.left, verdicts)
     add_alternatives(asked, verdicts)
     return made
 

@@ -28,6 +28,7 @@ from console.steering.models import (
     StoredSnapshot,
 )
 from console.steering.plans.versions import keep_version
+from console.steering.served import Tasks, jobs_served, new_tasks, runs_served
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey, SnapshotJob
@@ -58,6 +59,8 @@ class NewPlans:
 
     def makes_room(self, decision: Decision) -> bool:
         """Whether a decision gets a plan: others are to be stopped, or the job is to be put first in its line."""
+        if decision.lead:
+            return False  # The first of its tasks has the plan.
         return decision.action == DecisionKind.PREEMPT or decision.job in self.starts
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
@@ -75,6 +78,8 @@ class NewPlans:
         if plan.awaits_decision:
             keep_version(plan)
         after = {"state": plan.state, "victims": victims, "nodes": list(decision.nodes), "mode": plan.mode}
+        if plan.tasks:
+            after["tasks"] = jobs_served(plan)
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
         if enforced:
             PlannedAction.objects.bulk_create(actions_for(plan, policy))
@@ -99,6 +104,7 @@ class NewPlans:
         """What is to be kept of a decision that stops `victims`; not saved, and without its place in line."""
         plan = self._plan(decision)
         plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
+        plan.tasks = tasks_in(decision, self.verdicts)
         plan.victims = victims
         plan.passed_over = [
             {"job": other.job, "reason": other.reason.value} for other in decision.passed_over
@@ -147,10 +153,11 @@ class NewPlans:
 def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
     """What carries a plan out, in its order; not saved. The grace time begins now."""
     now = clock.now()
-    beneficiary = RunKey(plan.job_id, 0, plan.job_restarts)
-    first = _action(plan, 1, ActionKind.PRIORITISE, beneficiary, value=str(plan.priority))
-    first.job_name, first.user = plan.job_name, plan.user
-    actions = [first]
+    actions = []
+    for job_id, restarts in runs_served(plan):
+        first = _action(plan, 1, ActionKind.PRIORITISE, RunKey(job_id, 0, restarts), value=str(plan.priority))
+        first.job_name, first.user = plan.job_name, plan.user
+        actions.append(first)
     grace = bool(policy.grace_s and policy.checkpoint_signal)
     for victim in plan.victims:
         run = RunKey(victim["job"], victim["start"], victim["restarts"])
@@ -199,6 +206,11 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
             }
         )
     return result
+
+
+def tasks_in(decision: Decision, verdicts: Verdicts) -> Tasks:
+    """The tasks that a decision makes room for together, as a plan keeps them; empty when it is for one job."""
+    return new_tasks((task.job, verdicts.jobs[task.job].restarts, task.node) for task in decision.tasks)
 
 
 def still_runs(victim: Mapping[str, Any], verdicts: Verdicts) -> bool:

@@ -49,9 +49,10 @@ class Proposals:
             return say("plan.other_enforcement")
         if plan.awaits_decision and plan.policy_revision != self._verdicts.facts.revision:
             return say("plan.other_policy")
-        if _runs(plan.victims) == _runs(victims) and plan.placement == _plain(decision.placement):
+        same = _runs(plan.victims) == _runs(victims) and plan.placement == _plain(decision.placement)
+        if same and _tasks(plan) == {task.job for task in decision.tasks}:
             return ""
-        why = self._why_it_would_fail(plan)
+        why = self._why_no_longer_for(plan, decision) or self._why_it_would_fail(plan)
         if why:
             return say("plan.anew" if plan.awaits_decision else "plan.newer", why=why)
         if clock.now() - plan.worked_out_at < self._patience(plan, victims):
@@ -66,6 +67,24 @@ class Proposals:
             if plan.awaits_decision and _levels(plan.victims) == _levels(victims)
             else STANDS_FOR
         )
+
+    def _why_no_longer_for(self, plan: Plan, decision: Decision) -> str:
+        """Which of the tasks that get room together no longer does so, in words; empty when all do."""
+        for task in plan.tasks:
+            job = self._verdicts.jobs.get(task["job"])
+            if job is None or job.state is not JobState.PENDING or job.restarts != task["restarts"]:
+                return say("again.waits_no_more", job=task["job"])
+            if self._leads.get(task["job"], decision.job) != decision.job:
+                return say("plan.room_with_others", job=task["job"])
+        return ""
+
+    @cached_property
+    def _leads(self) -> dict[str, str]:
+        """For whom room is made, with the job whose decision that is."""
+        making_room = [each for each in self._verdicts.decisions if each.victims]
+        return {each.job: each.job for each in making_room} | {
+            task.job: each.job for each in making_room for task in each.tasks
+        }
 
     def _why_it_would_fail(self, plan: Plan) -> str:
         """Why the plan would no longer make its room; empty when it would."""
@@ -118,6 +137,10 @@ def _is_enough_without(
         if not covers(left, wanted):
             return False
     return True
+
+
+def _tasks(plan: Plan) -> set[str]:
+    return {task["job"] for task in plan.tasks}
 
 
 def _levels(victims: Sequence[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:

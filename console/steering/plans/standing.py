@@ -15,14 +15,15 @@ from console.steering.models import Plan, PlanState
 from console.steering.plans.new_plans import NewPlans, still_runs, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.versions import keep_version
+from console.steering.served import runs_served
 from scheduler.model.jobs import JobState
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
 from scheduler.model.sentence import say
 
 RENEWED = (
-    "cycle", "mode", "policy_revision", "job_name", "likeness", "reason", "explain", "placement", "victims",
-    "passed_over", "stored_snapshot",
+    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_name", "tasks", "likeness", "reason", "explain",
+    "placement", "victims", "passed_over", "stored_snapshot",
 )  # fmt: skip
 
 
@@ -44,7 +45,8 @@ def why_over(plan: Plan, verdicts: Verdicts) -> str:
     enforcement = verdicts.facts.policy.enforcement
     if enforcement != Enforcement.APPROVE:
         return say("plan.asked_no_more", enforcement=say(f"enforcement.{enforcement.value}"))
-    if verdicts.jobs[plan.job_id].restarts != plan.job_restarts:
+    runs = [(verdicts.jobs.get(job_id), restarts) for job_id, restarts in runs_served(plan)]
+    if not any(job is not None and job.restarts == restarts for job, restarts in runs):
         return say("plan.ran_meanwhile", job=plan.job_id)
     return ""
 

@@ -16,6 +16,7 @@ from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanState
 from console.steering.plans.starting import STARTABLE, startable
+from console.steering.served import jobs_served
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.jobs import SnapshotJob as PlannedJob
@@ -135,7 +136,7 @@ class _Source:
         self.plan_of: dict[str, int] = {}
         for plan in plans:
             if plan.partition == self.partition:
-                self.plan_of[plan.job_id] = plan.pk
+                self.plan_of.update(dict.fromkeys(jobs_served(plan), plan.pk))
                 if plan.state == PlanState.EXECUTING:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 

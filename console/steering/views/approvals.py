@@ -64,7 +64,7 @@ def _asked(cluster: Cluster, waiting: list[ApprovalRequest]) -> list[Asked]:
                 plan=each.lead,
                 beneficiary=jobs.get((each.lead.job_id, each.lead.partition)),
                 consequence=selectors.consequence(each),
-                tasks=len(each.plans) if each.array else 0,
+                tasks=len(each.jobs) if each.array else 0,
                 not_now="" if each.possible else each.lead.not_now,
                 changes=changed.sentences if changed else [],
             )

@@ -109,7 +109,9 @@ def _show(
         "losses": losses,
         "followed": any(loss.fate for loss in losses),
         "lost": work_words(selectors.lost_by(*asked_about.shown)),
-        "options": selectors.options(row, beneficiary) if not asked_about.array else [],
+        "options": selectors.options(row, beneficiary) if len(asked_about.plans) == 1 else [],
+        "array": asked_about.array,
+        "tasks": asked_about.jobs if asked_about.array else (),
         "passed": selectors.passed_over(row),
         "may_decide": may_decide,
         "form": form or DecisionForm(initial={"seen": asked_about.mark if may_decide else ""}),
@@ -126,8 +128,6 @@ def _asked(request: HttpRequest, asked_about: ApprovalRequest) -> dict[str, Any]
     news = since_read(asked_about, read) if read else None
     opened = since_opened(asked_about)
     return {
-        "array": asked_about.array,
-        "tasks": asked_about.plans if asked_about.array else (),
         "asked": selectors.asked_words(lead),
         "consequence": selectors.consequence(asked_about),
         "short": work_short(selectors.lost_by(*asked_about.shown)),

@@ -1,0 +1,124 @@
+"""Whom a plan makes room for: one job, or several tasks of an array together (`Plan.tasks`).
+
+Slurm starts the tasks of one array in whatever place is free, and not at once. What is left to be done is about those
+that still wait; the room that is kept is theirs, and who has started in another's place has left it its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import Q
+
+from console.cluster.models import Cluster
+from console.steering.models import Plan
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.resources import Amounts, add
+from scheduler.preemption.units.groups import task_set
+
+STARTED, ELSEWHERE, GONE = "started", "elsewhere", "gone"
+"""What is seen of a task: it has started in a place that was kept for one of them, or elsewhere, or is not there."""
+
+MOST_READ = 200
+"""How many plans of an array are looked through for one of its tasks."""
+
+Jobs = Mapping[str, ObservedJob]
+Tasks = list[dict[str, Any]]
+
+
+def runs_served(plan: Plan) -> list[tuple[str, int]]:
+    """Job id and restarts of everybody whom the plan makes room for."""
+    if not plan.tasks:
+        return [(plan.job_id, plan.job_restarts)]
+    return [(task["job"], task["restarts"]) for task in plan.tasks]
+
+
+def jobs_served(plan: Plan) -> list[str]:
+    """The ids of everybody whom the plan makes room for."""
+    return [job_id for job_id, _ in runs_served(plan)]
+
+
+def label_of(plan: Plan) -> str:
+    """The same for people: `4711`, or `41_[3-9]`."""
+    ids = jobs_served(plan)
+    return ids[0] if len(ids) == 1 else task_set(ids) or f"{ids[0]}, …"
+
+
+def new_tasks(tasks: Iterable[tuple[str, int, str]]) -> Tasks:
+    """What a plan keeps of its tasks, of which nothing is seen yet: job id, restarts and node of each."""
+    return [
+        {"job": job_id, "restarts": restarts, "node": node, "seen": ""} for job_id, restarts, node in tasks
+    ]
+
+
+def as_seen(plan: Plan, jobs: Jobs) -> Tasks:
+    """The plan's tasks with what is seen of them now: who has started or is gone, and whose place is whose."""
+    tasks = [dict(task) for task in plan.tasks]
+    for task in tasks:
+        job = jobs.get(task["job"])
+        if task["seen"] in (STARTED, ELSEWHERE):
+            continue  # It may be over by now. Who was not there may have been missed, and be there again.
+        task["seen"] = GONE if job is None else ""
+        if job is None:
+            continue
+        if job.state is not JobState.PENDING or job.restarts > task["restarts"]:
+            task["seen"] = _take_place(task, next(iter(job.alloc), task["node"]), tasks)
+    return tasks
+
+
+def _take_place(task: dict[str, Any], node: str, tasks: Tasks) -> str:
+    """A task has started on a node: one that was to start there gets its place instead. Returns where it started."""
+    if node == task["node"]:
+        return STARTED
+    for other in tasks:
+        if not other["seen"] and other["node"] == node:
+            other["node"], task["node"] = task["node"], node
+            return STARTED
+    return ELSEWHERE
+
+
+def waiting(plan: Plan, jobs: Jobs | None = None) -> list[str]:
+    """Who of those served neither has started nor is gone, as noted, or as seen now."""
+    if not plan.tasks:
+        return [plan.job_id]
+    return [task["job"] for task in (plan.tasks if jobs is None else as_seen(plan, jobs)) if not task["seen"]]
+
+
+def rooms_left(plan: Plan, jobs: Jobs | None = None) -> dict[str, dict[str, Amounts]]:
+    """The room that is kept for each of those who wait, as noted, or as seen now."""
+    if not plan.tasks:
+        return {plan.job_id: plan.placement}
+    count = Counter(task["node"] for task in plan.tasks)
+    unit = {
+        node: {name: amount // count[node] for name, amount in part.items()}
+        for node, part in plan.placement.items()
+        if count[node]
+    }
+    tasks = plan.tasks if jobs is None else as_seen(plan, jobs)
+    return {task["job"]: {task["node"]: unit[task["node"]]} for task in tasks if not task["seen"]}
+
+
+def placement_left(plan: Plan, jobs: Jobs) -> dict[str, Amounts]:
+    """The same together: what must come free, by node."""
+    if not plan.tasks:
+        return dict(plan.placement)
+    left: dict[str, dict[str, int]] = {}
+    for room in rooms_left(plan, jobs).values():
+        for node, part in room.items():
+            add(left.setdefault(node, {}), part)
+    return dict(left)
+
+
+def nodes_with_less(plan: Plan, jobs: Jobs) -> frozenset[str]:
+    """The nodes on which less room is needed than was planned: a task has started meanwhile, or is gone."""
+    return frozenset(task["node"] for task in as_seen(plan, jobs) if task["seen"])
+
+
+def plans_for(cluster: Cluster, job_id: str) -> list[Plan]:
+    """The plans that make, or made, room for a job, alone or as one of their tasks; the newest first."""
+    array, is_task, _number = job_id.partition("_")
+    own = Q(job_id=job_id)
+    if is_task:
+        own |= Q(job_id__startswith=f"{array}_") & ~Q(tasks=[])
+    rows = Plan.objects.filter(own, cluster=cluster).order_by("-id")
+    return [plan for plan in rows[:MOST_READ] if job_id in jobs_served(plan)]
