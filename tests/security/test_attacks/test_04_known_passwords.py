@@ -97,7 +97,7 @@ def test_a_database_that_was_the_demonstrations_is_refused_on_a_real_cluster(tmp
     assert told.returncode == 1
     assert "The accounts ada, admin, dave, pam, vic have the demonstration's password" in told.stderr
     found = manage("doctor", env=real).stdout
-    assert re.search(r"FAIL +accounts +.*everybody knows: ada, admin, dave, pam, vic\.", found)
+    assert re.search(r"FAIL +accounts +.*everybody knows: ada, admin, dave, pam and vic\.", found)
     assert manage("shell", "-c", "from console.launch.demo import seed; seed()", env=real).returncode == 1
 
 
