@@ -206,7 +206,7 @@ def test_units_and_elastic_jobs_are_shown_as_they_are_and_a_script_may_leave_the
     assert (now.units, now.elastic, now.partial, now.give_back, now.regrow_s) == (
         True,
         True,
-        "spare",
+        "take",
         "units",
         0,
     )

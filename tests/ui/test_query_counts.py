@@ -39,7 +39,7 @@ PAGES: dict[str, int] = {
     "/audit/": 9,
     "/audit/?text=alpha&since=2026-01-01T00:00": 10,
     "/audit/1/": 10,
-    "/history/jobs/88/": 14,
+    "/history/jobs/88/": 15,  # and which plans of its array were for it
     "/history/projects/alpha/": 13,
     "/priority-file/": 8,
     "/account/": 7,
