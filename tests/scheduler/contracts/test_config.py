@@ -95,7 +95,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "max_crashes_per_hour": None,
         "units": True,
         "elastic": True,
-        "partial": "spare",
+        "partial": "take",
         "give_back": "units",
         "regrow_s": 0,
     }
