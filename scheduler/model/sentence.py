@@ -1,6 +1,6 @@
 """Sentences as data: a code and parameters. The English is made at once; other languages say it when it is shown.
 
-    say("stop.waits", who=say("job", job="102", user="bob", level="P1"), time=Seconds(40))
+    say("blocked", who=say("job", job="102", user="bob", level="P1"), why=say("waits.begintime"))
 
 A `Sentence` is a `str`, its own English: whoever needs words (contract A, the command line, a hash) takes it as it is.
 Parameters are plain: names as `str` (they stay as they are in every language), numbers, other sentences, and what each

@@ -14,10 +14,11 @@ from scheduler.model.jobs import ObservedJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.policy import Enforcement
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import line_of
 
 STARTABLE = 2
 """So many cycles Slurm has to start a job by itself."""
-NOT_STARTED = "Slurm has not started it within two cycles, so it is put first in its line."
+NOT_STARTED = line_of("start.late").removeprefix("%(why)s ")
 """What such a plan says after the words of the decision."""
 LEFT = frozenset({"priority", "resources"})
 """Slurm's reasons for a job that could start as far as it is concerned; all others are a limit or a wish."""
