@@ -5,7 +5,7 @@ whoever goes through a list skips the runners that may not go.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from scheduler.model.resources import Amounts
@@ -24,8 +24,10 @@ class Candidates:
     """The candidates of one universe. `harm` is the resource that lost work is counted in, "" for running
     time."""
 
-    def __init__(self, universe: ClusterState) -> None:
+    def __init__(self, universe: ClusterState, is_fixed: Callable[[str], bool] | None = None) -> None:
+        """`is_fixed`: as in `giving_way`; nothing: it always is."""
         self.universe = universe
+        self._is_fixed = is_fixed
         self._on: dict[str, list[list[Candidate] | None]] = {}
         self._everywhere: dict[str, list[Candidate]] = {}
         self._second: dict[tuple[str, int], list[Candidate]] = {}
@@ -46,9 +48,9 @@ class Candidates:
     def _node_by_node(self, harm: str) -> list[list[Candidate] | None]:
         """Those on each node: all sorted together, which takes a fraction of the time.
 
-        Not (None) when harm changes as somebody loses a part: then it counts as it is when a node is looked at.
+        Not (None) when harm is not fixed: then it counts as it is when a node is looked at.
         """
-        if self.universe.divided and harm not in ("", SUBMITTED):
+        if self._is_fixed and not self._is_fixed(harm):
             return [None] * len(self.universe.places)
         result: list[list[Candidate]] = [[] for _ in self.universe.places]
         for first, lost, ran, order, runner, _ in self.ordered(harm):

@@ -1,21 +1,20 @@
 """The planner's own copy of the partition: what is free, what is coming, who runs where, what a cycle changes.
 
-Everything that a decision takes or frees goes through `stop`, `lose` and `take`, and what limits spare through
+Everything that a decision takes or frees goes through `stop`, `give_up` and `take`, and what limits spare through
 `spare` and `allow`; all of them note the nodes that they touch in `index`, by which everybody who keeps something about
-nodes sees what to look at again. `reduced` notes the jobs in pieces, by their orders, that from then on may lose fewer.
+nodes sees what to look at again. `reduced` notes the jobs, by their orders, that from then on may lose less.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import cast
 
 from scheduler.model.jobs import JobState, Level, SnapshotJob
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract, total
-from scheduler.model.snapshot import Snapshot
+from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.node_index import Changes, NodeIndex
 from scheduler.preemption.node_state import NodeState, RunningJob
-from scheduler.preemption.pieces import pieces_of
 from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.preemption.sparing import why_spared
 from scheduler.preemption.tallies import Below, VictimTally
@@ -25,6 +24,9 @@ from scheduler.priority.order import natural
 _NOTHING = weight(None)
 _PENDING, _RUNNING = JobState.PENDING, JobState.RUNNING
 """Python looks a member of an enumeration up anew each time, which takes ten times as long as a name."""
+
+Divide = Callable[[RunningJob, PartitionRules], bool]
+"""Notes what a running job may lose and go on (`methods.Method.divide`)."""
 
 
 class ClusterState:
@@ -36,6 +38,7 @@ class ClusterState:
         ranking: Ranking,
         demoted: frozenset[str] = frozenset(),
         alone: frozenset[str] = frozenset(),
+        divide: Sequence[Divide] = (),
     ) -> None:
         self.snapshot = snapshot
         self.ranking = ranking
@@ -54,8 +57,9 @@ class ClusterState:
         self.tallies: dict[tuple[int, int], VictimTally] = defaultdict(VictimTally)
         self._lower: dict[PreemptionScope, list[VictimTally]] = {}
         self.spanning: dict[tuple[int, int], list[RunningJob]] = {}
-        self.elastic: list[RunningJob] = []
-        self.divided = False
+        self.in_parts: list[RunningJob] = []
+        """Those who may lose a part and go on."""
+        self._divide = divide
         self.candidates = 0
         held = [job for job in snapshot.jobs if job.state is not _PENDING]
         held.sort(key=lambda job: natural(job.id))
@@ -108,9 +112,11 @@ class ClusterState:
         """Count a runner that may go among those that may, in whole or in part."""
         tally.stoppable += 1
         self.candidates += 1
-        if runner.job.elastic or runner.job.unit:
-            self._divide(runner)
-        if len(runner.places) > 1 and (runner.pieces is None or runner.pieces.least):
+        for divide in self._divide:
+            if divide(runner, self.snapshot.partition):
+                self.in_parts.append(runner)
+                break
+        if runner.tied and len(runner.places) > 1:
             self.spanning.setdefault((runner.first, runner.second), []).append(runner)
 
     def _end(self, job: SnapshotJob) -> None:
@@ -126,16 +132,6 @@ class ClusterState:
         add(place.coming, amounts)
         place.leaving = self.coming = True
 
-    def _divide(self, runner: RunningJob) -> None:
-        """Note what a job may lose and go on."""
-        runner.pieces = pieces_of(runner.job, self.snapshot.partition)
-        if runner.pieces:
-            # Lists of candidates refer to these amounts: they are changed in place.
-            runner.alloc = {name: dict(amounts) for name, amounts in runner.alloc.items()}
-            self.divided = True
-            if runner.pieces.elastic:
-                self.elastic.append(runner)
-
     # --- Changes ------------------------------------------------------------------------------------------
 
     def stop(self, runner: RunningJob) -> None:
@@ -144,8 +140,7 @@ class ClusterState:
         self.candidates -= 1
         tally = self.tallies[runner.first, runner.second]
         tally.stoppable -= 1
-        if runner.pieces:
-            self.reduced.note(runner.order)
+        self.reduced.note(runner.order)
         for place, amounts in runner.parts:
             free, stoppable, held = place.free, place.stoppable, tally.held
             for name, amount in amounts.items():
@@ -155,29 +150,27 @@ class ClusterState:
             place.holders -= 1
             self.index.note(place)
 
-    def lose(self, runner: RunningJob, lost: Mapping[str, int]) -> None:
-        """A running job gives up pieces, so many on each node; their room is free for whoever is decided next."""
-        pieces, alloc = runner.pieces, dict(runner.alloc)
-        if pieces is None:
-            raise ValueError(f"{runner.job.id} cannot lose a part")
+    def give_up(
+        self, runner: RunningJob, given: Mapping[str, Amounts], left: Collection[str] = frozenset()
+    ) -> None:
+        """A running job gives up a part of what it holds on some nodes, and is off those that are `left`; the room is
+        free for whoever is decided next. Who has left all of its nodes is stopped."""
+        alloc = dict(runner.alloc)
         may_go, held = runner.may_go, self.tallies[runner.first, runner.second].held
-        for name, count in lost.items():
+        for name, amounts in given.items():
             place, own = self.by_name[name], cast("dict[str, int]", alloc[name])
             free, stoppable = place.free, place.stoppable
-            for resource, each in pieces.each[name].items():
-                gives = each * count
+            for resource, gives in amounts.items():
                 own[resource] -= gives
                 free[resource] = free.get(resource, 0) + gives
                 if may_go:
                     held[resource] -= gives
                     stoppable[resource] -= gives
-            pieces.counts[name] -= count
-            pieces.held -= count
-            if not pieces.counts[name]:
-                del alloc[name], pieces.counts[name]
+            if name in left:
+                del alloc[name]
                 place.holders -= 1
                 place.runners.remove(runner)
-        self.index.note_all([self.by_name[name] for name in lost])
+        self.index.note_all([self.by_name[name] for name in given])
         for place in runner.places:
             self.index.weights.note(place.order)
         self.reduced.note(runner.order)
@@ -190,8 +183,7 @@ class ClusterState:
     def leave_alone(self, runner: RunningJob, why: str) -> None:
         """From now on nobody may stop a runner, nor shrink it, in this plan."""
         runner.lasting = True
-        if runner.pieces:
-            self.reduced.note(runner.order)
+        self.reduced.note(runner.order)
         if runner.may_go:
             self.spare(runner, why)
         else:

@@ -14,17 +14,18 @@ from itertools import chain
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.preemption.free_room import start, wait_for_endings
 from scheduler.preemption.limits import Found
+from scheduler.preemption.methods import Ask, Decide
 from scheduler.preemption.multi_node_search import MadeRoom
 from scheduler.preemption.node_state import RunningJob
-from scheduler.preemption.planning_run import Ask, PlanningRun, Step
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.pricing import FREE, Price, cost_of_runners
 from scheduler.preemption.search import Placement, Wanted
 from scheduler.preemption.shapes import Shape
 from scheduler.preemption.stopping import stop_lower_jobs, stop_or_not
-from scheduler.preemption.trials import Places
+from scheduler.preemption.trials import Places, needed
 
 
-def first_of(step: Step, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision | None:
+def first_of(step: Decide, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision | None:
     """What a step decides with the first of several shapes with which it does not leave the job in the queue; else why
     it does with the first."""
     queued: Decision | None = None
@@ -48,7 +49,7 @@ def _least_harm_first(cycle: PlanningRun, asks: Sequence[Ask]) -> list[Ask]:
 
 def in_groups(cycle: PlanningRun, ask: Ask, groups: Sequence[Shape]) -> Decision | None:
     """The steps of a job that counts its nodes by their features; None when none of them makes room."""
-    if cycle.outlook or cycle.balancing:
+    if not all(method.plans_groups for method in cycle.methods):
         return None
     placement = _room(cycle, groups, coming=False)
     if placement:
@@ -92,15 +93,10 @@ def _together(cycle: PlanningRun, ask: Ask, found: Sequence[Found]) -> Found | N
     trial = Places(places, ask.shape)
     for runner in price.victims:
         trial.stop(runner)
-    needed: list[RunningJob] = []
-    for runner in price.victims:
-        trial.restore(runner)
-        if not trial.enough():
-            trial.stop(runner)
-            needed.append(runner)
-    held = next((each.held for each in found if each.held), None) or cycle.limits.over(needed)
+    victims = needed(trial, price.victims[::-1])
+    held = next((each.held for each in found if each.held), None) or cycle.limits.over(victims)
     alone = {runner: reason for each in found for runner, reason in each.alone.items()}
-    return Found(MadeRoom(places, _priced(needed, ask)), held, alone)
+    return Found(MadeRoom(places, _priced(victims, ask)), held, alone)
 
 
 def _priced(victims: Iterable[RunningJob], ask: Ask) -> Price:

@@ -10,9 +10,8 @@ from scheduler.model.plan import STOPPED, DecidedVictim, Decision, DecisionKind,
 from scheduler.model.reasons import SENTENCES, Reason
 from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.elastic.growing import lacking
 from scheduler.preemption.pieces import units_in
-from scheduler.preemption.planner import plan
+from scheduler.preemption.planner import METHODS, plan
 from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.sentences import ExplanationWriter, clean, printable
 from scheduler.preemption.sparing import rests_for
@@ -179,15 +178,14 @@ def _running(about: _About, job: SnapshotJob) -> Iterator[str]:
 
 
 def _grows(about: _About, job: SnapshotJob) -> Iterator[str]:
-    """What an elastic job gets back, or lacks."""
+    """What it gets in this plan, or what methods say of it."""
     grown = next((decision for decision in about.plan.decisions if decision.job == job.id), None)
-    lack = lacking(job) if about.snapshot.partition.elastic else None
     if grown is not None:
         yield f"Verdict: {grown.action.value} ({grown.reason.value}). {SENTENCES[grown.reason]}"
         yield grown.explain
-    elif lack is not None:
-        kind = "units" if lack.request.count else "nodes"
-        yield f"It is elastic and has {lack.has} of the {lack.has + lack.more} {kind} that it wishes for."
+        return
+    for method in METHODS:
+        yield from method.said_of_running(about.snapshot, job)
 
 
 def _spared_for_now(about: _About, job: SnapshotJob) -> Iterator[str]:

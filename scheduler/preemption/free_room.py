@@ -2,14 +2,15 @@
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.methods import Ask
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Placement
 
 
 def free_room(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """There is room now: the job starts."""
-    if ask.shape.count and cycle.outlook and cycle.outlook.nodes:
-        return None  # The step before has looked at the same nodes (`best_free_nodes`).
+    if any(method.chooses_free_room(ask) for method in cycle.methods):
+        return None
     placement = cycle.search.room(ask.shape, coming=False)
     return None if placement is None else start(cycle, ask, placement)
 
@@ -30,7 +31,7 @@ def start(cycle: PlanningRun, ask: Ask, placement: Placement) -> Decision:
         Reason.ROOM_IS_FREE,
         words,
         nodes=tuple(placement),
-        units=ask.shape.units or None,
+        units=cycle.share(ask).units,
         placement=placement,
     )
 
@@ -44,7 +45,7 @@ def wait_for_endings(cycle: PlanningRun, ask: Ask, placement: Placement) -> Deci
         Reason.ROOM_IS_COMING,
         cycle.say.wait(ask.job, placement),
         nodes=tuple(placement),
-        units=ask.shape.units or None,
+        units=cycle.share(ask).units,
         at=cycle.snapshot.now,
         placement=placement,
     )

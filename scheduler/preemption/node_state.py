@@ -37,7 +37,8 @@ class RunningJob:
 
     `ran`: how long it has run, earlier runs that count among it. `spared`: why it may not be stopped (a `Reason`), else
     empty; `lasting`: whether that holds for the whole plan. `alive`: not stopped yet. `may_go`: alive and not spared.
-    `alloc`: what it holds now, in the order of `places`; `pieces`: what of it it may lose and go on.
+    `alloc`: what it holds now, in the order of `places`. `pieces`: what of it it may lose and go on, for the methods
+    that take parts; the core does not look at it. `tied`: what it holds on one node is not to be had without the rest.
     """
 
     job: SnapshotJob
@@ -52,6 +53,7 @@ class RunningJob:
     alive: bool = True
     may_go: bool = True
     pieces: JobPieces | None = None
+    tied: bool = True
 
     @property
     def parts(self) -> Iterable[tuple[NodeState, Amounts]]:

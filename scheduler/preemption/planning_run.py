@@ -1,68 +1,87 @@
 """One plan in the making: what every step of a decision works with (`planner` has the order of the steps)."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
-from scheduler.model.policy import Dispatch
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.balance.balancing import Balancing
-from scheduler.preemption.balance.exchange import Exchange
 from scheduler.preemption.cluster_state import ClusterState
-from scheduler.preemption.elastic.shrinks import Shrinks
+from scheduler.preemption.giving_way import AS_A_WHOLE
 from scheduler.preemption.limits import Found, StopLimits
+from scheduler.preemption.methods import Ask, Method, MethodRun, Step, UnitGrant
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.passed import passed_over
 from scheduler.preemption.quotas import Quotas, beyond_quota
-from scheduler.preemption.ranking import PreemptionScope, Ranking
-from scheduler.preemption.reservation.outlook import Outlook
+from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.returning import Returning
 from scheduler.preemption.search import Placement, RoomSearch
 from scheduler.preemption.sentences import ExplanationWriter
-from scheduler.preemption.shapes import Shape, Shapes
+from scheduler.preemption.shapes import Shapes
 
 MOST_EXPLAINED = 50
 """So many decisions of a plan tell which running jobs they left alone."""
 
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A pending job at its turn: what it asks for, and what it outranks."""
-
-    job: SnapshotJob
-    shape: Shape
-    reach: PreemptionScope
+Run = TypeVar("Run", bound=MethodRun)
 
 
 class PlanningRun:
     """The state of one plan, and what every step does to it."""
 
-    def __init__(self, snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> None:
-        """`alone`: ids of running jobs that this plan does not stop."""
+    def __init__(
+        self, snapshot: Snapshot, methods: Sequence[Method] = (), alone: frozenset[str] = frozenset()
+    ) -> None:
+        """`methods`: those that may be on. `alone`: ids of running jobs that this plan does not stop."""
         rules = snapshot.partition
+        own = [method for method in methods if method.is_on(snapshot)]
         self.snapshot = snapshot
         self.ranking = Ranking.of(rules)
         self.quotas = Quotas(rules, snapshot.jobs)
         self.demoted = beyond_quota(rules, snapshot.jobs)
-        self.universe = ClusterState(snapshot, self.ranking, self.demoted, alone)
+        divide = [method.divide for method in own]
+        self.universe = ClusterState(snapshot, self.ranking, self.demoted, alone, divide)
         self.shapes = Shapes(self.universe)
-        self.search = RoomSearch(self.universe)
+        self.search = room_search(self.universe, own)
         returning = Returning(self.ranking, self.quotas, self.demoted)
         self.limits = StopLimits(snapshot, self.universe, self.search, returning)
-        self.shrinks = Shrinks(self.universe, self.search)
         self.gave_way: set[str] = set()
         """Ids of the running jobs that are stopped, or give something up, in this plan."""
         self.awaited: set[int] = set()
-        """The nodes on which a job that was decided is about to get room: elastic jobs do not grow there."""
+        """The nodes on which a job that was decided is about to get room: nobody else grows there."""
         self.say = ExplanationWriter(snapshot)
-        balance = rules.balance
-        self.balancing = Balancing(self.universe, self.search, balance) if balance else None
-        self.exchange = Exchange(self.universe, self.balancing) if self.balancing else None
-        ahead = rules.dispatch is Dispatch.MANAGED or rules.patience_s
-        self.outlook = Outlook(self.universe, self.balancing) if ahead else None
         self._explained = 0
+        self.methods: list[MethodRun] = []
+        for method in own:
+            self.methods.append(method.begin(self))
+
+    def method(self, kind: type[Run]) -> Run | None:
+        """What a method keeps in this plan; None when it is not on."""
+        return next((each for each in self.methods if isinstance(each, kind)), None)
+
+    def steps(self, core: Sequence[Step], claimed_by: MethodRun | None = None) -> list[Step]:
+        """The steps of a job in their order: of the core and of all methods, or of the method that claims it."""
+        found = [] if claimed_by else [*core]
+        for each in self.methods:
+            if claimed_by is None:
+                found += each.steps()
+            elif each is claimed_by:
+                found += each.steps_of_claimed()
+            else:
+                found += [step for step in each.steps() if step.of_claimed]
+        return sorted(found, key=lambda step: step.stage)
+
+    def share(self, ask: Ask, units: int | None = None) -> UnitGrant:
+        """What a job gets: so many units, or (None) all that it asks for."""
+        found = (each.share(ask, units) for each in self.methods)
+        return next(filter(None, found), None) or UnitGrant(ask.job)
+
+    def held_back(self, ask: Ask, decision: Decision) -> Decision:
+        """The decision on a job for which there would be room, but a limit forbids that others give way."""
+        for each in self.methods:
+            decision = each.held_back(ask, decision)
+        return decision
 
     def set_aside(
         self, job: SnapshotJob, placement: Placement, *, coming_first: bool, kept: bool = False
@@ -77,8 +96,8 @@ class PlanningRun:
     def take(self, placement: Placement, *, coming_first: bool, kept: bool = False) -> None:
         """A room is taken: what was worked out before may hold no longer."""
         self.universe.take(placement, coming_first)
-        if self.outlook:
-            self.outlook.left(placement, kept=kept)
+        for each in self.methods:
+            each.taken(placement, kept=kept)
         self.limits.changed()
 
     def about_to_get(self, places: Iterable[NodeState]) -> None:
@@ -92,9 +111,9 @@ class PlanningRun:
     def take_apart(self) -> None:
         """The plan is made: whatever refers to each other lets go, so that all of it is freed at once (`collector`)."""
         self.universe.take_apart()
-        self.shrinks.take_apart()
-        if self.outlook:
-            self.outlook.take_apart()
+        for each in self.methods:
+            each.take_apart()
+        self.methods.clear()
 
     def with_passed_over(self, decision: Decision, ask: Ask, found: Found | None = None) -> Decision:
         """The jobs that were looked at and left alone, for the first decisions of a plan (they are many)."""
@@ -106,5 +125,8 @@ class PlanningRun:
         )
 
 
-Step = Callable[[PlanningRun, Ask], Decision | None]
-"""Decides a job, or leaves it to the next step."""
+def room_search(universe: ClusterState, methods: Iterable[Method] = ()) -> RoomSearch:
+    """The search for room, with what methods that are on make of victims and of requests."""
+    own = list(methods)
+    ways = (method.giving_way(universe) for method in own)
+    return RoomSearch(universe, next(filter(None, ways), None) or AS_A_WHOLE, [method.pool for method in own])

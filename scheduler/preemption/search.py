@@ -4,29 +4,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.bound_line import BoundLine, step_below
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.giving_way import AS_A_WHOLE, GivingWay
 from scheduler.preemption.multi_node_search import MadeRoom, MultiNodeSearch, Spanning, highest_class
 from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.pieces import units_in
-from scheduler.preemption.pricing import Price, chosen, obtainable, present, price, price_without_victims
+from scheduler.preemption.pricing import Price, obtainable, present, price_without_victims
 from scheduler.preemption.quotes import Quotes
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.stock import Stock, Stocks
-from scheduler.preemption.units.pool import UnitPool
-from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
-from scheduler.preemption.units.pricing import price as price_in_pieces
-from scheduler.preemption.units.pricing import settled
-from scheduler.preemption.victim_prefix_sums import Stopping, Tiers, VictimChoice, VictimPrefixSums
+from scheduler.preemption.victim_prefix_sums import Stopping, Tiers, VictimPrefixSums
 
 Placement = Mapping[str, Amounts]
+
+PoolOf = Callable[[Shape], type[Pool] | None]
+"""What a request that names no number of nodes is counted in, if not in amounts (`methods.Method.pool`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +38,13 @@ class Wanted:
 class RoomSearch:
     """Answers for one universe; keeps what it has worked out, and brings it up to date when asked again."""
 
-    def __init__(self, universe: ClusterState) -> None:
+    def __init__(
+        self, universe: ClusterState, way: GivingWay = AS_A_WHOLE, pools: Sequence[PoolOf] = ()
+    ) -> None:
         self._universe = universe
-        self._candidates = Candidates(universe)
+        self._way = way
+        self._pools_of = pools
+        self._candidates = Candidates(universe, way.is_fixed)
         self._spanning = Spanning(universe)
         self._pools: dict[ShapeKey, Pool] = {}
         self._rooms: dict[ShapeKey, Rooms] = {}
@@ -54,14 +56,6 @@ class RoomSearch:
         self._noted: set[tuple[str, frozenset[int]]] = set()
         self._stocks: dict[tuple[object, str], Stock] = {}
         self._failed: dict[ShapeKey, int] = {}
-        self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
-        self._how = (
-            VictimChoice(
-                partial(chosen_in_pieces, whole=self._whole), partial(price_in_pieces, whole=self._whole)
-            )
-            if universe.divided
-            else VictimChoice(chosen, price)
-        )
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
         """Room without stopping anybody, counting what is coming or not."""
@@ -109,10 +103,6 @@ class RoomSearch:
             else self.pool(shape).placement(shape, coming=True)
         )
 
-    def units_in(self, placement: Placement, shape: Shape) -> int:
-        """How many units of a request in units a placement holds."""
-        return sum(units_in(taken, dict(shape.wants)) for taken in placement.values())
-
     def free(self, shape: Shape, nodes: Iterable[str]) -> dict[str, int]:
         """What is free now of what the shape wants: on these nodes together, or anywhere for a spread
         request."""
@@ -133,7 +123,7 @@ class RoomSearch:
             ladders = self._on_nodes(shape.harm, tiers)
             together = MultiNodeSearch(self._spanning, ladders, shape, reach, dearest)
             room = together.room(self._offers(shape, tiers))
-            return settled(room, shape, reach, whole=self._whole) if self._universe.divided else room
+            return self._way.settled(room, shape, reach)
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return MadeRoom(tuple(places), _sum(victims))
@@ -168,7 +158,7 @@ class RoomSearch:
         """Prices in which nobody of the last tier is out of reach: the caller cuts it off."""
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
-            if shape.harm and self._universe.divided:
+            if not self._way.is_fixed(shape.harm):
                 self._note_harm(shape)
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
@@ -189,7 +179,7 @@ class RoomSearch:
         key = shape.wants, shape.exclusive, shape.harm, tiers
         if key not in self._quoted:
             first = self._quotes(shape, None) if tiers else None
-            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._how, first)
+            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._way.choice, first)
             self._quoted[key] = Quotes(self._universe.index, stopping.price, stopping.bounds)
         return self._quoted[key]
 
@@ -214,7 +204,7 @@ class RoomSearch:
             first = self._on_nodes(harm, None) if tiers else None
             index = self._universe.index
             ladders = self._ladders[harm, tiers] = VictimPrefixSums(
-                index, self._candidates, harm, first, tiers
+                index, self._candidates, harm, first, tiers, self._way.ladder
             )
         return ladders
 
@@ -236,8 +226,9 @@ class RoomSearch:
         if pool is None:
             rooms = self._rooms.get(Rooms.key(shape)) or Rooms(self._universe, shape)
             self._rooms[Rooms.key(shape)] = rooms
-            kind = UnitPool if shape.units else Pool
-            pool = self._pools[shape.pool] = kind(self._universe, self._candidates, shape, rooms)
+            kind = next((kind for pool_of in self._pools_of if (kind := pool_of(shape))), Pool)
+            pool = kind(self._universe, self._candidates, shape, rooms, self._way.trial)
+            self._pools[shape.pool] = pool
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:
@@ -248,13 +239,9 @@ class RoomSearch:
         if wanted.shape.exclusive:
             return True
         held = self._universe.below(wanted.reach).held()
-        soon = self.pool(wanted.shape).soon()
-        least = wanted.shape.wants if self._in_part(wanted.shape) else wanted.shape.asked
+        pool = self.pool(wanted.shape)
+        soon, least = pool.soon(), pool.least(wanted.shape)
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in least)
-
-    def _in_part(self, shape: Shape) -> bool:
-        """Whether others may lose something for a part of what is asked for."""
-        return shape.partial and self._universe.snapshot.partition.partial is Partial.TAKE
 
 
 def placed(shape: Shape, places: list[NodeState]) -> Placement:
@@ -268,7 +255,7 @@ def placed(shape: Shape, places: list[NodeState]) -> Placement:
 def _sum(prices: list[Price]) -> Price:
     """Prices of different nodes whose victims have nothing to do with each other, the dearest first.
 
-    Who holds units on several of them is named once.
+    Who loses something on several of them is named once.
     """
     if len(prices) == 1:
         return prices[0]

@@ -5,21 +5,19 @@ Victims are chosen as on one node (`pricing`): from the first to go on until it 
 from the most valuable to the least.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 
 from scheduler.model import resources
-from scheduler.model.policy import GiveBack
 from scheduler.model.resources import add, subtract
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
-from scheduler.preemption.pricing import Price, cost_of_runners, obtainable
+from scheduler.preemption.pricing import Price, obtainable
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, Wants, with_type
-from scheduler.preemption.trials import Trial, covers, share
-from scheduler.preemption.units.giving_back import give_back, needed, price_of
+from scheduler.preemption.trials import Trial
 
 Amounts = dict[str, int]
 _NONE: Amounts = {}
@@ -31,11 +29,19 @@ class Pool:
     Shared by all spread requests for these resources that allow the same nodes.
     """
 
-    def __init__(self, universe: ClusterState, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
+    def __init__(
+        self,
+        universe: ClusterState,
+        candidates: Candidates,
+        shape: Shape,
+        rooms: Rooms,
+        trial: "Callable[[Pool, Shape], Trial] | None" = None,
+    ) -> None:
+        """`trial`: as in `giving_way`."""
+        self._trial = trial or MissingAnywhere
         self.places = rooms.places
         self.exclusive = shape.exclusive
-        self._universe = universe
-        self._whole = universe.snapshot.partition.give_back is GiveBack.WHOLE
+        self.universe = universe
         self._candidates = candidates
         self._names = rooms.names
         self._rooms = rooms
@@ -44,6 +50,10 @@ class Pool:
         """Whether there is enough without stopping anybody, counting what is coming or not."""
         have = self.soon() if coming else self.now()
         return all(have.get(name, 0) >= amount for name, amount in shape.wants)
+
+    def least(self, shape: Shape) -> Iterable[tuple[str, int]]:
+        """Of each resource the least for which others are asked to give way."""
+        return shape.wants
 
     def now(self) -> Amounts:
         """What is free, on all nodes together."""
@@ -72,16 +82,12 @@ class Pool:
             trial.stop(runner)
             taken[runner] = candidate[0]
             if trial.enough():
-                if self._universe.divided:
-                    stopped, losses = give_back(trial, list(taken), whole=self._whole)
-                    return price_of(stopped, losses, taken, shape.harm)
-                return cost_of_runners(needed(trial, list(taken)), shape, reach)
+                return trial.price(taken, shape, reach)
         return None
 
     def trial(self, shape: Shape) -> Trial:
         """What a request is short of, with what is free or coming."""
-        soon = self.soon()
-        return _Short(self, {name: amount - soon.get(name, 0) for name, amount in shape.wants})
+        return self._trial(self, shape)
 
     def placement(self, shape: Shape, *, coming: bool) -> dict[str, Amounts]:
         """Where to take it from: typed resources first, which count for their plain ones too; then as far as
@@ -149,66 +155,31 @@ class Pool:
         return False
 
 
-class _Short(Trial):
+class MissingAnywhere(Trial):
     """Runners stopped on trial. `short`: what is still missing; below zero, what is left over."""
 
-    def __init__(self, pool: Pool, short: Amounts) -> None:
+    def __init__(self, pool: Pool, shape: Shape) -> None:
+        soon = pool.soon()
         self.exclusive = pool.exclusive
-        self._pool = pool
-        self._short = short
-        self._scale = {name: max(1, amount) for name, amount in short.items()}
-        self._extra: dict[int, Amounts] = {}
+        self.pool = pool
+        self.short = {name: amount - soon.get(name, 0) for name, amount in shape.wants}
+        self.extra: dict[int, Amounts] = {}
         self._leaving: dict[int, int] = {}
 
     def enough(self) -> bool:
         """Whether nothing is missing."""
-        return all(rest <= 0 for rest in self._short.values())
-
-    def may_be_enough(self, gives: resources.Amounts) -> bool:
-        """Whether it covers what is missing; a node that must be empty may give more than a job holds there."""
-        return self.exclusive or covers(gives, self._short)
-
-    def missing(self) -> int:
-        """Millionths of what was missing at first, over all resources."""
-        return share(self._short, self._scale)
-
-    def missing_after(self, lost: Iterable[tuple[RunningJob, NodeState, int]]) -> list[int]:
-        """The same, worked out once for all that give as much: most of many workers do."""
-        if self.exclusive:
-            return super().missing_after(lost)
-        known: dict[tuple[int, ...], int] = {}
-        rests = []
-        for runner, place, count in lost:
-            gains = self._gains(runner, place, count)
-            rest = known.get(gains)
-            if rest is None:
-                pairs = zip(self._short.items(), gains, strict=True)
-                rest = known[gains] = share({name: n - gain for (name, n), gain in pairs}, self._scale)
-            rests.append(rest)
-        return rests
-
-    def _gains(self, runner: RunningJob, place: NodeState, count: int) -> tuple[int, ...]:
-        """What a node gives more without some pieces of a runner; what was overcommitted there gives nothing."""
-        if place.order not in self._pool.places or runner.pieces is None:
-            return (0,) * len(self._short)
-        each, extra = runner.pieces.each[place.node.name], self._extra.get(place.order, _NONE)
-        free, coming, gains = place.free, place.coming, []
-        for name in self._short:
-            there = free.get(name, 0) + coming.get(name, 0) + extra.get(name, 0)
-            gives = each.get(name, 0) * count
-            gains.append(gives if there >= 0 else max(0, there + gives))
-        return tuple(gains)
+        return all(rest <= 0 for rest in self.short.values())
 
     def change(self, place: NodeState, gives: resources.Amounts, leaving: int) -> None:
         """More or less on a node, if it counts."""
-        pool, order = self._pool, place.order
+        pool, order = self.pool, place.order
         if order not in pool.places:
             return
-        extra = self._extra.setdefault(order, {})
+        extra = self.extra.setdefault(order, {})
         left = self._leaving.get(order, 0)
         before = pool.room(place, extra, left)
         add(extra, gives)
         self._leaving[order] = left + leaving
         after = pool.room(place, extra, left + leaving)
-        add(self._short, before)
-        subtract(self._short, after)
+        add(self.short, before)
+        subtract(self.short, after)

@@ -5,13 +5,12 @@ from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import join
 from scheduler.preemption.limits import Found
+from scheduler.preemption.methods import Ask
 from scheduler.preemption.multi_node_search import MadeRoom
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.search import Wanted
-from scheduler.preemption.units.steps import granted, part_if_held
-from scheduler.preemption.units.words import losses_of, making_room, rest, victim_of
 from scheduler.priority.levels import weight
 
 _NOTHING = weight(None)
@@ -44,14 +43,15 @@ def _held(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
     reason = found.held.reason if found.held else Reason.NOT_ENOUGH_EVEN_SO
     cycle.about_to_get(found.room.places or ask.shape.places)
     decision = cycle.queued(ask.job, reason, cycle.say.held(ask.job, found, free))
-    return part_if_held(cycle, ask, cycle.with_passed_over(decision, ask, found))
+    return cycle.held_back(ask, cycle.with_passed_over(decision, ask, found))
 
 
 def _preempt(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
-    room, units = found.room, found.room.price.units
+    room, share = found.room, cycle.share(ask, found.room.price.units)
     names = [place.node.name for place in room.places]
     free = cycle.search.free(ask.shape, names)
-    said = making_room(cycle, ask, names, room.price) if room.price.losses else ""
+    partly = (method.making_room(ask, names, room.price) for method in cycle.methods)
+    said = next(filter(None, partly), None) if room.price.losses else None
     victims = _give_way(cycle, room.price)
     cycle.limits.stopped(ask.reach, room.price.victims[::-1])
     placement = cycle.search.placement(ask.shape, room)
@@ -60,30 +60,29 @@ def _preempt(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
         ask.job.id,
         DecisionKind.PREEMPT,
         lower(cycle.ranking.mode, ask.reach, room),
-        join(said, rest(ask, units)),
+        join(said, share.said),
         nodes=tuple(placement),
         victims=victims,
-        units=units or None,
+        units=share.units,
         placement=placement,
     )
     decision = cycle.with_passed_over(decision, ask, found)
-    cycle.set_aside(granted(ask.job, units), placement, coming_first=True)
+    cycle.set_aside(share.job, placement, coming_first=True)
     return decision
 
 
 def _give_way(cycle: PlanningRun, price: Price) -> tuple[DecidedVictim, ...]:
-    """Stop the victims, or take their pieces: those who go first in front."""
-    lost = losses_of(price)
+    """Stop the victims, or take what they lose and go on: those who go first in front."""
     result = []
     for runner in reversed(price.victims):
         cycle.gave_way.add(runner.job.id)
-        if runner in lost:
-            result.append(victim_of(runner, lost[runner]))
-            cycle.universe.lose(runner, lost[runner])
-        else:
-            result.append(DecidedVictim(runner.job.id, runner.job.how))
+        partly = (method.give_way(runner, price) for method in cycle.methods)
+        victim = next(filter(None, partly), None) if price.losses else None
+        if victim is None:
+            victim = DecidedVictim(runner.job.id, runner.job.how)
             cycle.universe.stop(runner)
             cycle.quotas.stopped(runner.job)
+        result.append(victim)
     return tuple(result)
 
 

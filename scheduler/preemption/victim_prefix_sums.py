@@ -7,7 +7,7 @@ victim is. So a node has a lower bound of its price, most often the price itself
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import accumulate, islice
+from itertools import accumulate
 from typing import NamedTuple
 
 from scheduler.model.resources import total
@@ -30,15 +30,14 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("_classes", "candidates", "divided", "place", "roughly", "since", "there")
+    __slots__ = ("_classes", "candidates", "place", "roughly", "since", "there")
 
-    def __init__(self, place: NodeState, candidates: list[Candidate], since: int, *, divided: bool) -> None:
-        """`since`: the last change of the node. `divided`: whether anybody holds pieces, on any node."""
+    def __init__(self, place: NodeState, candidates: list[Candidate], since: int) -> None:
+        """`since`: the last change of the node."""
         self.roughly: dict[int, Entry] = {}
         """The rough bounds that were asked for, by number of victims."""
         self._classes: dict[int, HighestClass] = {}
         self.candidates = candidates
-        self.divided = divided
         self.since = since
         self.place = place
         self.there = total((place.free, place.coming)) if place.coming else place.free
@@ -58,16 +57,10 @@ class Ladder(dict[str, Sequence[int]]):
 
     def rough(self, number: int) -> Entry:
         """At most what it costs that the first so many go, now or when more of them have to: the price of the dearest
-        (of one who holds pieces: of one piece), or of whoever comes behind it in its class and costs less."""
+        (whoever comes behind it in its class costs no less)."""
         cost: Cost = ()
         if number:
             own_class, least, _, _, _, _ = self.candidates[number - 1]
-            if self.divided:
-                for other, harm, _, _, runner, _ in islice(self.candidates, number - 1, None):
-                    if other != own_class:
-                        break
-                    if runner.pieces and runner.pieces.held:
-                        least = min(least, harm // runner.pieces.held)
             cost = ((own_class, least, 1),)
         # Where nobody else of its class goes, `bound` knows no better.
         more = number > 1 and self.candidates[number - 2][0] == self.candidates[number - 1][0]
@@ -89,8 +82,19 @@ class Ladder(dict[str, Sequence[int]]):
     def _highest(self, own_class: int) -> "HighestClass":
         known = self._classes.get(own_class)
         if known is None:
-            known = self._classes[own_class] = HighestClass(own_class, self.candidates, divided=self.divided)
+            first = bisect_left(self.candidates, (own_class,))
+            mine = self.candidates[first : bisect_left(self.candidates, (own_class + 1,), first)]
+            known = self._classes[own_class] = HighestClass(first, self.as_wholes(mine))
         return known
+
+    def as_wholes(self, mine: list[Candidate]) -> list[Candidate]:
+        """The candidates of one class, if each of them goes as a whole or not at all; else none."""
+        return mine
+
+    @classmethod
+    def still_on(cls, node: str, candidates: Iterable[Candidate]) -> list[Candidate]:
+        """Those of some candidates who still are on a node and may go."""
+        return [candidate for candidate in candidates if candidate[4].may_go]
 
 
 class HighestClass:
@@ -98,12 +102,10 @@ class HighestClass:
 
     __slots__ = ("_first", "_gives", "_harm", "_mine")
 
-    def __init__(self, own_class: int, candidates: list[Candidate], *, divided: bool) -> None:
-        self._first = bisect_left(candidates, (own_class,))
-        self._mine = candidates[self._first : bisect_left(candidates, (own_class + 1,), self._first)]
-        if divided and any(c[4].pieces for c in self._mine):
-            self._mine = []
-        self._harm = [*accumulate([c[1] for c in self._mine], initial=0)]
+    def __init__(self, first: int, mine: list[Candidate]) -> None:
+        """`first`: where they begin among all candidates; `mine`: none where somebody may lose a part."""
+        self._first, self._mine = first, mine
+        self._harm = [*accumulate([candidate[1] for candidate in mine], initial=0)]
         self._gives: dict[str, list[int]] = {}
 
     def fewest(self, ladder: Ladder, wants: Wants) -> int:
@@ -143,8 +145,10 @@ class VictimPrefixSums:
         harm: str,
         first: "VictimPrefixSums | None",
         tiers: Tiers,
+        kind: type[Ladder] = Ladder,
     ) -> None:
         """`first`: the ladders of the first axis alone, from which those with `tiers` are made."""
+        self._kind = kind
         self.index = index
         self._candidates = candidates
         self._harm = harm
@@ -172,14 +176,14 @@ class VictimPrefixSums:
 
     def _made(self, place: NodeState) -> Ladder:
         since, candidates = self.index.changes.last[place.order], self._candidates_on(place)
-        return Ladder(place, candidates, since, divided=self._candidates.universe.divided)
+        return self._kind(place, candidates, since)
 
     def _candidates_on(self, place: NodeState) -> list[Candidate]:
         if self._first is None or self.tiers is None:
             name, known = place.node.name, self._candidates.on(place, self._harm)
             if not self.index.changes.last[place.order]:
                 return known
-            return [c for c in known if c[4].may_go and (c[4].pieces is None or name in c[4].pieces.counts)]
+            return self._kind.still_on(name, known)
         known = self._first.on(place).candidates
         first, floor = self.tiers
         equals = [in_second_tier(c) for c in known if c[0] == first]

@@ -10,8 +10,13 @@ from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Mode
 from scheduler.model.reasons import Reason
+from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.cluster_state import ClusterState
-from scheduler.preemption.planner import plan
+from scheduler.preemption.planner import METHODS, plan
+from scheduler.preemption.planning_run import room_search
+from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.search import RoomSearch
+from scheduler.preemption.units.in_pieces import lose
 from tests.builders import snapshot
 
 
@@ -39,6 +44,17 @@ def stopped(decision: Decision) -> list[str]:
     return sorted(victim.job for victim in decision.victims)
 
 
+def state_of(made: Snapshot) -> ClusterState:
+    """The planner's own copy of a partition, with what running jobs may lose noted by the methods that are on."""
+    divide = [method.divide for method in METHODS if method.is_on(made)]
+    return ClusterState(made, Ranking.of(made.partition), divide=divide)
+
+
+def search_in(universe: ClusterState) -> RoomSearch:
+    """The search for room there, as the methods that are on make it."""
+    return room_search(universe, [method for method in METHODS if method.is_on(universe.snapshot)])
+
+
 def change(universe: ClusterState, data: st.DataObject) -> None:
     """Somebody is stopped, or loses a piece, or is left alone from now on, or a room is taken."""
     runners = [runner for runner in universe.runners if runner.alive]
@@ -48,7 +64,7 @@ def change(universe: ClusterState, data: st.DataObject) -> None:
         case "stop", runner if runner:
             universe.stop(runner)
         case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
-            universe.lose(runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
+            lose(universe, runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
         case "leave", runner if runner:
             universe.leave_alone(runner, Reason.AWAITED.value)
         case _:

@@ -18,6 +18,16 @@ VIOLATIONS = [
     ("scheduler/priority/__init__.py", "import time", "The functional core does no I/O"),
     ("scheduler/reconcile/__init__.py", "from pathlib import Path", "The functional core does no I/O"),
     ("scheduler/priority/__init__.py", "import scheduler.preemption", "Inside the scheduler"),
+    (
+        "scheduler/preemption/stopping.py",
+        "import scheduler.preemption.units.words",
+        "Planning methods come into a plan",
+    ),
+    (
+        "scheduler/preemption/balance/__init__.py",
+        "import scheduler.preemption.planner",
+        "Planning methods stand on the core",
+    ),
     ("scheduler/contracts/__init__.py", "import scheduler.priority", "Inside the scheduler"),
     ("scheduler/ports.py", "import scheduler.reconcile", "Inside the scheduler"),
     ("scheduler/adapters/slurm/__init__.py", "import scheduler.preemption", "Adapters read and act"),

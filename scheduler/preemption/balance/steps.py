@@ -14,30 +14,31 @@ from scheduler.model.reasons import Reason
 from scheduler.model.sentence import join
 from scheduler.preemption.balance import words
 from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.balance.exchange import Exchange
 from scheduler.preemption.free_room import start, wait_for_endings
+from scheduler.preemption.methods import Ask
 from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Wanted
 from scheduler.preemption.stopping import no_room, stop_lower_jobs
 
 
-def even_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 1."""
-    balancing = _of(cycle)
     placement = balancing.even(ask.shape, coming=False)
     if placement is not None:
-        return _said(cycle, start(cycle, ask, placement))
+        return _said(balancing, cycle, start(cycle, ask, placement))
     placement = balancing.even(ask.shape, coming=True) if cycle.universe.coming else None
-    return None if placement is None else _said(cycle, wait_for_endings(cycle, ask, placement))
+    return None if placement is None else _said(balancing, cycle, wait_for_endings(cycle, ask, placement))
 
 
-def exchange(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def exchange_a_node(exchange: Exchange, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
-    swap = cycle.exchange.find(Wanted(ask.shape, ask.reach)) if cycle.exchange else None
-    if cycle.exchange is None or swap is None or not cycle.limits.allows(ask.job, 1):
+    swap = exchange.find(Wanted(ask.shape, ask.reach))
+    if swap is None or not cycle.limits.allows(ask.job, 1):
         return None
     sentence = words.exchanged(cycle, ask, swap)
-    cycle.exchange.apply(swap)
+    exchange.apply(swap)
     cycle.limits.stopped(ask.reach, [swap.runner])
     cycle.set_aside(ask.job, swap.placement, coming_first=True)
     up, instead = swap.up.node.name, swap.instead.node.name
@@ -52,30 +53,28 @@ def exchange(cycle: PlanningRun, ask: Ask) -> Decision | None:
     )
 
 
-def nearest_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def nearest_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 3."""
-    balancing = _of(cycle)
     decision = None
     placement = balancing.nearest(ask.shape, coming=False)
     if placement is not None:
         decision = start(cycle, ask, placement)
     elif cycle.universe.coming and (placement := balancing.nearest(ask.shape, coming=True)) is not None:
         decision = wait_for_endings(cycle, ask, placement)
-    return replace(_said(cycle, decision), reason=Reason.NEAREST_SET) if decision else None
+    return replace(_said(balancing, cycle, decision), reason=Reason.NEAREST_SET) if decision else None
 
 
-def stop_for_an_even_set(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def stop_for_an_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 4."""
-    for shape in _of(cycle).for_victims(Wanted(ask.shape, ask.reach)):
+    for shape in balancing.for_victims(Wanted(ask.shape, ask.reach)):
         decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
         if decision is not None:
-            return _said(cycle, decision)
+            return _said(balancing, cycle, decision)
     return None
 
 
-def no_even_set(cycle: PlanningRun, ask: Ask) -> Decision:
+def no_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision:
     """It stays in the queue: is it the evenness that is missing, or the room?"""
-    balancing = _of(cycle)
     if not balancing.measured_suffice(ask.shape):
         measured = len(balancing.powers.measured(ask.shape).places)
         sentence = words.not_measured(cycle, ask, balancing.balance.resource, measured)
@@ -88,17 +87,11 @@ def no_even_set(cycle: PlanningRun, ask: Ask) -> Decision:
     return cycle.with_passed_over(cycle.queued(ask.job, Reason.NO_EVEN_SET, sentence), ask)
 
 
-def _of(cycle: PlanningRun) -> Balancing:
-    if cycle.balancing is None:
-        raise ValueError("the partition has no rule for even sets")
-    return cycle.balancing
-
-
-def _said(cycle: PlanningRun, decision: Decision) -> Decision:
+def _said(balancing: Balancing, cycle: PlanningRun, decision: Decision) -> Decision:
     """The decision with a word on how even its nodes are."""
     if not decision.nodes:
         return decision
-    words_on_it = words.evenness(_of(cycle), _places(cycle, decision.nodes))
+    words_on_it = words.evenness(balancing, _places(cycle, decision.nodes))
     return replace(decision, explain=join(decision.explain, words_on_it))
 
 

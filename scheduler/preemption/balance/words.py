@@ -6,8 +6,9 @@ from scheduler.model.sentence import Listed, Sentence, say
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import ONE
 from scheduler.preemption.balance.exchange import Swap
+from scheduler.preemption.methods import Ask
 from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.sentences import clean
 
 

@@ -21,7 +21,7 @@ from itertools import chain, combinations, islice
 from scheduler.preemption.elastic.workers import Worker
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.pricing import Loss
-from scheduler.preemption.trials import Trial, most
+from scheduler.preemption.units.trials import PieceTrial, most
 
 MOST_COMBINED = 6
 """Up to so many workers all combinations are tried (point 3)."""
@@ -62,7 +62,7 @@ def on_one_node(workers: Sequence[Worker]) -> WorkerChoice:
 _Taken = list[tuple[Worker, int]]
 
 
-def cover(trial: Trial, choice: WorkerChoice, fewest: int = 1) -> list[Loss] | None:
+def cover(trial: PieceTrial, choice: WorkerChoice, fewest: int = 1) -> list[Loss] | None:
     """Which workers, and how much of each, make what a trial is short of (points 2 to 5); None: not even all.
 
     `fewest`: it is known that it takes so many.
@@ -76,7 +76,7 @@ def cover(trial: Trial, choice: WorkerChoice, fewest: int = 1) -> list[Loss] | N
     return _combined(trial, sorted(workers, key=_in_order_of_jobs), max(2, fewest))
 
 
-def _smallest(trial: Trial, choice: WorkerChoice, taken: _Taken) -> tuple[Worker, int] | None:
+def _smallest(trial: PieceTrial, choice: WorkerChoice, taken: _Taken) -> tuple[Worker, int] | None:
     """Point 2: the smallest single worker, when some are taken already."""
     best: tuple[tuple[int, tuple[int, ...]], tuple[Worker, int]] | None = None
     for worker in sorted(_candidates(trial, choice, taken), key=smallest_first):
@@ -89,7 +89,7 @@ def _smallest(trial: Trial, choice: WorkerChoice, taken: _Taken) -> tuple[Worker
     return best[1] if best else None
 
 
-def _candidates(trial: Trial, choice: WorkerChoice, taken: _Taken) -> Iterator[Worker]:
+def _candidates(trial: PieceTrial, choice: WorkerChoice, taken: _Taken) -> Iterator[Worker]:
     """Those that may be enough alone: the lowest of each group, and everybody where something is taken already."""
     touched = {worker.place.order for worker, _ in taken}
     used = {(worker.runner, worker.place) for worker, _ in taken}
@@ -115,7 +115,7 @@ def _affordable(worker: Worker, gone: Mapping[RunningJob, int]) -> bool:
     return pieces is not None and pieces.surplus - gone.get(worker.runner, 0) >= worker.count
 
 
-def _needed(trial: Trial, worker: Worker) -> int:
+def _needed(trial: PieceTrial, worker: Worker) -> int:
     """How many pieces of a worker are enough; 0 when all it may lose is not."""
     trial.pieces(worker.runner, worker.place, worker.count)
     if not trial.enough():
@@ -126,7 +126,7 @@ def _needed(trial: Trial, worker: Worker) -> int:
     return needed
 
 
-def _spared(trial: Trial, worker: Worker, taken: int) -> int:
+def _spared(trial: PieceTrial, worker: Worker, taken: int) -> int:
     """How many of the pieces taken it can have back; they are given back on the trial."""
 
     def fits(count: int) -> bool:
@@ -140,7 +140,7 @@ def _spared(trial: Trial, worker: Worker, taken: int) -> int:
     return back
 
 
-def _all(trial: Trial, workers: Iterable[Worker], *, until_enough: bool = False) -> _Taken:
+def _all(trial: PieceTrial, workers: Iterable[Worker], *, until_enough: bool = False) -> _Taken:
     """Take workers in their order, of each what the minimum of its job leaves."""
     left: dict[RunningJob, int] = {}
     taken: _Taken = []
@@ -157,12 +157,12 @@ def _all(trial: Trial, workers: Iterable[Worker], *, until_enough: bool = False)
     return taken
 
 
-def _back(trial: Trial, taken: _Taken) -> None:
+def _back(trial: PieceTrial, taken: _Taken) -> None:
     for worker, count in taken:
         trial.pieces(worker.runner, worker.place, -count)
 
 
-def _trimmed(trial: Trial, taken: _Taken) -> _Taken:
+def _trimmed(trial: PieceTrial, taken: _Taken) -> _Taken:
     """Point 4; the trial is as before."""
     result: _Taken = []
     for worker, count in sorted(taken, key=lambda each: (each[0].size, each[0].rank), reverse=True):
@@ -173,7 +173,7 @@ def _trimmed(trial: Trial, taken: _Taken) -> _Taken:
     return result
 
 
-def _combined(trial: Trial, workers: Sequence[Worker], fewest: int) -> list[Loss] | None:
+def _combined(trial: PieceTrial, workers: Sequence[Worker], fewest: int) -> list[Loss] | None:
     """Point 3, of few workers: all combinations, the fewest first."""
     every = _all(trial, workers)
     # Where a job's minimum leaves it one of two, the other one may be what is enough.
@@ -192,7 +192,7 @@ def _combined(trial: Trial, workers: Sequence[Worker], fewest: int) -> list[Loss
     return None
 
 
-def _greedy(trial: Trial, choice: WorkerChoice) -> list[Loss] | None:
+def _greedy(trial: PieceTrial, choice: WorkerChoice) -> list[Loss] | None:
     """Point 3, of many workers."""
     taken = _all(trial, _by_cover(trial, choice.groups), until_enough=True)
     if not trial.enough():
@@ -205,7 +205,7 @@ def _greedy(trial: Trial, choice: WorkerChoice) -> list[Loss] | None:
     return _losses(_trimmed(trial, [*taken, (last, count)]))
 
 
-def _by_cover(trial: Trial, groups: Sequence[Alike]) -> Iterator[Worker]:
+def _by_cover(trial: PieceTrial, groups: Sequence[Alike]) -> Iterator[Worker]:
     """Those without whom least is missing first, then the smallest; put in order only as far as they are asked for."""
     lowest = [group.lowest for group in groups]
     rests = trial.missing_after((worker.runner, worker.place, worker.count) for worker in lowest)

@@ -22,6 +22,7 @@ from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.sentences import clean
 from scheduler.preemption.shapes import Shape
+from scheduler.preemption.units.pool import units_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ def grow(cycle: PlanningRun, job: SnapshotJob) -> list[Decision]:
     placement = _within_limits(cycle, job, wanted, shape)
     if not placement:
         return []
-    units = cycle.search.units_in(placement, shape) if shape.units else 0
+    units = units_held(placement, shape) if shape.units else 0
     cycle.quotas.grown(job, total(placement.values()))
     cycle.take(placement, coming_first=False)
     said = _words(cycle, job, lack, placement, units)

@@ -10,7 +10,7 @@ from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.trials import Places
+from scheduler.preemption.units.trials import PiecesOn
 
 
 class Prices:
@@ -48,7 +48,7 @@ class Prices:
             if len(workers) <= MOST_COMBINED and all(worker.count == 1 for worker in workers):
                 losses = _whole(workers, short, number)
             else:
-                losses = cover(Places((place,), shape), on_one_node(workers), number)
+                losses = cover(PiecesOn((place,), shape), on_one_node(workers), number)
         if losses is None:
             return None
         known = {worker.runner: worker for worker in workers}

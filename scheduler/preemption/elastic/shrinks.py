@@ -20,6 +20,7 @@ from scheduler.preemption.pricing import Cost, Loss, Price
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.search import RoomSearch
 from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.units.anywhere import trial_in_pieces
 
 Losses = dict[RunningJob, dict[str, int]]
 
@@ -71,7 +72,7 @@ class Shrinks:
             soon = pool.soon()
             short = {name: rest for name, amount in shape.asked if (rest := amount - soon.get(name, 0)) > 0}
         choice = self._supply(shape).choice(reach, short)
-        losses = cover(pool.trial(shape), choice) if choice else None
+        losses = cover(trial_in_pieces(pool, shape), choice) if choice else None
         return Shrunk(by_runner(losses)) if losses else None
 
     def _supply(self, shape: Shape) -> Supply:

@@ -7,16 +7,18 @@ shrink back like a stop; the numbers of stops within an hour do not count it.
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.preemption.elastic import words
+from scheduler.preemption.elastic.shrinks import Shrinks
+from scheduler.preemption.methods import Ask
 from scheduler.preemption.multi_node_search import MadeRoom
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.pricing import Price
-from scheduler.preemption.units.steps import part_if_held
+from scheduler.preemption.units.in_pieces import lose
 from scheduler.preemption.units.words import victim_of
 
 
-def shrink_elastic_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Workers of elastic jobs make room, and nobody is stopped."""
-    found = cycle.shrinks.find(ask.shape, ask.reach) if cycle.universe.elastic else None
+    found = shrinks.find(ask.shape, ask.reach)
     if found is None:
         return None
     nodes = [place.node.name for place in found.places]
@@ -24,11 +26,11 @@ def shrink_elastic_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
     if held:
         cycle.about_to_get(found.places or ask.shape.places)
         decision = cycle.queued(ask.job, held.reason, words.held(cycle, ask, nodes, found.losses, held))
-        return part_if_held(cycle, ask, decision)
+        return cycle.held_back(ask, decision)
     said = words.shrunk(cycle, ask, nodes, found.losses)
     victims = tuple(victim_of(runner, lost) for runner, lost in found.losses.items())
     for runner, lost in found.losses.items():
-        cycle.universe.lose(runner, lost)
+        lose(cycle.universe, runner, lost)
         cycle.gave_way.add(runner.job.id)
     placement = cycle.search.placement(ask.shape, MadeRoom(found.places, Price()))
     cycle.set_aside(ask.job, placement, coming_first=True)
@@ -39,6 +41,6 @@ def shrink_elastic_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
         said,
         nodes=tuple(placement),
         victims=victims,
-        units=ask.shape.units or None,
+        units=cycle.share(ask).units,
         placement=placement,
     )

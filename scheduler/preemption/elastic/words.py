@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from scheduler.model.sentence import say
 from scheduler.preemption.elastic.shrinks import Losses
 from scheduler.preemption.limits import HeldBack
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.methods import Ask
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.sentences import listed
 from scheduler.preemption.units.words import losing, needs
 

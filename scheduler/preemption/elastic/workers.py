@@ -16,6 +16,7 @@ from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_index import Changes, Watch
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
+from scheduler.preemption.units.in_pieces import elastic_jobs
 
 SCALE = 10**9
 """The size of all that the partition has of one resource."""
@@ -175,7 +176,7 @@ class Workers:
         self.all: list[Worker | None] = []
         """All workers, as they count in the first tier, those of one class in their order; None for one that may lose
         nothing."""
-        for runner in sorted(universe.elastic, key=_later_first):
+        for runner in sorted(elastic_jobs(universe), key=_later_first):
             own = self._own[runner] = []
             for place in sorted(runner.places, key=_by_order) if len(runner.places) > 1 else runner.places:
                 node = self._nodes.get(place.order)

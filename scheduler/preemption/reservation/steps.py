@@ -14,46 +14,42 @@ from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import join
 from scheduler.preemption.free_room import start
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.methods import Ask
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.reservation import words
-from scheduler.preemption.reservation.outlook import Later
+from scheduler.preemption.reservation.nodeset import NodeSet
+from scheduler.preemption.reservation.outlook import Later, Outlook
 
 _NEVER = frozenset({Reason.NOT_MEASURED, Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER})
 
 
-def best_free_nodes(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def best_free_nodes(nodes: NodeSet, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 1."""
-    nodes = cycle.outlook.nodes if cycle.outlook else None
-    placement = nodes.best(ask.shape) if nodes and ask.shape.count else None
+    placement = nodes.best(ask.shape) if ask.shape.count else None
     return None if placement is None else start(cycle, ask, placement)
 
 
-def starts_soon(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def starts_soon(outlook: Outlook, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
-    outlook = cycle.outlook
-    if outlook is None or not outlook.patience_s:
-        return None
     later = outlook.soonest(ask.job, ask.shape, by=cycle.snapshot.now + outlook.patience_s)
     if later is None:
         return None
-    sentence = words.soon_enough(cycle, ask, later, outlook.patience_s)
+    sentence = words.soon_enough(cycle, ask, later, outlook)
     decision = Decision(ask.job.id, DecisionKind.WAIT, Reason.STARTS_SOON, sentence)
-    return _set_aside(cycle, ask, decision, later)
+    return _set_aside(outlook, cycle, ask, decision, later)
 
 
-def next_in_turn(cycle: PlanningRun, ask: Ask) -> Decision | None:
+def next_in_turn(nodes: NodeSet, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 3."""
-    nodes = cycle.outlook.nodes if cycle.outlook else None
-    found = nodes.left_over(ask.shape) if nodes and ask.shape.count else []
+    found = nodes.left_over(ask.shape) if ask.shape.count else []
     if not found or len(found) < ask.shape.count:
         return None
     return cycle.queued(ask.job, Reason.NEXT_PLAN, words.left_over(cycle, ask, found))
 
 
-def look_ahead(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
+def look_ahead(outlook: Outlook, cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
     """Step 4, for the decision that the other steps came to."""
-    outlook = cycle.outlook
-    if outlook is None or decision.action is not DecisionKind.QUEUE or decision.reason in _NEVER:
+    if decision.action is not DecisionKind.QUEUE or decision.reason in _NEVER:
         return decision
     later = outlook.soonest(ask.job, ask.shape)
     if later is None:
@@ -64,15 +60,14 @@ def look_ahead(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
     said = replace(
         decision,
         reason=Reason.EARLIEST_START,
-        explain=join(decision.explain, words.kept_nodes_sentence(cycle, later)),
+        explain=join(decision.explain, words.kept_nodes_sentence(cycle, later, outlook)),
     )
-    return _set_aside(cycle, ask, said, later)
+    return _set_aside(outlook, cycle, ask, said, later)
 
 
-def _set_aside(cycle: PlanningRun, ask: Ask, decision: Decision, later: Later) -> Decision:
-    outlook = cycle.outlook
-    managed = outlook is not None and outlook.nodes is not None
-    placement = later.placement if outlook is None or managed else outlook.promise(later)
+def _set_aside(outlook: Outlook, cycle: PlanningRun, ask: Ask, decision: Decision, later: Later) -> Decision:
+    managed = outlook.nodes is not None
+    placement = later.placement if managed else outlook.promise(later)
     cycle.set_aside(ask.job, placement, coming_first=True, kept=True)
     return replace(
         decision,
@@ -80,5 +75,5 @@ def _set_aside(cycle: PlanningRun, ask: Ask, decision: Decision, later: Later) -
         nodes=tuple(later.placement),
         at=later.at,
         placement=later.placement,
-        units=ask.shape.units or None,
+        units=cycle.share(ask).units,
     )

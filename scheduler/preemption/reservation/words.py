@@ -1,20 +1,21 @@
 """What is said of predicted starts."""
 
 from scheduler.model.sentence import Moment, Param, Seconds, Sentence, say
-from scheduler.preemption.planning_run import Ask, PlanningRun
-from scheduler.preemption.reservation.outlook import Later
+from scheduler.preemption.methods import Ask
+from scheduler.preemption.planning_run import PlanningRun
+from scheduler.preemption.reservation.outlook import Later, Outlook
 from scheduler.preemption.sentences import clean, listed
 
 
-def soon_enough(cycle: PlanningRun, ask: Ask, later: Later, patience_s: int) -> Sentence:
+def soon_enough(cycle: PlanningRun, ask: Ask, later: Later, outlook: Outlook) -> Sentence:
     """Nobody is stopped for it."""
-    which, when = _when(cycle, later)
-    return say(f"soon{which}", **cycle.say.needs(ask.job), **when, time=Seconds(patience_s))
+    which, when = _when(cycle, later, outlook)
+    return say(f"soon{which}", **cycle.say.needs(ask.job), **when, time=Seconds(outlook.patience_s))
 
 
-def kept_nodes_sentence(cycle: PlanningRun, later: Later) -> Sentence:
+def kept_nodes_sentence(cycle: PlanningRun, later: Later, outlook: Outlook) -> Sentence:
     """Nodes are kept for it, as a sentence that follows another one."""
-    which, when = _when(cycle, later)
+    which, when = _when(cycle, later, outlook)
     return say(f"kept{which}", **when)
 
 
@@ -24,14 +25,14 @@ def left_over(cycle: PlanningRun, ask: Ask, nodes: list[str]) -> Sentence:
     return say(code, **cycle.say.needs(ask.job), nodes=listed(nodes, clean))
 
 
-def _when(cycle: PlanningRun, later: Later) -> tuple[str, dict[str, Param]]:
+def _when(cycle: PlanningRun, later: Later, outlook: Outlook) -> tuple[str, dict[str, Param]]:
     """Where and when it can start, and the jobs that are expected to have ended by then; and how many these are."""
     given: dict[str, Param] = {
         "nodes": listed(later.placement, clean),
         "moment": Moment(later.at),
         "left": Seconds(later.at - cycle.snapshot.now),
     }
-    ending = cycle.outlook.awaited(later) if cycle.outlook else []
+    ending = outlook.awaited(later)
     if not ending:
         return "", given
     given["names"] = listed(ending, lambda runner: clean(runner.job.id), limit=5)

@@ -14,13 +14,14 @@ from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import harm_of
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Loss, Price, priced
-from scheduler.preemption.trials import Trial, most
+from scheduler.preemption.trials import needed
+from scheduler.preemption.units.trials import PieceTrial, most
 
 _NOTHING: Amounts = {}
 
 
 def give_back(
-    trial: Trial, walked: Sequence[RunningJob], *, whole: bool
+    trial: PieceTrial, walked: Sequence[RunningJob], *, whole: bool
 ) -> tuple[list[RunningJob], list[Loss]]:
     """Who must be stopped, and what others lose. `walked`: the first to go first, all of them gone on the trial."""
     stopped: list[RunningJob] = []
@@ -38,17 +39,6 @@ def give_back(
         else:
             losses.extend((runner, node, count) for node, count in lost.items() if count)
     return stopped, losses
-
-
-def needed(trial: Trial, walked: Sequence[RunningJob]) -> list[RunningJob]:
-    """Of the runners walked those who cannot be left alone altogether, the last one walked first."""
-    result = []
-    for runner in reversed(walked):
-        trial.restore(runner)
-        if not trial.enough():
-            trial.stop(runner)
-            result.append(runner)
-    return result
 
 
 def price_of(
@@ -71,7 +61,7 @@ def price_of(
     return priced(victims)._replace(losses=tuple(losses))
 
 
-def _pieces(trial: Trial, runner: RunningJob) -> dict[str, int]:
+def _pieces(trial: PieceTrial, runner: RunningJob) -> dict[str, int]:
     """Point 2: what it loses on each of its nodes."""
     lost = dict(runner.pieces.counts) if runner.pieces else {}
     if _all_back(trial, runner, lost):
@@ -95,7 +85,7 @@ def _pieces(trial: Trial, runner: RunningJob) -> dict[str, int]:
     return lost
 
 
-def _all_back(trial: Trial, runner: RunningJob, lost: dict[str, int]) -> bool:
+def _all_back(trial: PieceTrial, runner: RunningJob, lost: dict[str, int]) -> bool:
     """Give back all that was lost, if that leaves enough: most of many who were walked were not needed."""
     for place in runner.places:
         trial.pieces(runner, place, -lost[place.node.name])
@@ -107,7 +97,7 @@ def _all_back(trial: Trial, runner: RunningJob, lost: dict[str, int]) -> bool:
 
 
 def _give(
-    trial: Trial, runner: RunningJob, place: NodeState, lost: dict[str, int], allowed: Callable[[], bool]
+    trial: PieceTrial, runner: RunningJob, place: NodeState, lost: dict[str, int], allowed: Callable[[], bool]
 ) -> None:
     """Give back as many of the pieces lost on a node as leave it enough, and are allowed."""
     name = place.node.name

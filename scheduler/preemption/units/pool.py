@@ -1,12 +1,13 @@
 """Room for requests in units: each unit whole on some node, as many as there are on all nodes together (spec 2)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from scheduler.model.policy import GiveBack, Partial
 from scheduler.model.resources import Amounts
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
+from scheduler.preemption.pieces import units_in
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.rooms import Room, Rooms, Sums
@@ -14,13 +15,21 @@ from scheduler.preemption.shapes import Shape, Wants, with_type
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.trials import Trial
 from scheduler.preemption.units.giving_back import give_back, price_of
+from scheduler.preemption.units.trials import PieceTrial
 
 
 class UnitPool(Pool):
     """How many of one unit fit on some nodes."""
 
-    def __init__(self, universe: ClusterState, candidates: Candidates, shape: Shape, rooms: Rooms) -> None:
-        super().__init__(universe, candidates, shape, rooms)
+    def __init__(
+        self,
+        universe: ClusterState,
+        candidates: Candidates,
+        shape: Shape,
+        rooms: Rooms,
+        trial: Callable[[Pool, Shape], Trial] | None = None,
+    ) -> None:
+        super().__init__(universe, candidates, shape, rooms, trial)
         self.unit = shape.wants
         self._rules = universe.snapshot.partition
         self.fit = _Fit(shape.wants)
@@ -31,6 +40,11 @@ class UnitPool(Pool):
     def units(self, *, coming: bool) -> int:
         """How many fit into what is free, and coming."""
         return self._counts(coming=coming).units
+
+    def least(self, shape: Shape) -> Iterable[tuple[str, int]]:
+        """One unit, where others may lose something for a part of what is asked for."""
+        in_part = shape.partial and self._rules.partial is Partial.TAKE
+        return shape.wants if in_part else shape.asked
 
     def fits(self, shape: Shape, *, coming: bool) -> bool:
         """Whether all units of a request fit without stopping anybody."""
@@ -93,6 +107,11 @@ class UnitPool(Pool):
         return counts
 
 
+def units_held(placement: Mapping[str, Amounts], shape: Shape) -> int:
+    """How many units of a request in units a placement holds."""
+    return sum(units_in(taken, dict(shape.wants)) for taken in placement.values())
+
+
 class _Fit(dict[Room, int]):
     """How many units a node can take that has so much; many nodes have the same."""
 
@@ -129,7 +148,7 @@ class _Counts:
                 self.on[order] = count
 
 
-class Units(Trial):
+class Units(PieceTrial):
     """Runners gone on trial, and how many units fit then."""
 
     def __init__(self, pool: UnitPool, wanted: int) -> None:

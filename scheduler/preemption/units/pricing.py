@@ -10,8 +10,8 @@ from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Loss, Price, missing
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
-from scheduler.preemption.trials import Places
 from scheduler.preemption.units.giving_back import give_back, price_of
+from scheduler.preemption.units.trials import PiecesOn
 
 
 def price(place: NodeState, shape: Shape, candidates: Iterable[Candidate], *, whole: bool) -> Price | None:
@@ -55,7 +55,7 @@ def _emptied(place: NodeState, shape: Shape, candidates: Iterable[Candidate], *,
     known = pricing.price(place, shape, here)
     if known is None or not any(runner.pieces for runner in known.victims):
         return known
-    trial = Places((place,), shape)
+    trial = PiecesOn((place,), shape)
     for candidate in here:
         trial.stop(candidate[4])
     stopped, losses = give_back(trial, [c[4] for c in here], whole=whole)
@@ -110,7 +110,7 @@ def settled(room: MadeRoom, shape: Shape, reach: PreemptionScope, *, whole: bool
     victims = room.price.victims[::-1]
     if not any(runner.pieces for runner in victims):
         return room
-    trial = Places(room.places, shape)
+    trial = PiecesOn(room.places, shape)
     for runner in victims:
         trial.stop(runner)
     stopped, losses = give_back(trial, victims, whole=whole)

@@ -6,8 +6,10 @@ from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import join, say
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.methods import Ask
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.units import words
+from scheduler.preemption.units.pool import units_held
 
 
 def free_part(cycle: PlanningRun, ask: Ask) -> Decision | None:
@@ -22,7 +24,7 @@ def part_if_held(cycle: PlanningRun, ask: Ask, decision: Decision) -> Decision:
 
 def _part(cycle: PlanningRun, ask: Ask, before: str) -> Decision | None:
     placement = cycle.search.pool(ask.shape).placement(ask.shape, coming=False)
-    units = cycle.search.units_in(placement, ask.shape)
+    units = units_held(placement, ask.shape)
     if not units:
         return None
     said = before or say("start", **words.needs(cycle, ask, ()))

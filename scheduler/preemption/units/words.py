@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from scheduler.model.plan import DecidedVictim, How
 from scheduler.model.resources import total
 from scheduler.model.sentence import Held, Sentence, say
+from scheduler.preemption.methods import Ask
 from scheduler.preemption.node_state import RunningJob
-from scheduler.preemption.planning_run import Ask, PlanningRun
+from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.sentences import clean, free_now, listed
 from scheduler.priority.order import natural

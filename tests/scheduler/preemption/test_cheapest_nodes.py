@@ -20,13 +20,14 @@ from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.stock import Stock, Stocks
 from scheduler.preemption.victim_prefix_sums import Stopping
 from tests.builders import node, nodes, on_nodes, one_node, pending, running, snapshot
+from tests.scheduler.planning import state_of
 
 Bound = Callable[[NodeState], tuple[Cost, int] | None]
 
 
 def universe(*jobs: SnapshotJob, count: int = 3) -> ClusterState:
     made = snapshot(jobs, nodes(count))
-    return ClusterState(made, Ranking.of(made.partition))
+    return state_of(made)
 
 
 def by_free(place: NodeState) -> Price | None:
@@ -424,7 +425,7 @@ class TestUniverse:
         places = [node("n1", total={"cpu": 8, "gpu": 4, "mem": 100}), node("n2", up=False, total={"gpu": 99})]
         jobs = [running("1", {"n1": {"cpu": 4, "gpu": 4}})]
         made = snapshot(jobs, places, victim_order=VictimOrder.LEAST_LOST_WORK)
-        scarcest = ClusterState(made, Ranking.of(made.partition)).scarcest
+        scarcest = state_of(made).scarcest
         assert scarcest(["cpu", "gpu", "mem"]) == "gpu"
         assert scarcest(["cpu", "mem"]) == "cpu"
         assert scarcest(["mem"]) == "mem"

@@ -7,13 +7,15 @@ from scheduler.model.policy import Balance
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import total
 from scheduler.model.snapshot import Snapshot
-from scheduler.preemption.balance.exchange import Exchange, Swap
+from scheduler.preemption.balance.exchange import Swap
+from scheduler.preemption.balance.method import EvenSetsMethod, EvenSetsRun
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.planning_run import PlanningRun
-from scheduler.preemption.ranking import Ranking
+from scheduler.preemption.units.in_pieces import lose
 from tests.builders import nodes, running, snapshot
 from tests.scheduler.pieces import in_pieces
+from tests.scheduler.planning import state_of
 from tests.scheduler.strategies import snapshots
 
 thorough = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,7 +41,7 @@ def _some(amounts: dict[str, int]) -> dict[str, int]:
 def test_what_may_be_stopped_is_summed_up_whatever_becomes_of_running_jobs(
     partition: Snapshot, data: st.DataObject
 ) -> None:
-    made = ClusterState(partition, Ranking.of(partition.partition))
+    made = state_of(partition)
     sums_hold(made)
     for _ in range(data.draw(st.integers(1, 6))):
         open_to = [r for r in made.runners if r.alive and not r.lasting]
@@ -55,7 +57,7 @@ def _change(made: ClusterState, runner: RunningJob, data: st.DataObject) -> None
         made.allow(runner)
     elif runner.pieces and data.draw(st.integers(0, 3)):
         name = data.draw(st.sampled_from(sorted(runner.pieces.counts)))
-        made.lose(runner, {name: data.draw(st.integers(1, runner.pieces.counts[name]))})
+        lose(made, runner, {name: data.draw(st.integers(1, runner.pieces.counts[name]))})
     elif data.draw(st.booleans()):
         made.spare(runner, Reason.USER_LIMIT.value)
     else:
@@ -64,10 +66,11 @@ def _change(made: ClusterState, runner: RunningJob, data: st.DataObject) -> None
 
 def test_a_job_that_has_moved_is_left_alone_where_it_is_now() -> None:
     jobs = [running("a", "n1", 2), running("b", "n1", 3)]
-    cycle = PlanningRun(snapshot(jobs, nodes(2), balance=Balance("cpu", 0.1)))
+    cycle = PlanningRun(snapshot(jobs, nodes(2), balance=Balance("cpu", 0.1)), [EvenSetsMethod()])
     made = cycle.universe
-    assert isinstance(cycle.exchange, Exchange)
-    cycle.exchange.apply(Swap(made.runners[0], made.places[0], made.places[1], {}))
+    even = cycle.method(EvenSetsRun)
+    assert even
+    even.exchange.apply(Swap(made.runners[0], made.places[0], made.places[1], {}))
     sums_hold(made)
     assert (made.places[0].stoppable, made.places[1].stoppable) == ({"cpu": 3}, {})
     made.allow(made.runners[0])

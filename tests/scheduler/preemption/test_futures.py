@@ -13,14 +13,13 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import fits
-from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.reservation.ends import expected_end
 from scheduler.preemption.reservation.moments import Claims, Moments
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.summed import Summed
 from scheduler.preemption.shapes import Shape, Shapes
 from tests.builders import NOW, node, on_nodes, one_node, pending, snapshot
-from tests.scheduler.planning import decide
+from tests.scheduler.planning import decide, state_of
 from tests.scheduler.preemption.test_reservation import futures, quick, until
 
 BYS = (None, NOW, NOW + 60, NOW + 300)
@@ -69,7 +68,7 @@ def after_each_change(universe: ClusterState, claims: Claims, draw: st.DataObjec
 @quick
 @given(futures(), st.data())
 def test_a_line_names_the_nodes_with_their_moments_in_order(made: Snapshot, data: st.DataObject) -> None:
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     claims = Claims(universe)
     moments = Moments(universe, claims)
     shapes = [shape for shape in shapes_of(made, universe) if shape.count]
@@ -94,7 +93,7 @@ def test_who_moves_onto_a_node_releases_it_there() -> None:
         node("n2", total={"cpu": 8}, power={"cpu": 1.0}),
     ]
     made = snapshot([until("1", "n1", 8, 100), until("2", "n2", 4, 200)], nodes=places)
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
     mover, other = universe.runners
     n1, n2 = universe.places
@@ -118,7 +117,7 @@ def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> 
     change took another node out of the line, or none that was there."""
     ends = [until(str(i), f"n{i}", 8, seconds) for i, seconds in ((2, 100), (3, 300))]
     made = snapshot(ends, nodes=[node(f"n{i}", total={"cpu": 8}) for i in (1, 2, 3)])
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     moments, alone = Moments(universe, Claims(universe)), Shapes(universe).of(one_node(8, exclusive=True))
     assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [0, 1]
     moments.forget([0])
@@ -130,7 +129,7 @@ def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> 
 
 def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
     made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
     assert [*moments.earliest(shapes.of(one_node(4)))] == [(NOW, 0, 0)]
     universe.take({"n1": {"gpu": 1}}, coming_first=False)
@@ -141,7 +140,7 @@ def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> N
 @quick
 @given(futures(), st.data())
 def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: st.DataObject) -> None:
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     claims = Claims(universe)
     summed = Summed(universe, Moments(universe, claims))
     shapes = [shape for shape in shapes_of(made, universe) if not shape.count]
@@ -158,7 +157,7 @@ def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: 
 @given(futures(), st.data())
 def test_the_best_nodes_are_those_that_a_new_look_finds(made: Snapshot, data: st.DataObject) -> None:
     """Whatever shape was asked about first: one that asks for less sees the nodes too that are full for the others."""
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     nodes = NodeSet(universe)
     shapes = [shape for shape in shapes_of(made, universe) if shape.count]
     for _ in after_each_change(universe, Claims(universe), data):

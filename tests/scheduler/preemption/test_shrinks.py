@@ -16,12 +16,11 @@ from scheduler.preemption.elastic.supply import Supply
 from scheduler.preemption.elastic.workers import OnNode, Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import PreemptionScope, Ranking
-from scheduler.preemption.search import RoomSearch
 from scheduler.preemption.shapes import Shape, Shapes
 from scheduler.priority.levels import weight
 from tests.builders import nodes, one_node, running, snapshot
 from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, WHOLE, in_pieces
-from tests.scheduler.planning import change
+from tests.scheduler.planning import change, search_in, state_of
 from tests.scheduler.preemption.test_elastic import elastic, on
 
 
@@ -49,14 +48,14 @@ class TestReachWithin:
 def test_after_any_changes_the_answer_is_that_of_a_first_question(
     snapshot: Snapshot, data: st.DataObject
 ) -> None:
-    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
+    universe = state_of(snapshot)
     shapes = Shapes(universe)
-    kept = Shrinks(universe, RoomSearch(universe))
+    kept = Shrinks(universe, search_in(universe))
     asking = [job for job in snapshot.jobs if job.state is JobState.PENDING]
     for _ in range(data.draw(st.integers(1, 6))):
         shape = shapes.of(data.draw(st.sampled_from([job.request for job in asking if job.request])))
         reach = universe.ranking.reach(*universe.ranking.weights(data.draw(st.sampled_from(asking))))
-        fresh = RoomSearch(universe)
+        fresh = search_in(universe)
         if not fresh.room(shape, coming=False):  # who finds free room does not ask
             assert kept.find(shape, reach) == Shrinks(universe, fresh).find(shape, reach)
         change(universe, data)
@@ -65,7 +64,7 @@ def test_after_any_changes_the_answer_is_that_of_a_first_question(
 @settings(max_examples=80, deadline=None)
 @given(in_pieces(kinds=(WHOLE, ELASTIC_UNITS, ELASTIC_NODES), shapes=("units", "spread")), st.data())
 def test_the_workers_of_a_pool_are_those_of_a_first_look(snapshot: Snapshot, data: st.DataObject) -> None:
-    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
+    universe = state_of(snapshot)
     job = next(job for job in snapshot.jobs if job.request)
     assert job.request is not None
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
@@ -93,7 +92,7 @@ def _known(supply: Supply, reach: PreemptionScope) -> tuple[object, ...]:
 def test_as_much_may_be_had_as_nodes_would_have_without_the_workers(
     snapshot: Snapshot, data: st.DataObject
 ) -> None:
-    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
+    universe = state_of(snapshot)
     job = next(job for job in snapshot.jobs if job.request)
     assert job.request is not None
     shape, lower = Shapes(universe).of(job.request), universe.ranking.reach(*universe.ranking.weights(job))
@@ -128,7 +127,7 @@ class Counted(ShrinkBounds):
 def counted(*jobs: SnapshotJob, count: int, cpu: int) -> tuple[ClusterState, Counted, ElasticNodes]:
     """Nodes for requests of some CPUs, each of which costs the lowest that it may."""
     made = snapshot(jobs, nodes(count))
-    universe = ClusterState(made, Ranking.of(made.partition))
+    universe = state_of(made)
     bounds = Counted(universe, Shapes(universe).of(one_node(cpu)))
 
     def price(node: OnNode, reach: PreemptionScope) -> Price | None:
@@ -147,9 +146,9 @@ class TestWhatIsLookedAt:
     def test_who_reaches_less_pays_another_price_for_the_same_node(self) -> None:
         jobs = [elastic("1", on(n1=3, n2=1), user=2), elastic("2", on(n1=4, n2=1), user=3)]
         made = snapshot(jobs, nodes(2))
-        universe = ClusterState(made, Ranking.of(made.partition))
+        universe = state_of(made)
         shape = Shapes(universe).of(one_node(4, only_nodes=frozenset({"n1"})))
-        shrinks = Shrinks(universe, RoomSearch(universe))
+        shrinks = Shrinks(universe, search_in(universe))
         for user, victim in ((1, "1"), (2, "2"), (1, "1")):
             found = shrinks.find(shape, reach(user))
             assert found is not None

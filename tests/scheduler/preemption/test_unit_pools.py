@@ -8,18 +8,17 @@ from hypothesis import strategies as st
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cluster_state import ClusterState
-from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, Shapes
 from scheduler.preemption.spread import Pool
 from scheduler.preemption.units.pool import UnitPool
 from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, UNITS, WHOLE, in_pieces, whole
-from tests.scheduler.planning import change
+from tests.scheduler.planning import change, state_of
 
 
 def universe_and_shape(snapshot: Snapshot) -> tuple[ClusterState, Shape]:
     """The planner's own copy, and what the first pending job asks for."""
-    universe = ClusterState(snapshot, Ranking.of(snapshot.partition))
+    universe = state_of(snapshot)
     return universe, Shapes(universe).of(next(job.request for job in snapshot.jobs if job.request))
 
 

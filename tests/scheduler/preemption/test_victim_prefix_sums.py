@@ -1,7 +1,6 @@
 """The lower bound of a node's price is what keeps nodes from being priced: it must never be above the price."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,30 +10,31 @@ from scheduler.model.policy import GiveBack
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.candidates import Candidate, Candidates
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.giving_way import AS_A_WHOLE
 from scheduler.preemption.node_state import NodeState, RunningJob
-from scheduler.preemption.pricing import Price, chosen, price
+from scheduler.preemption.pricing import Price, price
 from scheduler.preemption.quotes import Quotes
-from scheduler.preemption.ranking import Ranking
 from scheduler.preemption.shapes import Shapes
-from scheduler.preemption.units.pricing import chosen as chosen_in_pieces
+from scheduler.preemption.units.in_pieces import LadderInPieces, giving_way, lose
 from scheduler.preemption.units.pricing import price as price_in_pieces
-from scheduler.preemption.victim_prefix_sums import Stopping, VictimChoice, VictimPrefixSums
+from scheduler.preemption.victim_prefix_sums import Stopping, VictimPrefixSums
 from tests.builders import nodes, one_node, pending, running, snapshot
 from tests.scheduler.pieces import in_pieces
+from tests.scheduler.planning import state_of
 from tests.scheduler.strategies import crowded, snapshots
 
 thorough = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def universe_of(made: Snapshot) -> ClusterState:
-    return ClusterState(made, Ranking.of(made.partition))
+    return state_of(made)
 
 
 def in_full(
     made: ClusterState, stopping: Stopping, place: NodeState, ladder: list[Candidate]
 ) -> Price | None:
     """A price worked out without what a ladder knows."""
-    if not made.divided:
+    if not made.in_parts:
         return price(place, stopping.shape, ladder)
     whole = made.snapshot.partition.give_back is GiveBack.WHOLE
     return price_in_pieces(place, stopping.shape, ladder, whole=whole)
@@ -42,19 +42,19 @@ def in_full(
 
 def each_way(made: ClusterState) -> Iterator[tuple[Stopping, VictimPrefixSums]]:
     """For every pending request for nodes: how these are priced, by the first tier alone and by both."""
-    candidates, index, shapes = Candidates(made), made.index, Shapes(made)
-    whole = made.snapshot.partition.give_back is GiveBack.WHOLE
-    how = VictimChoice(chosen, price)
-    if made.divided:
-        how = VictimChoice(partial(chosen_in_pieces, whole=whole), partial(price_in_pieces, whole=whole))
+    index, shapes = made.index, Shapes(made)
+    way = giving_way(made) or AS_A_WHOLE
+    candidates = Candidates(made, way.is_fixed)
     for job in made.snapshot.jobs:
         if job.state is JobState.PENDING and job.request and job.request.nodes:
             shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
-            first = VictimPrefixSums(index, candidates, shape.harm, None, None)
-            alone = Stopping(first, shape, how)
+            first = VictimPrefixSums(index, candidates, shape.harm, None, None, way.ladder)
+            alone = Stopping(first, shape, way.choice)
             yield alone, first
-            both = VictimPrefixSums(index, candidates, shape.harm, first, (reach.first, reach.first_floor))
-            yield Stopping(both, shape, how, Quotes(index, alone.price, alone.bounds)), both
+            both = VictimPrefixSums(
+                index, candidates, shape.harm, first, (reach.first, reach.first_floor), way.ladder
+            )
+            yield Stopping(both, shape, way.choice, Quotes(index, alone.price, alone.bounds)), both
 
 
 @thorough
@@ -124,7 +124,7 @@ def change(made: ClusterState, runner: RunningJob, data: st.DataObject) -> None:
             name: {resource: n * count for resource, n in runner.pieces.each[name].items()}
             for name, count in lost.items()
         }
-        made.lose(runner, lost)
+        lose(made, runner, lost)
         made.take(held, coming_first=False)
     else:
         made.stop(runner)
@@ -156,10 +156,10 @@ def test_who_has_given_up_all_pieces_on_a_node_is_on_its_ladder_no_more() -> Non
     unit = {"cpu": 1}
     held = {"n1": {"cpu": 2}, "n2": {"cpu": 3}}
     made = universe_of(snapshot([running("1", held, unit=unit), running("2", "n1", 1)], nodes(2)))
-    ladders = VictimPrefixSums(made.index, Candidates(made), "", None, None)
+    ladders = VictimPrefixSums(made.index, Candidates(made), "", None, None, LadderInPieces)
     places = made.places
     assert [len(ladders.on(place).candidates) for place in places] == [2, 1]
     assert ladders.on(places[1])["cpu"] == [5, 8]
-    made.lose(made.runners[0], {"n1": 2, "n2": 1})
+    lose(made, made.runners[0], {"n1": 2, "n2": 1})
     assert [c[4].job.id for c in ladders.on(places[0]).candidates] == ["2"]
     assert ladders.on(places[1])["cpu"] == [6, 8]

@@ -1,0 +1,178 @@
+"""The decisions of one plan: what becomes of every pending job (spec 1.4, contract A).
+
+1. Room that is being made for a job already (`promised`) is set aside first.
+2. Running jobs beyond their users' quotas count as unconfigured on both axes: they are the first to yield.
+3. The pending jobs are decided from the highest rank down. What one decision takes or frees, the next one
+   sees; a job that stays in the queue takes nothing. Running jobs to which a method gives a turn have it among
+   them, by their rank.
+4. A job that is blocked, or that a quota holds, stays in the queue. One that a quota demotes is decided
+   after all the others, and then counts as unconfigured: it may only use what is free.
+5. Each of the others goes through the steps of the core (`CORE`) and of the methods that are on (`methods.StepTurn` has
+   their order) until one of them decides it. Those of the core:
+   - free room: it starts (`free_room`);
+   - room that is coming: it waits for jobs that are ending, and that room is set aside (`free_room`);
+   - stops: lower jobs that are neither protected nor exempt make room, on nodes where the job can run (`stopping`,
+     `search`). If all of that is not enough, nobody loses anything. If a limit forbids it (`limits`), the job stays in
+     the queue, takes nothing, and says so.
+   Whom no step decides stays in the queue.
+   A job whose nodes must all have the same one of several features goes through each step with one after the other;
+   one that counts its nodes by their features, through steps of its own (`constrained`).
+6. The result depends on nothing but the snapshot, and not on the order of its rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scheduler.model import sentence
+from scheduler.model.jobs import JobState, SnapshotJob
+from scheduler.model.plan import Decision, DecisionKind, PlanningResult
+from scheduler.model.policy import OverQuota
+from scheduler.model.reasons import Reason
+from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.constrained import first_of, in_groups
+from scheduler.preemption.free_room import free_room, room_that_is_coming
+from scheduler.preemption.methods import Ask, Method, MethodRun, Step, StepTurn
+from scheduler.preemption.planning_run import PlanningRun
+from scheduler.preemption.ranking import PreemptionScope
+from scheduler.preemption.sentences import clean, printable, wanted
+from scheduler.preemption.shapes import alternatives
+from scheduler.preemption.stopping import no_room, stop_lower_jobs
+from scheduler.priority.levels import weight
+from scheduler.priority.order import pending_order
+
+CORE = (
+    Step(StepTurn.FREE_ROOM, free_room),
+    Step(StepTurn.COMING_ROOM, room_that_is_coming),
+    Step(StepTurn.STOPS, stop_lower_jobs),
+)
+
+_NOTHING = weight(None)
+_PENDING = JobState.PENDING
+
+
+def decide_all(
+    snapshot: Snapshot, methods: Sequence[Method], alone: frozenset[str] = frozenset()
+) -> PlanningResult:
+    """One decision per pending job, in the order in which they were made. `alone`: ids of running jobs that are not
+    stopped."""
+    return _Planner(snapshot, methods, alone).plan()
+
+
+class _Planner:
+    """One plan in the making."""
+
+    def __init__(self, snapshot: Snapshot, methods: Sequence[Method], alone: frozenset[str]) -> None:
+        self._snapshot = snapshot
+        self._cycle = PlanningRun(snapshot, methods, alone)
+        self._steps = self._cycle.steps(CORE)
+        self._turns: dict[str, MethodRun] = {}
+        """The methods by the running jobs to which they give a turn."""
+
+    def plan(self) -> PlanningResult:
+        """Points 1 to 5."""
+        cycle = self._cycle
+        mode = cycle.ranking.mode
+        pending = [job for job in self._snapshot.jobs if job.state is _PENDING]
+        for method in cycle.methods:
+            running = method.running_jobs()
+            pending += running
+            self._turns.update((job.id, method) for job in running)
+        pending.sort(key=lambda job: pending_order(mode, job))
+        for job in pending:
+            if job.promised:
+                cycle.set_aside(job, job.promised, coming_first=True)
+        decisions: list[Decision] = []
+        demoted: list[SnapshotJob] = []
+        for job in pending:
+            decision = self._without_search(job)
+            if decision is not None:
+                decisions.append(decision)
+            elif self._is_demoted(job):
+                demoted.append(job)
+            elif job.state is JobState.RUNNING:
+                decisions.extend(self._turns[job.id].decide_running(job))
+            else:
+                decisions.append(self._decide(job, cycle.ranking.reach(*cycle.ranking.weights(job))))
+        for job in demoted:
+            turn = self._turns.get(job.id)
+            decisions.extend(turn.decide_running(job) if turn else [self._decide_demoted(job)])
+        self._turns.clear()
+        self._steps.clear()
+        cycle.take_apart()
+        return PlanningResult(self._snapshot.partition.name, tuple(map(_fit_to_be_shown, decisions)))
+
+    def _without_search(self, job: SnapshotJob) -> Decision | None:
+        """Point 4 and what is settled already."""
+        cycle, say = self._cycle, self._cycle.say
+        if job.state is JobState.RUNNING:
+            return None
+        if job.promised:
+            return Decision(
+                job.id,
+                DecisionKind.WAIT,
+                Reason.PLAN_RUNNING,
+                say.promised(job),
+                nodes=tuple(job.promised),
+                at=self._snapshot.now,
+                placement=job.promised,
+            )
+        if job.blocked:
+            return cycle.queued(job, Reason.BLOCKED, say.blocked(job))
+        if not cycle.quotas.over(job):
+            return None
+        over = say.over_quota(job, cycle.quotas.nearest(job))
+        match self._snapshot.partition.over_quota:
+            case OverQuota.HOLD:
+                words = sentence.say("quota.held", who=say.who(job), why=over)
+                return cycle.queued(job, Reason.OVER_QUOTA_HELD, words)
+            case OverQuota.REJECT:
+                words = sentence.say("quota.refused", who=say.who(job), why=over)
+                return cycle.queued(job, Reason.OVER_QUOTA_REJECTED, words)
+            case OverQuota.LOWEST:
+                return None
+
+    def _is_demoted(self, job: SnapshotJob) -> bool:
+        if job.state is JobState.RUNNING:
+            return job.id in self._cycle.demoted
+        return self._snapshot.partition.over_quota is OverQuota.LOWEST and self._cycle.quotas.over(job)
+
+    def _decide_demoted(self, job: SnapshotJob) -> Decision:
+        cycle = self._cycle
+        over = cycle.say.over_quota(job, cycle.quotas.nearest(job))
+        decision = self._decide(job, cycle.ranking.reach(_NOTHING, _NOTHING))
+        note = sentence.say("quota.lowest", job=clean(job.id), why=over)
+        return replace(decision, explain=sentence.join(decision.explain, note))
+
+    def _decide(self, job: SnapshotJob, reach: PreemptionScope) -> Decision:
+        """The steps of point 5."""
+        cycle = self._cycle
+        if job.request is None or not any(wanted(job).values()):
+            return cycle.queued(job, Reason.BLOCKED, sentence.say("blocked.unknown", who=cycle.say.who(job)))
+        every = [Ask(job, cycle.shapes.of(request), reach) for request in alternatives(job.request)]
+        asks = [ask for ask in every if ask.shape.ever]
+        if not asks:
+            return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, every[0].shape))
+        ask = asks[0]
+        if job.request.counted:
+            return in_groups(cycle, ask, cycle.shapes.groups(job.request)) or no_room(cycle, ask)
+        decision = self._by_steps(ask, asks) or no_room(cycle, ask)
+        for method in cycle.methods:
+            decision = method.afterwards(ask, decision)
+        return decision
+
+    def _by_steps(self, ask: Ask, asks: Sequence[Ask]) -> Decision | None:
+        cycle = self._cycle
+        claims = (method for method in cycle.methods if method.claims(ask.job, ask.shape))
+        claimed_by = next(claims, None)
+        for step in cycle.steps(CORE, claimed_by) if claimed_by else self._steps:
+            decision = step.decide(cycle, ask) if len(asks) == 1 else first_of(step.decide, cycle, asks)
+            if decision is not None:
+                return decision
+        return None
+
+
+def _fit_to_be_shown(decision: Decision) -> Decision:
+    """Names of levels and resources are in the sentence as they are: nothing in it may act on a terminal."""
+    if decision.explain.isprintable() or not isinstance(decision.explain, sentence.Sentence):
+        return decision
+    return replace(decision, explain=sentence.with_names(decision.explain, printable))

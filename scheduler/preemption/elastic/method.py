@@ -1,0 +1,86 @@
+"""Elastic jobs, behind the door of planning methods (`scheduler.preemption.methods`).
+
+On where the policy has `elastic` and a job is elastic.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from scheduler.model.jobs import SnapshotJob
+from scheduler.model.plan import Decision, How
+from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.elastic.growing import grow, growers, lacking
+from scheduler.preemption.elastic.shrinks import Shrinks
+from scheduler.preemption.elastic.steps import shrink_elastic_jobs
+from scheduler.preemption.giving_way import GivingWay
+from scheduler.preemption.methods import Method, Step, StepTurn
+from scheduler.preemption.node_state import RunningJob
+from scheduler.preemption.pieces import JobPieces
+from scheduler.preemption.planning_run import PlanningRun
+from scheduler.preemption.units import in_pieces
+from scheduler.preemption.units.method import PiecesRun
+
+
+class ElasticMethod(Method):
+    """Jobs that give up workers before anybody is stopped, and get them back."""
+
+    def is_on(self, snapshot: Snapshot) -> bool:
+        """Whether the policy has it, and anybody is elastic."""
+        return snapshot.partition.elastic and any(job.elastic for job in snapshot.jobs)
+
+    def begin(self, run: PlanningRun) -> "ElasticRun":
+        """What is decided in one plan."""
+        return ElasticRun(run)
+
+    def divide(self, runner: RunningJob, rules: PartitionRules) -> bool:
+        """A job that is elastic in nodes may lose some; one that is in units was noted with those."""
+        return in_pieces.divide(runner, _nodes_of(runner.job, rules))
+
+    def giving_way(self, state: ClusterState) -> GivingWay | None:
+        """Where workers are stopped for, what is left over goes back to them in pieces, as with units."""
+        return in_pieces.giving_way(state)
+
+    def said_of_running(self, snapshot: Snapshot, job: SnapshotJob) -> Iterable[str]:
+        """What it lacks."""
+        lack = lacking(job) if snapshot.partition.elastic else None
+        if lack is None:
+            return ()
+        kind = "units" if lack.request.count else "nodes"
+        return (f"It is elastic and has {lack.has} of the {lack.has + lack.more} {kind} that it wishes for.",)
+
+
+class ElasticRun(PiecesRun):
+    """Elastic jobs in one plan."""
+
+    def __init__(self, run: PlanningRun) -> None:
+        super().__init__(run)
+        self.shrinks = Shrinks(run.universe, run.search) if in_pieces.elastic_jobs(run.universe) else None
+
+    def steps(self) -> Sequence[Step]:
+        """Workers make room, and nobody is stopped."""
+        return (Step(StepTurn.PARTS, partial(shrink_elastic_jobs, self.shrinks)),) if self.shrinks else ()
+
+    def running_jobs(self) -> Sequence[SnapshotJob]:
+        """Those that hold less than they wish for."""
+        return growers(self.run.snapshot)
+
+    def decide_running(self, job: SnapshotJob) -> Sequence[Decision]:
+        """The workers that one of them gets back."""
+        return grow(self.run, job)
+
+    def take_apart(self) -> None:
+        """The prices of nodes refer to what asks for them."""
+        if self.shrinks:
+            self.shrinks.take_apart()
+
+
+def _nodes_of(job: SnapshotJob, rules: PartitionRules) -> JobPieces | None:
+    """The nodes of a running job that is elastic in nodes."""
+    elastic = job.elastic
+    if elastic is None or elastic.min_nodes is None or in_pieces.in_units(job, rules):
+        return None
+    if len(job.alloc) <= elastic.min_nodes:
+        return None
+    counts = dict.fromkeys(job.alloc, 1)
+    return JobPieces(How.NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
