@@ -4,8 +4,8 @@ A method lives in a folder of its own, and its `method.py` has the two classes o
 
 - `Method`, one object for all plans: whether it has anything to do in a partition, what running jobs may give up and
   go on, how requests are counted, and what it does around a whole plan.
-- `MethodRun`, one object for each plan that it is on in: its steps among those of the core (`StepTurn`), and what it does
-  when something is decided.
+- `MethodRun`, one object for each plan that it is on in: its steps among those of the core (`StepTurn`), what it does
+  when something is decided, and how its victims give way.
 
 Every hook has a default that does nothing. `planner.METHODS` is the list of them; who is not on in a plan is asked
 nothing more in it.

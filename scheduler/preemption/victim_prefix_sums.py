@@ -30,12 +30,14 @@ class Ladder(dict[str, Sequence[int]]):
     asked for before; for others it is worked out).
     """
 
-    __slots__ = ("_classes", "candidates", "place", "roughly", "since", "there")
+    __slots__ = ("_classes", "candidates", "place", "prices", "roughly", "since", "there")
 
     def __init__(self, place: NodeState, candidates: list[Candidate], since: int) -> None:
         """`since`: the last change of the node."""
         self.roughly: dict[int, Entry] = {}
         """The rough bounds that were asked for, by number of victims."""
+        self.prices: dict[tuple[object, ...], Price] = {}
+        """What was worked out for a request, by what is missing: those that differ in what there is enough of ask the same."""
         self._classes: dict[int, HighestClass] = {}
         self.candidates = candidates
         self.since = since
@@ -225,7 +227,13 @@ class Stopping:
             return None
         for name in short:
             short[name] -= ladder[name][number]
-        return self._how.choose(place, ladder.candidates[:number], short) if number else FREE
+        if not number:
+            return FREE
+        key = number, self._ladders.index.weights.last[place.order], *short.items()
+        known = ladder.prices.get(key)
+        if known is None:
+            known = ladder.prices[key] = self._how.choose(place, ladder.candidates[:number], short)
+        return known
 
     def bounds(self, orders: Collection[int], *, now: bool) -> list[Entry]:
         """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out.

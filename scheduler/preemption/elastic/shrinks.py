@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.elastic.alike import AlikeShapes
 from scheduler.preemption.elastic.covering import cover
 from scheduler.preemption.elastic.nodes import ElasticNodes
 from scheduler.preemption.elastic.prices import Prices
@@ -40,6 +41,7 @@ class Shrinks:
         self._universe = universe
         self._search = search
         self._workers = Workers(universe)
+        self._alike = AlikeShapes(self._workers)
         self._nodes: dict[ShapeKey, tuple[Prices, ElasticNodes]] = {}
         self._supplies: dict[ShapeKey, Supply] = {}
         self._same: dict[tuple[object, ...], Supply] = {}
@@ -84,11 +86,13 @@ class Shrinks:
 
     def _priced(self, shape: Shape) -> tuple[Prices, ElasticNodes]:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
-        known = self._nodes.get(shape.each)
+        alike = self._alike.of(shape)
+        key = alike.wants, alike.exclusive, alike.orders
+        known = self._nodes.get(key)
         if known is None:
-            prices = Prices(self._workers, shape)
-            known = prices, ElasticNodes(self._workers, shape.places, prices.bounds, prices.of)
-            self._nodes[shape.each] = known
+            prices = Prices(self._workers, alike)
+            known = prices, ElasticNodes(self._workers, alike.places, prices.bounds, prices.of)
+            self._nodes[key] = known
         return known
 
     def _several(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
