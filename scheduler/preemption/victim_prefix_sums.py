@@ -37,7 +37,7 @@ class Ladder(dict[str, Sequence[int]]):
         self.roughly: dict[int, Entry] = {}
         """The rough bounds that were asked for, by number of victims."""
         self.prices: dict[tuple[object, ...], Price] = {}
-        """What was worked out for a request, by what is missing: those that differ in what there is enough of ask the same."""
+        """Prices by what is missing: requests that differ in what there is enough of ask the same."""
         self._classes: dict[int, HighestClass] = {}
         self.candidates = candidates
         self.since = since

@@ -1,4 +1,4 @@
-"""Which requests ask the same of the nodes with workers: they differ only in what there is enough of on all of these."""
+"""Which requests ask the same of the nodes with workers: they differ in what there is enough of on all of these."""
 
 from collections.abc import Mapping
 from dataclasses import replace
