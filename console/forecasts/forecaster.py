@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.services import show_change
 from console.core import clock
 from console.forecasts.learning import load, since
-from console.forecasts.models import KeptRun, JobForecast, RunTimeModel
+from console.forecasts.models import JobForecast, KeptRun, RunTimeModel
 from console.forecasts.requests import facts_of, size_of
 from scheduler.forecast.facts import JobFacts
 from scheduler.forecast.model import Model
@@ -69,6 +70,8 @@ class Forecaster:
         renewed = self._renew(live, said)
         self._close(live, said.values())
         self._compare()
+        if fresh or renewed:
+            show_change(self.cluster)
         return len(fresh) + renewed
 
     def _new(self, job: Job) -> JobForecast:

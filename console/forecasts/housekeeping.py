@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from console.core import clock
-from console.forecasts.models import KeptRun, JobForecast
+from console.forecasts.models import JobForecast, KeptRun
 
 MOST_JOBS = 1_000_000
 """Of a cluster that ends more in a year, the oldest are forgotten sooner."""

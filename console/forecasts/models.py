@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core import clock
 from scheduler.forecast.facts import Forecast
 
 LONGEST_NAME = 200
@@ -141,6 +142,14 @@ class JobForecast(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id}: {self.p50:.0f} s"
+
+    @property
+    def ends_within(self) -> tuple[int, int] | None:
+        """In how many seconds from now a running job ends, from and to, 90 % sure; None while it waits."""
+        if self.end_low is None or self.end_high is None:
+            return None
+        now = int(clock.now().timestamp())
+        return max(0, self.end_low - now), max(0, self.end_high - now)
 
     @property
     def whole(self) -> Forecast:

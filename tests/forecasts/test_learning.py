@@ -7,7 +7,7 @@ import pytest
 from console.forecasts import learning
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.learning import is_due, learn, learn_if_due, load
-from console.forecasts.models import KeptRun, FinishedSource, JobForecast, RunTimeModel
+from console.forecasts.models import FinishedSource, JobForecast, KeptRun, RunTimeModel
 from tests.steering.conftest import START, Sim
 
 DAY = 24 * 3600
@@ -54,7 +54,7 @@ def test_with_too_few_jobs_nothing_is_learned(sim: Sim) -> None:
 def better(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Who is told to be better, one after the other; the jobs that judged are real."""
     told: list[bool] = []
-    real = learning.beats
+    real = learning.beats  # type: ignore[attr-defined]
 
     class Told:
         def __init__(self, verdict: object, wins: bool) -> None:
@@ -181,7 +181,7 @@ def test_what_was_forecast_is_compared_when_the_end_is_told_and_forgotten_by_the
     assert JobForecast.objects.get(job_id=job).ran_s is None
     row = JobForecast.objects.get(job_id=job)
     KeptRun.objects.create(
-        cluster=sim.cluster, job_id=job, user="ann", partition="x", submit=row.submit, start=row.start, nodes=1,
+        cluster=sim.cluster, job_id=job, user="ann", partition="x", submit=row.submit, start=row.start or 0, nodes=1,
         end=(row.start or 0) + 100, cpus=4, gpus=0, source=FinishedSource.ACCOUNTING,
     )  # fmt: skip
     known.refresh()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from console.forecasts.forecaster import Forecaster
-from console.forecasts.models import KeptRun, FinishedSource
+from console.forecasts.models import FinishedSource, KeptRun
 from console.steering.decisions.facts import partition_policies
 from console.steering.decisions.patience import foresee
 from console.steering.models import Patience

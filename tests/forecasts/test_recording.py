@@ -81,7 +81,7 @@ def test_a_reading_that_fails_keeps_what_was_read_and_goes_on_there(
     sim: Sim, account: list[FinishedRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     account += [run("1", START - 3 * PORTION_S), run("2", START - PORTION_S // 2)]
-    read, asked = recording.read_finished, []
+    read, asked = recording.read_finished, []  # type: ignore[attr-defined]
 
     def failing(row: Cluster, since: int, until: int) -> FinishedRuns:
         asked.append((since, until))
