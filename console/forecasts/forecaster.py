@@ -115,8 +115,10 @@ class Forecaster:
     def _say_end(self, row: JobForecast, job: Job) -> None:
         now = max(int(clock.now().timestamp()), job.start)
         facts = _facts(row, job)
-        self.model.started(job.job_id, facts, job.start)
+        # It is no twin of itself, neither now nor where it was said before.
+        self.model.history.leave(job.job_id, facts)
         left = self.model.remaining(facts, now - job.start)
+        self.model.started(job.job_id, facts, job.start)
         row.start, row.renewed, row.version = job.start, now, self.version or ""
         row.end_low, row.end_high = now + int(left.low), now + int(left.high)
         row.end_p50, row.end_p80 = now + int(left.p50), now + int(left.p80)
