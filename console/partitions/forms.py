@@ -20,6 +20,7 @@ from console.partitions.choices import (
 )
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
+from console.partitions.task_types_form import TYPES, TaskTypeForm, task_type_initial
 from console.partitions.units_form import UnitsForm
 from scheduler.model.policy import LineOrder, PartitionPolicy
 
@@ -238,6 +239,7 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
     LEVELS: LevelForm,
     USERS: UserOverrideForm,
     TASKS: TaskOverrideForm,
+    TYPES: TaskTypeForm,
 }
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
@@ -246,6 +248,7 @@ _PLAIN = (
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
     "protected_qos", "keyword_denied", "order", "no_requeue_users", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
+    "patience_s",
 )  # fmt: skip
 
 
@@ -286,6 +289,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             {"pattern": pattern, "level": level, "until": _moment(policy.task_overrides_until.get(pattern))}
             for pattern, level in policy.task_overrides.items()
         ],
+        TYPES: [task_type_initial(row) for row in policy.task_types],
     }
     return values, rows
 

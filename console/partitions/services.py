@@ -25,7 +25,7 @@ LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
 SECONDS = (
     "exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s", "cancel_notice_s",
-    "regrow_s",
+    "regrow_s", "patience_s",
 )  # fmt: skip
 NUMBERS = (
     "max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour",
@@ -196,6 +196,7 @@ def _check_names(policy: PartitionPolicy) -> None:
             raise ValidationError({"levels": fault})
     for field in ("user_overrides", "task_overrides"):
         _check_patterns(field, getattr(policy, field))
+    _check_patterns("task_types", [row.pattern for row in policy.task_types])
     for field in ("protected_jobs", "protected_users", "protected_accounts", "protected_qos"):
         _check_patterns(field, getattr(policy, field))
 
@@ -219,7 +220,7 @@ def _check_quotas(policy: PartitionPolicy) -> None:
 
 def _check_patterns(field: str, patterns: Collection[str]) -> None:
     """Each job is compared with each of them in every cycle."""
-    name = "overrides" if field.endswith("_overrides") else "listed"
+    name = "overrides" if field.endswith("_overrides") or field == "task_types" else "listed"
     if fault := beyond(name, len(patterns)) or next(filter(None, map(pattern_fault, patterns)), ""):
         raise ValidationError({field: fault})
 
