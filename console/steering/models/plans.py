@@ -6,6 +6,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.cluster.models import LONGEST_GROUP
 from console.core.sentence_field import SentenceField
 from console.steering.models.cycles import Cycle, StoredSnapshot
 from scheduler.model.policy import Enforcement
@@ -46,9 +47,10 @@ class Plan(models.Model):
     `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
     deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.
 
-    `tasks`: `{job, restarts, node, seen}` of each task of an array, where room is made for several together; empty for
-    one job. `seen`: `started` or `gone`, once it is. `job_id` is the first of them then. `console.steering.served`
-    reads it.
+    `tasks`: `{job, name, restarts, node, seen}` of each task of a group, where room is made for several together; empty
+    for one job. `seen`: `started` or `gone`, once it is. `job_id` is the first of them then. `console.steering.served`
+    reads it. `group`: what its job is a part of, an array or jobs that say so (`scheduler.priority.groups`); a plan of
+    an earlier release has none.
 
     Where somebody is asked, a proposal is the standing request of its job: it is renewed in place, and `versions` keep
     what was shown. `renewed_at`: when its victims were worked out, if not when it was made. `not_now`: why it cannot be
@@ -70,6 +72,7 @@ class Plan(models.Model):
     explain = SentenceField()
     placement = models.JSONField(default=dict)
     tasks = models.JSONField(default=list)
+    group = models.CharField(max_length=LONGEST_GROUP, blank=True)
     victims = models.JSONField(default=list)
     passed_over = models.JSONField(default=list)
     alternatives = models.JSONField(default=list)
@@ -116,6 +119,9 @@ class Plan(models.Model):
             models.Index(fields=["cluster", "state"]),
             models.Index(fields=["cluster", "partition", "-id"]),
             models.Index(fields=["cluster", "job_id"]),
+            models.Index(
+                fields=["cluster", "group"], condition=~models.Q(group=""), name="steering_plan_group"
+            ),
         ]
 
     def __str__(self) -> str:

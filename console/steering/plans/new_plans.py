@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from console.cluster.models import Cluster
+from console.cluster.models import LONGEST_GROUP, Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.putting_off import likeness
@@ -141,6 +141,7 @@ class NewPlans:
             job_restarts=job.restarts,
             job_name=job.name,
             user=job.user[:LONGEST_USER],
+            group=job.group[:LONGEST_GROUP],
             likeness=likeness(job),
             reason=decision.reason.value,
             explain=say("start.late", why=decision.explain)
@@ -154,9 +155,10 @@ def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
     """What carries a plan out, in its order; not saved. The grace time begins now."""
     now = clock.now()
     actions = []
+    names = {task["job"]: task.get("name", "") for task in plan.tasks}
     for job_id, restarts in runs_served(plan):
         first = _action(plan, 1, ActionKind.PRIORITISE, RunKey(job_id, 0, restarts), value=str(plan.priority))
-        first.job_name, first.user = plan.job_name, plan.user
+        first.job_name, first.user = names.get(job_id) or plan.job_name, plan.user
         actions.append(first)
     grace = bool(policy.grace_s and policy.checkpoint_signal)
     for victim in plan.victims:
@@ -210,7 +212,9 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
 
 def tasks_in(decision: Decision, verdicts: Verdicts) -> Tasks:
     """The tasks that a decision makes room for together, as a plan keeps them; empty when it is for one job."""
-    return new_tasks((task.job, verdicts.jobs[task.job].restarts, task.node) for task in decision.tasks)
+    jobs = verdicts.jobs
+    tasks = new_tasks((task.job, jobs[task.job].restarts, task.node) for task in decision.tasks)
+    return [{**task, "name": jobs[task["job"]].name} for task in tasks]
 
 
 def still_runs(victim: Mapping[str, Any], verdicts: Verdicts) -> bool:
