@@ -19,6 +19,7 @@
      queue, takes nothing, and says so;
    - a part: a request in units gets those units that are free (`units`).
    Whom no step decides stays in the queue; in managed dispatch nodes are kept for it (`reservation`).
+   A worker beyond the minimum of its elastic job only gets room that is free or coming.
    A job whose nodes must all have the same one of several features goes through each step with one after the other;
    one that counts its nodes by their features, through steps of its own (`constrained`).
 6. Where stopped jobs have a rest, nobody is stopped who would be the next to have others stopped for it (`chains`).
@@ -44,6 +45,7 @@ from scheduler.preemption.balance.steps import (
 from scheduler.preemption.chains import without_chains
 from scheduler.preemption.constrained import first_of, in_groups
 from scheduler.preemption.elastic.growing import grow, growers
+from scheduler.preemption.elastic.jobs_as_workers import with_growing, with_workers_together
 from scheduler.preemption.elastic.steps import shrink_elastic_jobs
 from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.planning_run import Ask, PlanningRun, Step
@@ -84,7 +86,13 @@ _PENDING = JobState.PENDING
 def plan(snapshot: Snapshot) -> PlanningResult:
     """The plan for a snapshot: one decision per pending job, in the order in which they were made."""
     with collector.paused():
-        return in_groups_of_tasks(snapshot, lambda asked: without_chains(asked, _made(asked), _made))
+        return in_groups_of_tasks(
+            with_growing(snapshot), lambda asked: with_workers_together(asked, _without_chains)
+        )
+
+
+def _without_chains(snapshot: Snapshot) -> PlanningResult:
+    return without_chains(snapshot, _made(snapshot), _made)
 
 
 def _made(snapshot: Snapshot, alone: frozenset[str] = frozenset()) -> PlanningResult:
@@ -118,6 +126,8 @@ class _Planner:
                 demoted.append(job)
             elif job.state is JobState.RUNNING:
                 decisions.extend(grow(cycle, job))
+            elif job.grows:
+                decisions.append(self._decide(job, cycle.ranking.reach(_NOTHING, _NOTHING)))
             else:
                 decisions.append(self._decide(job, cycle.ranking.reach(*cycle.ranking.weights(job))))
         for job in demoted:
@@ -178,6 +188,8 @@ class _Planner:
         if not asks:
             return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, every[0].shape))
         ask = asks[0]
+        if job.grows:
+            return _grown(cycle, ask)
         even = cycle.balancing is not None and cycle.balancing.applies(job, ask.shape)
         if job.request.counted:
             return in_groups(cycle, ask, cycle.shapes.groups(job.request)) or no_room(cycle, ask)
@@ -186,6 +198,17 @@ class _Planner:
             if decision is not None:
                 return look_ahead(cycle, ask, decision)
         return look_ahead(cycle, ask, no_room(cycle, ask))
+
+
+def _grown(cycle: PlanningRun, ask: Ask) -> Decision:
+    """A worker beyond the minimum of its elastic job gets room that is free or coming, or waits for some."""
+    for step in (best_free_nodes, free_room, room_that_is_coming, free_part):
+        decision = step(cycle, ask)
+        if decision is not None:
+            return decision
+    least = ask.job.elastic.min_workers if ask.job.elastic else None
+    words = sentence.say("grows.later", who=cycle.say.who(ask.job), least=least or 0)
+    return cycle.queued(ask.job, Reason.GROWS_LATER, words)
 
 
 def _fit_to_be_shown(decision: Decision) -> Decision:

@@ -3,7 +3,8 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
+from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
+from scheduler.priority.comment import ShrinkHow, read_comment
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.groups import group_of, is_whole
 
@@ -31,4 +32,16 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
         request=request,
         restarts=observed.restarts,
         group=group,
+        elastic=elastic_workers(observed) if group else None,
     )
+
+
+def elastic_workers(observed: ObservedJob) -> Elastic | None:
+    """How far the elastic job may shrink of which this job is a worker, as its comment says; None for other jobs.
+
+    Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
+    """
+    words = read_comment(observed.comment).elastic if "elastic" in observed.comment else None
+    if words is None or words.how not in (None, ShrinkHow.TASKS):
+        return None
+    return Elastic(min_workers=words.least, wish_workers=words.wish)

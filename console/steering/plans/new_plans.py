@@ -33,7 +33,7 @@ from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.line import front
-from scheduler.model.plan import Decision, DecisionKind, How
+from scheduler.model.plan import MAKES_ROOM, Decision, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.sentence import say
@@ -61,7 +61,7 @@ class NewPlans:
         """Whether a decision gets a plan: others are to be stopped, or the job is to be put first in its line."""
         if decision.lead:
             return False  # The first of its tasks has the plan.
-        return decision.action == DecisionKind.PREEMPT or decision.job in self.starts
+        return decision.action in MAKES_ROOM or decision.job in self.starts
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
@@ -205,6 +205,7 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 "resources": amounts(held := total(job.alloc.values())),
                 "amounts": dict(held),
                 "ran_s": now - (job.start or now),
+                **({"worker_of": victim.worker_of, "least": victim.least} if victim.worker_of else {}),
             }
         )
     return result

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.model.jobs import JobState, Request, SnapshotJob
-from scheduler.model.plan import Decision, DecisionKind, PlanningResult, TaskRoom
+from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind, PlanningResult, TaskRoom
 from scheduler.model.policy import Dispatch, Partial
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
@@ -104,7 +104,7 @@ def _likeness(job: SnapshotJob) -> tuple[object, ...]:
     """What the tasks of a group have in common. Those that ran before come behind the others, as in Slurm."""
     request = job.request or Request()
     return (
-        job.group, job.user, job.user_level, job.task_level, bool(job.restarts),
+        job.group, job.user, job.user_level, job.task_level, bool(job.restarts), job.grows,
         tuple(sorted(request.per_node.items())), request.partial, request.features, request.only_nodes,
         request.not_nodes,
     )  # fmt: skip
@@ -190,7 +190,7 @@ def _verdicts(decision: Decision, group: TaskGroup) -> Iterator[Decision]:
     """The verdict on each task of a group."""
     rooms = _rooms(decision, group.job.request or Request())
     served = group.tasks[: len(rooms)]
-    together = (decision.action is DecisionKind.PREEMPT or group.is_whole) and len(served) > 1
+    together = (decision.action in MAKES_ROOM or group.is_whole) and len(served) > 1
     for place, (task, (node, room)) in enumerate(zip(served, rooms, strict=True)):
         if not together:
             alone = replace(decision, job=task.id, nodes=(node,), units=None, placement={node: room})
