@@ -9,6 +9,7 @@ from typing import Any
 from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import What
+from scheduler.model.jobs import JobState
 from tests.faults.worlds import GRACE_S, START, Stage, World
 
 STOPS = frozenset({What.STOPPED, What.RECOVERED})
@@ -23,6 +24,8 @@ class Verdict:
     stuck_jobs: list[str] = field(default_factory=list)
     rough: list[str] = field(default_factory=list)
     """Jobs that were stopped without their checkpoint signal, or too soon after it."""
+    below_minimum: list[str] = field(default_factory=list)
+    not_back: list[str] = field(default_factory=list)
     broken_audit: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -59,6 +62,9 @@ def judge(stage: Stage) -> Verdict:
     verdict.stuck_jobs += [
         f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {HeldBy.REQUEUED, HeldBy.ADMIN}
     ]
+    _minimum(stage.world, lines, names, verdict)
+    running = {names[job.id] for job in jobs if job.state is JobState.RUNNING}
+    verdict.not_back += [f"{name} does not run again" for name in stage.world.back if name not in running]
     _gentle(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()
     return verdict
@@ -124,6 +130,24 @@ def _plans(stage: Stage, lines: list[Line], names: dict[str, str], verdict: Verd
             verdict.stuck_jobs.append(
                 f"{names[job]} was stopped {count} times and released {freed[job]} times"
             )
+
+
+def _minimum(world: World, lines: Iterable[Line], names: dict[str, str], verdict: Verdict) -> None:
+    """No elastic job has fewer workers than it needs, once it has had so many."""
+    running: dict[str, set[str]] = {name: set() for name in world.least}
+    reached: set[str] = set()
+    for line in lines:
+        array = names[line.job].rpartition("_")[0]
+        if array not in running:
+            continue
+        if line.what == What.STARTED:
+            running[array].add(line.job)
+        elif line.what in STOPS | {What.ENDED, What.REQUEUED, What.CANCELLED}:
+            running[array].discard(line.job)
+        if len(running[array]) >= world.least[array]:
+            reached.add(array)
+        elif array in reached:
+            verdict.below_minimum.append(f"{array} has {len(running[array])} workers at {line.at - START}")
 
 
 def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:

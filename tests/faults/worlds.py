@@ -76,6 +76,10 @@ class World:
     policy: Mapping[str, Any] = field(default_factory=dict)
     cancelled: tuple[str, ...] = ()
     """Jobs that their own users end."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """Of arrays, by name: once so many of its tasks run, never fewer do."""
+    back: tuple[str, ...] = ()
+    """Jobs that run at the end."""
     no_stop_before: int = 0
     """The second before which nobody may be signalled or stopped."""
 
@@ -182,6 +186,34 @@ WORLDS: dict[str, World] = {
         },
         starts=("urgent",),
         stopped=("saves",),
+    ),
+    # An elastic array gives two of its four workers to an urgent job, and has them back when that has ended.
+    "elastic": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, comment="elastic:min=2,wish=4", **_SAVES),),
+            3: (submits("urgent", "cy", 4, run_time_s=12),),
+            45: (opens("UP"),),
+        },
+        starts=("urgent",),
+        stopped=("low_2", "low_3"),
+        least={"low": 2},
+        back=("low_0", "low_1", "low_2", "low_3"),
+    ),
+    # The same, and the partition is closed when they are gone: the workers come back when it is open again.
+    "elastic_undone": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, comment="elastic:min=2,wish=4", **_SAVES),),
+            3: (submits("urgent", "cy", 4),),
+            6: (opens("DOWN"),),
+            22: (opens("UP"),),
+            30: (cancels("urgent"),),
+            45: (opens("UP"),),
+        },
+        stopped=("low_2", "low_3"),
+        cancelled=("urgent",),
+        policy={"start_deadline_s": 8},
+        least={"low": 2},
+        back=("low_0", "low_1", "low_2", "low_3"),
     ),
 }
 

@@ -1,4 +1,4 @@
-"""Elastic jobs whose workers are tasks: they shrink before anybody is stopped, and have their workers back afterwards."""
+"""Elastic jobs whose workers are tasks: they shrink before anybody is stopped, and grow back afterwards."""
 
 from typing import Any
 

@@ -129,7 +129,7 @@ def _likeness(job: SnapshotJob) -> object:
 
 def _as_one(workers: Sequence[SnapshotJob], kept: int, taken: set[str]) -> SnapshotJob:
     """Workers as one job in units, the youngest first. It has run, and rests, as long as the one that ran longest."""
-    workers = sorted(workers, key=lambda job: (-(job.start or 0), -job.submit, natural(job.id)))
+    workers = sorted(workers, key=lambda job: (job.start or 0, job.submit, natural(job.id)), reverse=True)
     label = label_of_jobs(sorted((worker.id for worker in workers), key=natural))
     first = workers[-1]
     alloc: dict[str, dict[str, int]] = {}
