@@ -27,6 +27,7 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
+from console.steering.plans.kept_work import keep_of_shrunk
 from console.steering.plans.versions import keep_version
 from console.steering.served import Tasks, jobs_served, new_tasks, runs_served
 from scheduler.contracts.snapshot import encode_snapshot
@@ -208,6 +209,7 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 **({"worker_of": victim.worker_of, "least": victim.least} if victim.worker_of else {}),
             }
         )
+    keep_of_shrunk(result, verdicts.jobs.values(), now)
     return result
 
 
