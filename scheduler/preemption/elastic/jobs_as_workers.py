@@ -132,6 +132,7 @@ def _as_one(workers: Sequence[SnapshotJob], kept: int, taken: set[str]) -> Snaps
     workers = sorted(workers, key=lambda job: (job.start or 0, job.submit, natural(job.id)), reverse=True)
     label = label_of_jobs(sorted((worker.id for worker in workers), key=natural))
     first = workers[-1]
+    ends = [worker.predicted_end for worker in workers if worker.predicted_end is not None]
     alloc: dict[str, dict[str, int]] = {}
     for worker in workers:
         for node, held in worker.alloc.items():
@@ -146,6 +147,7 @@ def _as_one(workers: Sequence[SnapshotJob], kept: int, taken: set[str]) -> Snaps
         unit={name: amount for name, amount in next(iter(first.alloc.values())).items() if amount},
         elastic=Elastic(min_units=kept),
         workers=tuple(workers),
+        predicted_end=max(ends) if len(ends) == len(workers) else None,
         restarts=0,
         stopped=0,
         group="",

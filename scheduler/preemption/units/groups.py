@@ -105,6 +105,7 @@ def _likeness(job: SnapshotJob) -> tuple[object, ...]:
     request = job.request or Request()
     return (
         job.group, job.user, job.user_level, job.task_level, bool(job.restarts), job.grows,
+        job.patience_spent,
         tuple(sorted(request.per_node.items())), request.partial, request.features, request.only_nodes,
         request.not_nodes,
     )  # fmt: skip
