@@ -124,9 +124,8 @@ def nodes_with_less(plan: Plan, jobs: Jobs) -> frozenset[str]:
 def plans_for(cluster: Cluster, job_id: str) -> list[Plan]:
     """The plans that make, or made, room for a job, alone or as one of their tasks; the newest first."""
     own = Q(job_id=job_id)
-    known = Job.objects.filter(cluster=cluster, job_id=job_id).values_list("group", flat=True)
-    if groups := set(filter(None, known)):
-        own |= Q(group__in=groups) & ~Q(tasks=[])
+    groups = Job.objects.filter(cluster=cluster, job_id=job_id).exclude(group="").values("group")
+    own |= Q(group__in=groups) & ~Q(tasks=[])
     if array := array_of(job_id):
         own |= Q(job_id__startswith=f"{array}_") & ~Q(tasks=[])
     rows = Plan.objects.filter(own, cluster=cluster).order_by("-id")

@@ -116,7 +116,11 @@ def _with_past(jobs: Iterable[SnapshotJob], observation: Observation, facts: Fac
     """The jobs with what was done to them, or for them, and what is behind them."""
     comments = {job.id: job.comment for job in observation.jobs if job.restarts}
     for job in jobs:
-        yield facts.past.told(_with_stops(job, facts.stops, observation.taken_at), comments.get(job.id, ""))
+        yield facts.past.told(
+            _with_stops(job, facts.stops, observation.taken_at),
+            comments.get(job.id, ""),
+            observation.taken_at,
+        )
 
 
 def _with_stops(job: SnapshotJob, stops: Stops, now: int) -> SnapshotJob:
