@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from console.steering.decisions.facts import Facts, PartitionFacts
+from console.steering.decisions.held_together import all_let_go
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
@@ -44,6 +45,7 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
     Partitions that share nodes see what the ones before them have set aside in this cycle. Plans that are only
     proposed set nothing aside. With `failures` a partition on which deciding raises is told there, and is undecided.
     """
+    observation = all_let_go(observation, facts.held_together)
     seen = {partition.name for partition in observation.partitions}
     verdicts: list[Verdicts] = []
     outstanding = facts.outstanding

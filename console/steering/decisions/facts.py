@@ -11,6 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.decisions.held_together import held_together
 from console.steering.decisions.past import PastRuns, past_of
 from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
@@ -70,6 +71,7 @@ class Facts:
     put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
     past: PastRuns = field(default_factory=PastRuns)
+    held_together: frozenset[str] = frozenset()
 
     @property
     def preemptions(self) -> Mapping[str, int]:
@@ -128,6 +130,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         put_off=putting_off(cluster),
         rejections=recent_rejections(cluster),
         past=past_of(cluster),
+        held_together=held_together(plans),
     )
 
 
