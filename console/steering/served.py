@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from console.cluster.models import Cluster, Job
-from console.steering.models import Plan
+from console.steering.models import Plan, PlanKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts, add
 from scheduler.preemption.units.groups import label_of_jobs
@@ -92,7 +92,9 @@ def waiting(plan: Plan, jobs: Jobs | None = None) -> list[str]:
 
 
 def rooms_left(plan: Plan, jobs: Jobs | None = None) -> dict[str, dict[str, Amounts]]:
-    """The room that is kept for each of those who wait, as noted, or as seen now."""
+    """The room that is kept for each of those who wait, as noted, or as seen now. A plan that only holds keeps none."""
+    if plan.kind == PlanKind.WHOLE:
+        return {}
     if not plan.tasks:
         return {plan.job_id: plan.placement}
     count = Counter(task["node"] for task in plan.tasks)

@@ -60,6 +60,7 @@ def judge(stage: Stage) -> Verdict:
         f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {HeldBy.REQUEUED, HeldBy.ADMIN}
     ]
     _gentle(stage.world, lines, names, verdict)
+    _together(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()
     return verdict
 
@@ -140,6 +141,22 @@ def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Ver
             verdict.rough.append(f"{names[line.job]} was stopped without its signal")
         elif line.at - before < GRACE_S and line.run not in saved:
             verdict.rough.append(f"{names[line.job]} had {line.at - before} s of grace")
+
+
+AT_ONCE_S = 6
+"""Within so many seconds all have started who are let go together: their victims take as long to leave."""
+
+
+def _together(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
+    """Who wants all or none has not had a part of them running while the others waited."""
+    first: dict[str, int] = {}
+    for line in lines:
+        if line.what == What.STARTED and names[line.job] in world.together:
+            first.setdefault(names[line.job], line.at)
+    if first and max(first.values()) - min(first.values()) > AT_ONCE_S:
+        verdict.rough.append(
+            f"{', '.join(first)} started one by one: {sorted(at - START for at in first.values())}"
+        )
 
 
 def _audit() -> list[str]:

@@ -187,6 +187,34 @@ def test_they_are_let_go(sim: Sim, what: Any) -> None:
     assert Plan.objects.filter(kind=PlanKind.WHOLE).count() == 1
 
 
+def test_one_that_has_started_before_anybody_looked_keeps_nobody_from_starting(sim: Sim) -> None:
+    """Slurm starts a task in the very second of its submission, in room that is free."""
+    sim.policy(grace_s=10, user_overrides={"ann": "P3", "cy": "P0"})
+    low = running_array(sim, "ann", 3, 2)
+    asked = whole(sim)
+    sim.port.advance(1)
+    assert states(sim, asked) == [RUNNING, PENDING, PENDING]
+    sim.cycles(25)
+    assert states(sim, asked) == [RUNNING] * 3
+    assert {plan.state for plan in Plan.objects.all()} == {"verified"}
+    assert sum(sim.port.job(job).restarts for job in low) == 2
+
+
+def test_one_that_starts_after_the_look_leaves_its_room_to_nobody_else(sim: Sim) -> None:
+    sim.policy(grace_s=10, user_overrides={"ann": "P3", "cy": "P0"})
+    low, short = running_array(sim, "ann", 3, 2), sim.running("cy", 2)
+    asked = whole(sim)
+    sim.cycles(2)
+    assert held(sim, asked) == [HeldBy.ADMIN] * 3
+    sim.port.cancel(short)
+    sim.port.job(asked[0]).held = HeldBy.NO  # an administrator lets it go by hand
+    sim.port.state.changed = True
+    sim.cycles(25)
+    assert states(sim, asked) == [RUNNING] * 3
+    assert {plan.state for plan in Plan.objects.all()} == {"verified"}
+    assert sum(sim.port.job(job).restarts for job in low) == 2
+
+
 def test_a_pause_keeps_them_held_and_free_room_still_starts_them(sim: Sim) -> None:
     low, asked = waits_for_all(sim)
     sim.cycles(3)

@@ -1,7 +1,7 @@
 """Carrying out what was written down, at most once.
 
-Per kind of action, in this order: put back who was ended by a signal, put beneficiaries first in line, send checkpoint
-signals, stop, hold, release.
+Per kind of action, in this order: put back who was ended by a signal, hold, put beneficiaries first in line, send
+checkpoint signals, stop, release.
 1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
    a hole, so the look that counts for the stops is one made after that.
 2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
@@ -51,11 +51,11 @@ from scheduler.reconcile.immunity import recalled
 
 STAGES = (
     ActionKind.RECOVER,  # who cannot be brought back is no reason to stop the next one: if it raises, nobody is stopped
+    ActionKind.HOLD,  # before the room comes free that some of those may take who want all or none
     ActionKind.PRIORITISE,
     ActionKind.SIGNAL,
     ActionKind.REQUEUE_HOLD,
     ActionKind.CANCEL,
-    ActionKind.HOLD,
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
 )
