@@ -89,8 +89,9 @@ class SnapshotJob:
     running only. `balanced`: it wants nodes of equal compute power (spec 5).
     `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
     whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
-    badly at once, within one hour, after others had been stopped for it. `group`: the same for all jobs that are one
-    request, such as the tasks of an array. `saved_at`: when its present run last acknowledged a checkpoint.
+    badly at once, within one hour, after others had been stopped for it. `patience_spent`: it has waited for a start
+    that was predicted and did not come: pending only. `group`: the same for all jobs that are one request, such as the
+    tasks of an array. `saved_at`: when its present run last acknowledged a checkpoint.
     """
 
     id: str
@@ -121,6 +122,7 @@ class SnapshotJob:
     crashes: int = 0
     group: str = ""
     saved_at: int | None = None
+    patience_spent: bool = False
 
     @property
     def run(self) -> RunKey:

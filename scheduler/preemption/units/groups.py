@@ -109,7 +109,7 @@ def _likeness(job: SnapshotJob) -> tuple[object, ...]:
     """What the tasks of a group have in common. Those that ran before come behind the others, as in Slurm."""
     request = job.request or Request()
     return (
-        job.group, job.user, job.user_level, job.task_level, bool(job.restarts),
+        job.group, job.user, job.user_level, job.task_level, bool(job.restarts), job.patience_spent,
         tuple(sorted(request.per_node.items())), request.partial, request.features, request.only_nodes,
         request.not_nodes,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("cluster", "0007_groups"),
-        ("steering", "0012_tasks"),
+        ("steering", "0013_patience"),
     ]
 
     operations = [
