@@ -23,7 +23,7 @@ from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
-KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
+KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
 
 
 @require_safe
