@@ -72,6 +72,7 @@ class JobSerializer(serializers.ModelSerializer):
             "job_id",
             "partition",
             "name",
+            "group",
             "user",
             "account",
             "comment",

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from console.cluster.models import Cluster, Job
-from console.steering.models import Plan
+from console.steering.models import Plan, PlanKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts, add
 from scheduler.preemption.units.groups import label_of_jobs
@@ -92,7 +92,9 @@ def waiting(plan: Plan, jobs: Jobs | None = None) -> list[str]:
 
 
 def rooms_left(plan: Plan, jobs: Jobs | None = None) -> dict[str, dict[str, Amounts]]:
-    """The room that is kept for each of those who wait, as noted, or as seen now."""
+    """The room that is kept for each of those who wait, as noted, or as seen now. A plan that only holds keeps none."""
+    if plan.kind == PlanKind.WHOLE:
+        return {}
     if not plan.tasks:
         return {plan.job_id: plan.placement}
     count = Counter(task["node"] for task in plan.tasks)
@@ -124,9 +126,8 @@ def nodes_with_less(plan: Plan, jobs: Jobs) -> frozenset[str]:
 def plans_for(cluster: Cluster, job_id: str) -> list[Plan]:
     """The plans that make, or made, room for a job, alone or as one of their tasks; the newest first."""
     own = Q(job_id=job_id)
-    known = Job.objects.filter(cluster=cluster, job_id=job_id).values_list("group", flat=True)
-    if groups := set(filter(None, known)):
-        own |= Q(group__in=groups) & ~Q(tasks=[])
+    groups = Job.objects.filter(cluster=cluster, job_id=job_id).exclude(group="").values("group")
+    own |= Q(group__in=groups) & ~Q(tasks=[])
     if array := array_of(job_id):
         own |= Q(job_id__startswith=f"{array}_") & ~Q(tasks=[])
     rows = Plan.objects.filter(own, cluster=cluster).order_by("-id")

@@ -93,7 +93,8 @@ class SnapshotJob:
     `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
     whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
     badly at once, within one hour, after others had been stopped for it. `patience_spent`: it has waited for a start
-    that was predicted and did not come: pending only. `group`: the same for the tasks of one array.
+    that was predicted and did not come: pending only. `group`: the same for all jobs that are one request, such as the
+    tasks of an array. `saved_at`: when its present run last acknowledged a checkpoint.
 
     Only while planning (`preemption.elastic.jobs_as_workers`): `workers`: those that this one stands for. `grows`: it
     is a worker beyond the minimum of its elastic job, for which nobody is stopped; pending only.
@@ -126,6 +127,7 @@ class SnapshotJob:
     stopped: int = 0
     crashes: int = 0
     group: str = ""
+    saved_at: int | None = None
     patience_spent: bool = False
     workers: tuple["SnapshotJob", ...] = ()
     grows: bool = False

@@ -19,6 +19,7 @@ from scheduler.preemption.pieces import pieces_of
 from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.preemption.sparing import why_spared
 from scheduler.preemption.tallies import Below, VictimTally
+from scheduler.preemption.units.group_order import order_by_loss
 from scheduler.priority.levels import weight
 from scheduler.priority.order import natural
 
@@ -60,6 +61,7 @@ class ClusterState:
         held = [job for job in snapshot.jobs if job.state is not _PENDING]
         held.sort(key=lambda job: natural(job.id))
         self._settle((job for job in held if job.state is _RUNNING), demoted, alone)
+        order_by_loss(self.runners, snapshot.now)
         for job in held:
             if job.state is not _RUNNING:
                 self._end(job)

@@ -66,6 +66,7 @@ def judge(stage: Stage) -> Verdict:
     running = {names[job.id] for job in jobs if job.state is JobState.RUNNING}
     verdict.not_back += [f"{name} does not run again" for name in stage.world.back if name not in running]
     _gentle(stage.world, lines, names, verdict)
+    _together(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()
     return verdict
 
@@ -164,6 +165,22 @@ def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Ver
             verdict.rough.append(f"{names[line.job]} was stopped without its signal")
         elif line.at - before < GRACE_S and line.run not in saved:
             verdict.rough.append(f"{names[line.job]} had {line.at - before} s of grace")
+
+
+AT_ONCE_S = 6
+"""Within so many seconds all have started who are let go together: their victims take as long to leave."""
+
+
+def _together(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
+    """Who wants all or none has not had a part of them running while the others waited."""
+    first: dict[str, int] = {}
+    for line in lines:
+        if line.what == What.STARTED and names[line.job] in world.together:
+            first.setdefault(names[line.job], line.at)
+    if first and max(first.values()) - min(first.values()) > AT_ONCE_S:
+        verdict.rough.append(
+            f"{', '.join(first)} started one by one: {sorted(at - START for at in first.values())}"
+        )
 
 
 def _audit() -> list[str]:

@@ -54,6 +54,18 @@ def cancels_tasks(name: str) -> Deed:
     return lambda cluster: cluster.cancel(_id_of(cluster, name).partition("_")[0])
 
 
+def says(name: str, comment: str) -> Deed:
+    """A user writes another comment on his own jobs of that name."""
+
+    def deed(cluster: SimulatedCluster) -> None:
+        for job in cluster.state.jobs.values():
+            if job.spec.name == name:
+                job.comment = comment
+        cluster.state.changed = True
+
+    return deed
+
+
 def forbids(name: str) -> Deed:
     """A user says of his own job that it must not be requeued."""
     return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
@@ -80,6 +92,8 @@ class World:
     """Of arrays, by name: once so many of its tasks run, never fewer do."""
     back: tuple[str, ...] = ()
     """Jobs that run at the end."""
+    together: tuple[str, ...] = ()
+    """Jobs of which none may start before there is room for all, made or free."""
     no_stop_before: int = 0
     """The second before which nobody may be signalled or stopped."""
 
@@ -176,6 +190,28 @@ WORLDS: dict[str, World] = {
         stopped=("low_0", "low_1", "low_2"),
         cancelled=("urgent_0", "urgent_1", "urgent_2"),
         policy={"start_deadline_s": 8},
+    ),
+    # Tasks whose user wants all of them or none are held until their plan stops others, also where one could start.
+    "whole": World(
+        deeds={
+            0: (
+                submits("low", "ann", 3, array_tasks=2, **_SAVES, checkpoint_s=3),
+                submits("short", "cy", 2, run_time_s=6),
+            ),
+            3: (submits("urgent", "cy", 2, array_tasks=3, comment="partial=no", run_time_s=12),),
+        },
+        starts=("urgent_0", "urgent_1", "urgent_2"),
+        stopped=("low_0", "low_1"),
+        together=("urgent_0", "urgent_1", "urgent_2"),
+    ),
+    # Nobody can be stopped for them, and their partition only watches from then on: they are let go.
+    "whole_over": World(
+        deeds={
+            0: (submits("high", "cy", 4, run_time_s=30), submits("short", "cy", 4, run_time_s=8)),
+            3: (submits("all", "bob", 3, array_tasks=2, comment="partial=no", run_time_s=9),),
+            20: (says("all", ""),),
+        },
+        starts=("all_0", "all_1"),
     ),
     # The cluster does not answer for a while, just when there is somebody to be stopped.
     "away": World(

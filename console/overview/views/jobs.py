@@ -24,7 +24,7 @@ from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for, workers_plot
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
-KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
+KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
 
 
 @require_safe

@@ -47,9 +47,10 @@ def mine(request: HttpRequest) -> HttpResponse:
         "user_there": user,
         "mine": found,
         "said_of_jobs": [(each, missing.get(each.job.group, "")) for each in said],
-        "waiting_list": fixed_list("mw", found.waiting, WAITING),
-        "running_list": fixed_list("mr", found.running, RUNNING),
+        "waiting_list": fixed_list("mw", found.waiting, WAITING, request.GET),
+        "running_list": fixed_list("mr", found.running, RUNNING, request.GET),
         "open_plans": open_plans(cluster),
         "target": "my-jobs",
+        "kept": [(name, value) for name in ("mw_open", "mr_open") for value in request.GET.getlist(name)],
     }
     return render_page(request, "overview/mine.html", context)

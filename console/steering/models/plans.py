@@ -31,10 +31,11 @@ OPEN_STATES = (PlanState.PROPOSED, *BEGUN_STATES)
 
 
 class PlanKind(models.TextChoices):
-    """What a plan is for: making room, or holding a job whose user is over quota."""
+    """What a plan is for: making room, holding a job whose user is over quota, or jobs until all of them fit."""
 
     PREEMPT = "preempt", _("Make room")
     QUOTA = "quota", _("Hold over quota")
+    WHOLE = "whole", _("Hold until all fit")
 
 
 class Plan(models.Model):
@@ -74,6 +75,8 @@ class Plan(models.Model):
     placement = models.JSONField(default=dict)
     tasks = models.JSONField(default=list)
     group = models.CharField(max_length=LONGEST_GROUP, blank=True)
+    whole = models.BooleanField(default=False)
+    """Whether its tasks' user wants all of them at once, or none."""
     victims = models.JSONField(default=list)
     passed_over = models.JSONField(default=list)
     alternatives = models.JSONField(default=list)
@@ -109,8 +112,13 @@ class Plan(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["cluster", "job_id", "partition"],
-                condition=models.Q(state__in=OPEN_STATES),
+                condition=models.Q(state__in=OPEN_STATES) & ~models.Q(kind=PlanKind.WHOLE),
                 name="steering_one_open_plan_per_job",
+            ),
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "partition"],
+                condition=models.Q(state__in=OPEN_STATES, kind=PlanKind.WHOLE),
+                name="steering_one_open_hold_per_job",
             ),
             models.CheckConstraint(
                 condition=models.Q(state__in=PlanState.values), name="steering_plan_state_known"

@@ -125,6 +125,10 @@ def _amounts(placement: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, 
 def _snapshot(plan: Plan) -> Snapshot:
     """The plan's input, as it was stored and not otherwise."""
     stored = plan.stored_snapshot
+    if plan.kind == PlanKind.WHOLE:
+        raise NotReplayableError(
+            f"Plan {plan.pk} holds jobs until all of them fit; such plans stop nobody and keep no snapshot."
+        )
     if plan.kind == PlanKind.QUOTA:
         raise NotReplayableError(
             f"Plan {plan.pk} holds a job because of a quota; such plans stop nobody and keep no snapshot."

@@ -14,7 +14,7 @@ from console.cluster.models import LONGEST_GROUP, Cluster, Job
 from console.cluster.services import JobRow
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
-from console.steering.models import Plan, PlanState
+from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.plans.starting import STARTABLE, startable
 from console.steering.served import jobs_served
 from scheduler.contracts.requests import encode_request
@@ -135,7 +135,8 @@ class _Source:
             decision.job: (place, decision) for place, decision in enumerate(verdicts.decisions, start=1)
         }
         self.plan_of: dict[str, int] = {}
-        for plan in plans:
+        # A plan that makes room says more of a job than the one that holds it until then.
+        for plan in sorted(plans, key=lambda plan: plan.kind != PlanKind.WHOLE):
             if plan.partition == self.partition:
                 self.plan_of.update(dict.fromkeys(jobs_served(plan), plan.pk))
                 if plan.state == PlanState.EXECUTING:

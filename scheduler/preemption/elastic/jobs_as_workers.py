@@ -128,10 +128,10 @@ def _likeness(job: SnapshotJob) -> object:
 
 
 def _as_one(workers: Sequence[SnapshotJob], kept: int, taken: set[str]) -> SnapshotJob:
-    """Workers as one job in units, the youngest first. It has run, and rests, as long as the one that ran longest."""
-    workers = sorted(workers, key=lambda job: (job.start or 0, job.submit, natural(job.id)), reverse=True)
+    """Workers as one job in units, who loses least first. It has run for as long as the one that ran longest."""
+    workers = sorted(workers, key=_loses_least, reverse=True)
     label = label_of_jobs(sorted((worker.id for worker in workers), key=natural))
-    first = workers[-1]
+    first = min(workers, key=lambda job: (job.start or 0, natural(job.id)))
     ends = [worker.predicted_end for worker in workers if worker.predicted_end is not None]
     alloc: dict[str, dict[str, int]] = {}
     for worker in workers:
@@ -152,6 +152,11 @@ def _as_one(workers: Sequence[SnapshotJob], kept: int, taken: set[str]) -> Snaps
         stopped=0,
         group="",
     )
+
+
+def _loses_least(job: SnapshotJob) -> tuple[object, ...]:
+    """Higher for who has run for less since its work was saved, or since it started; of equals the younger."""
+    return max(job.start or 0, job.saved_at or 0), job.start or 0, job.submit, natural(job.id)
 
 
 def _together(snapshot: Snapshot, elastic: Iterable[WorkerSet]) -> Snapshot:

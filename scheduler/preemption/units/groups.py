@@ -91,6 +91,11 @@ def groups_of(snapshot: Snapshot) -> list[TaskGroup]:
     return groups
 
 
+def whole_groups(snapshot: Snapshot) -> list[tuple[SnapshotJob, ...]]:
+    """The waiting tasks of each group whose user wants all of them at once, or none."""
+    return [group.tasks for group in groups_of(snapshot) if group.is_whole]
+
+
 def _is_unit(job: SnapshotJob) -> bool:
     """Whether a waiting task is one unit of a request: on one node, which it shares."""
     request = job.request

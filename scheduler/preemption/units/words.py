@@ -40,9 +40,9 @@ def _losing_workers(who: str, runner: RunningJob, lost: Mapping[str, int]) -> Se
 
 
 def workers_lost(runner: RunningJob, lost: Mapping[str, int]) -> list[SnapshotJob]:
-    """Of an elastic job whose workers are jobs of their own those that go: on each node the youngest that is left.
+    """Of an elastic job whose workers are jobs of their own those that go: on each node who loses least.
 
-    To be asked before the loss is counted. The youngest has lost least when it begins again.
+    To be asked before the loss is counted.
     """
     there = runner.pieces.counts if runner.pieces else {}
     result: list[SnapshotJob] = []
