@@ -33,7 +33,7 @@ class JobLevelSerializer(serializers.Serializer):
 class ElasticSerializer(serializers.Serializer):
     """An elastic job, in workers: tasks of its array, jobs of its group, or its nodes.
 
-    Giveway shows this, and does not shrink running jobs yet.
+    Those whose workers are tasks or jobs give up workers before anybody is stopped; the others count as rigid.
     """
 
     min = serializers.IntegerField(help_text="It can do with so many.")
@@ -72,6 +72,7 @@ class JobSerializer(serializers.ModelSerializer):
             "job_id",
             "partition",
             "name",
+            "group",
             "user",
             "account",
             "comment",

@@ -25,7 +25,9 @@ class SumSerializer(serializers.Serializer):
 
     jobs = serializers.IntegerField()
     stops = serializers.IntegerField()
+    shrinks = serializers.IntegerField(help_text="Workers that elastic jobs would have given up; no stops.")
     work_lost = WorkSerializer()
+    work_kept = WorkSerializer(help_text="Of the workers that stay: lost, had these jobs been stopped.")
 
 
 class DaySerializer(SumSerializer):
@@ -84,7 +86,13 @@ class PartitionTally(ApiView):
 
 
 def _sum(each: TallySum) -> dict[str, Any]:
-    return {"jobs": each.jobs, "stops": each.stops, "work_lost": work_data(each.work)}
+    return {
+        "jobs": each.jobs,
+        "stops": each.stops,
+        "shrinks": each.shrinks,
+        "work_lost": work_data(each.work),
+        "work_kept": work_data(each.kept),
+    }
 
 
 def _days(request: Request) -> int:

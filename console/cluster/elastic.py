@@ -33,6 +33,16 @@ class SaidOfJob:
         how = self.words.elastic.how if self.words.elastic else None
         return say(WAYS[how]) if how else ""
 
+    @property
+    def note(self) -> str:
+        """Why Giveway counts it as rigid all the same; empty when it shrinks it."""
+        elastic = self.words.elastic
+        if elastic is None:
+            return ""
+        if elastic.how not in (None, ShrinkHow.TASKS):
+            return say("elastic.rigid")
+        return "" if _workers_of(self.job, self.words) else say("elastic.alone")
+
 
 def _range(elastic: ElasticWords, workers: int | None) -> Sentence:
     if elastic.wish is None:

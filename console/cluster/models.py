@@ -81,6 +81,9 @@ class JobPhase(models.TextChoices):
     ENDED = "ended", _("Ended")
 
 
+LONGEST_GROUP = 200
+
+
 class Job(models.Model):
     """A job in one partition, as last observed, with its levels there and the verdict on it.
 
@@ -96,6 +99,8 @@ class Job(models.Model):
     user = models.CharField(max_length=64)
     account = models.CharField(max_length=64, blank=True)
     comment = models.TextField(blank=True)
+    group = models.CharField(max_length=LONGEST_GROUP, blank=True)
+    """What it is a part of: an array, or jobs that say so (`scheduler.priority.groups`); empty when it stands alone."""
     phase = models.CharField(max_length=12, choices=JobPhase.choices)
     slurm_state = models.CharField(max_length=40, blank=True)
     slurm_reason = models.CharField(max_length=200, blank=True)
@@ -161,6 +166,9 @@ class Job(models.Model):
             models.Index(fields=["cluster", "partition", "phase", "user_level", "task_level"]),
             models.Index(fields=["cluster", "user"]),
             models.Index(fields=["ended_at"]),
+            models.Index(
+                fields=["cluster", "group"], condition=~models.Q(group=""), name="cluster_job_group"
+            ),
             models.Index(
                 fields=["cluster", "partition"], condition=~models.Q(immune=""), name="cluster_job_immune"
             ),

@@ -1,7 +1,7 @@
 """Lists of jobs: what the address asks for (order, page, columns) and the rows that answer it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.http import QueryDict
 
 from console.cluster.models import Job
 from console.overview.columns import COLUMNS, TableColumn, read_columns
+from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
 
 PAGE_SIZE = 50
 
@@ -85,6 +86,12 @@ class JobList:
     sort: str
     page: Page[Job]
     columns: list[TableColumn]
+    folded: Mapping[Key, Folded] = field(default_factory=dict)
+
+    @property
+    def open_param(self) -> str:
+        """The parameter of the groups that are unfolded."""
+        return f"{self.key}_open"
 
     @property
     def key(self) -> str:
@@ -145,18 +152,25 @@ def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int 
         sort = kind.default
     if "place" in kind.orders:
         jobs = jobs.annotate(unplaced=Q(place=0))
-    rows = jobs.defer("comment", "request", "fingerprint").order_by(*_ordering(kind, sort))
+    ordering = _ordering(kind, sort)
+    rows = every = jobs.defer("comment", "request", "fingerprint").order_by(*ordering)
+    if jobs.exclude(group="").exists():
+        rows, total = first_of_each(every, ordering), None
     paginator = Paginator(rows, PAGE_SIZE) if total is None else _KnownCount(rows, total)
+    page = paginator.get_page(query.get(f"{kind.key}_page"))
+    page.object_list = list(page.object_list)
     return JobList(
         kind,
         sort,
-        paginator.get_page(query.get(f"{kind.key}_page")),
+        page,
         read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual),
+        folded(page.object_list, every, query.getlist(f"{kind.key}_open")),
     )
 
 
-def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str]) -> JobList:
+def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:
     """Jobs that were read already, with columns that are not chosen and do not sort."""
-    page = Paginator(jobs, max(1, len(jobs))).get_page(1)
+    rows, groups = fold_read(jobs, query.getlist(f"{key}_open"))
+    page = Paginator(rows, max(1, len(rows))).get_page(1)
     unsorted = [replace(column, sort="") for column in read_columns(columns, columns, columns)]
-    return JobList(ListKind(key, "", tuple(columns), ()), "", page, unsorted)
+    return JobList(ListKind(key, "", tuple(columns), ()), "", page, unsorted, groups)

@@ -30,16 +30,27 @@ Run = tuple[str, int, int]
 
 @dataclass(slots=True)
 class TallySum:
-    """Jobs that would have got room, runs that would have been stopped, and the work lost with them."""
+    """Jobs that would have got room, runs that would have been stopped, and the work lost with them.
+
+    `shrinks`: workers that elastic jobs would have given up, which are no stops; their work is lost, too. `kept`: the
+    work of the workers that stay, which would have been lost had these jobs been stopped instead.
+    """
 
     jobs: int = 0
     stops: int = 0
+    shrinks: int = 0
     work: Work = field(default_factory=dict)
+    kept: Work = field(default_factory=dict)
 
     @property
     def words(self) -> str:
         """The work, for people."""
         return work_words(self.work)
+
+    @property
+    def kept_words(self) -> str:
+        """The work that is kept, for people."""
+        return work_words(self.kept)
 
     @property
     def sentence(self) -> str:
@@ -51,11 +62,24 @@ class TallySum:
         text = _("%(stops)s %(jobs)s.")
         if self.work:
             text = _("%(stops)s %(jobs)s, and %(work)s lost where nothing was saved.")
-        return text % {
+        told = text % {
             "stops": stops % {"n": self.stops},
             "jobs": jobs % {"n": self.jobs},
             "work": self.words,
         }
+        return f"{told} {self.shrunk}".strip()
+
+    @property
+    def shrunk(self) -> str:
+        """What elastic jobs would have given up, in one sentence; empty when that is nothing."""
+        if not self.shrinks:
+            return ""
+        text = ngettext(
+            "Elastic jobs would have given up %(n)d worker, which keeps %(work)s.",
+            "Elastic jobs would have given up %(n)d workers, which keeps %(work)s.",
+            self.shrinks,
+        )
+        return text % {"n": self.shrinks, "work": self.kept_words}
 
     @property
     def gpu_hours(self) -> float:
@@ -132,7 +156,9 @@ def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool)
                 continue
             counted.add(run)
             for each in (*sums, by_victim.setdefault(victim.get("user", ""), TallySum())):
-                each.stops += 1
+                each.stops += not victim.get("worker_of")
+                each.shrinks += bool(victim.get("worker_of"))
+                add_work(each.kept, victim.get("kept") or {})
                 add_work(each.work, work_of(victim))
     return ShadowTally(
         since, total, sorted(days.items(), reverse=True), _most(by_user), _most(by_victim), cut

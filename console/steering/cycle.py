@@ -28,6 +28,7 @@ from console.steering.actions.victims import Following, ask_after
 from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.decisions.held_together import held_together
 from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
 from console.steering.decisions.rejections import declined_starts
@@ -186,6 +187,7 @@ def _verify(
     cluster, jobs = following.cluster, following.jobs
     plans = open_plans(cluster)
     report.open_before, report.asked_before = _shown(plans), _asked(plans)
+    following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
         checkpoints.watch(cluster, jobs)
     for plan in plans:
@@ -244,7 +246,9 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
             facts.foresight,
             acting.observation.taken_at,
         )
-        report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
+        report.planned += intend(
+            NewPlans(cluster, kept.row, verdict, is_held, starts, facts.held_together), facts.plans
+        )
         report.lines.extend(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
             for decision in verdict.decisions

@@ -167,9 +167,11 @@ def words_left(action: PlannedAction) -> str:
     match action.kind:
         case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL | ActionKind.RECOVER:
             return stopped
+        case ActionKind.HOLD if plan.kind == PlanKind.WHOLE:
+            return f"giveway: plan {plan.pk} holds this job until all of its group fit (partial=no)"
         case ActionKind.HOLD:
             return f"giveway: plan {plan.pk} holds this job until its user is within quota"
-        case ActionKind.RELEASE if plan.kind == PlanKind.QUOTA:
+        case ActionKind.RELEASE if plan.kind != PlanKind.PREEMPT:
             return f"giveway: plan {plan.pk} let this job go on"
         case ActionKind.RELEASE if plan.undo_reason:
             return f"{stopped}; that was undone, and it goes on first"

@@ -20,7 +20,7 @@ from console.partitions.selectors import administered_partitions
 from console.projects.models import RequestState, UrgencyRequest
 from console.steering.models import Plan, Victim
 from console.steering.operations.instead import can_be_chosen, mark_of_alternative
-from console.steering.operations.requests import ARRAY, ApprovalRequest, asked_plans
+from console.steering.operations.requests import GROUP, ApprovalRequest, asked_plans
 from console.steering.work import Work, add_work, ran_s, work_lost, work_of, work_short, work_words
 from scheduler.model.reasons import SENTENCES
 
@@ -102,7 +102,7 @@ def consequence(request: ApprovalRequest) -> str:
     plan, victims = request.shown[0], request.victims
     if not victims:
         text = _("Puts %(job)s (%(user)s) first in line; nobody is stopped.")
-        return text % {"job": request.array or plan.job_id, "user": plan.user}
+        return text % {"job": request.group or plan.job_id, "user": plan.user}
     users = names(sorted({str(victim.get("user", "")) for victim in victims}))
     count, tasks = len(victims), request.tasks
     text = ngettext(
@@ -112,7 +112,7 @@ def consequence(request: ApprovalRequest) -> str:
     )
     job = plan.job_id
     if tasks > 1:
-        job = _("%(n)d tasks of %(array)s") % {"n": tasks, "array": request.array}
+        job = _("%(n)d tasks of %(array)s") % {"n": tasks, "array": request.group}
     nodes = names(sorted({node for each in request.shown for node in each.placement}))
     facts = {"n": count, "users": users, "work": work_words(lost_by(*request.shown)), "job": job}
     return text % {**facts, "user": plan.user, "nodes": nodes}
@@ -187,7 +187,7 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
     rows: QuerySet[Any, Any] = Plan.objects.none().values_list(kind("plans"), "partition", "job_id")
     if user.has_perm(Permission.PLAN_DECIDE):
         asked = waiting_for(user, cluster_name).order_by()
-        rows = asked.values_list(kind("plans"), "partition", ARRAY).distinct()
+        rows = asked.values_list(kind("plans"), "partition", GROUP).distinct()
     if user.has_perm(Permission.REQUEST_DECIDE):
         waiting = UrgencyRequest.objects.filter(
             state=RequestState.WAITING, project__cluster__name=cluster_name

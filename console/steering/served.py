@@ -1,4 +1,6 @@
-"""Whom a plan makes room for: one job, or several tasks of an array together (`Plan.tasks`).
+"""Whom a plan makes room for: one job, or several tasks of one group together (`Plan.tasks`).
+
+A group is an array, or jobs that say that they belong together (`scheduler.priority.groups`).
 
 Slurm starts the tasks of one array in whatever place is free, and not at once. What is left to be done is about those
 that still wait; the room that is kept is theirs, and who has started in another's place has left it its own.
@@ -10,17 +12,17 @@ from typing import Any
 
 from django.db.models import Q
 
-from console.cluster.models import Cluster
-from console.steering.models import Plan
+from console.cluster.models import Cluster, Job
+from console.steering.models import Plan, PlanKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.resources import Amounts, add
-from scheduler.preemption.units.groups import task_set
+from scheduler.preemption.units.groups import label_of_jobs
 
 STARTED, ELSEWHERE, GONE = "started", "elsewhere", "gone"
 """What is seen of a task: it has started in a place that was kept for one of them, or elsewhere, or is not there."""
 
 MOST_READ = 200
-"""How many plans of an array are looked through for one of its tasks."""
+"""How many plans of a group are looked through for one of its tasks."""
 
 Jobs = Mapping[str, ObservedJob]
 Tasks = list[dict[str, Any]]
@@ -40,8 +42,13 @@ def jobs_served(plan: Plan) -> list[str]:
 
 def label_of(plan: Plan) -> str:
     """The same for people: `4711`, or `41_[3-9]`."""
-    ids = jobs_served(plan)
-    return ids[0] if len(ids) == 1 else task_set(ids) or f"{ids[0]}, …"
+    return label_of_jobs(jobs_served(plan))
+
+
+def array_of(job_id: str) -> str:
+    """The id of the array that a job is a task of; empty when it is none."""
+    array, is_task, _task = job_id.partition("_")
+    return array if is_task else ""
 
 
 def new_tasks(tasks: Iterable[tuple[str, int, str]]) -> Tasks:
@@ -85,7 +92,9 @@ def waiting(plan: Plan, jobs: Jobs | None = None) -> list[str]:
 
 
 def rooms_left(plan: Plan, jobs: Jobs | None = None) -> dict[str, dict[str, Amounts]]:
-    """The room that is kept for each of those who wait, as noted, or as seen now."""
+    """The room that is kept for each of those who wait, as noted, or as seen now. A plan that only holds keeps none."""
+    if plan.kind == PlanKind.WHOLE:
+        return {}
     if not plan.tasks:
         return {plan.job_id: plan.placement}
     count = Counter(task["node"] for task in plan.tasks)
@@ -116,9 +125,10 @@ def nodes_with_less(plan: Plan, jobs: Jobs) -> frozenset[str]:
 
 def plans_for(cluster: Cluster, job_id: str) -> list[Plan]:
     """The plans that make, or made, room for a job, alone or as one of their tasks; the newest first."""
-    array, is_task, _number = job_id.partition("_")
     own = Q(job_id=job_id)
-    if is_task:
+    groups = Job.objects.filter(cluster=cluster, job_id=job_id).exclude(group="").values("group")
+    own |= Q(group__in=groups) & ~Q(tasks=[])
+    if array := array_of(job_id):
         own |= Q(job_id__startswith=f"{array}_") & ~Q(tasks=[])
     rows = Plan.objects.filter(own, cluster=cluster).order_by("-id")
     return [plan for plan in rows[:MOST_READ] if job_id in jobs_served(plan)]

@@ -6,28 +6,28 @@ from scheduler.contracts.errors import InputError, join
 from scheduler.contracts.fields import Fields, amounts, maybe, positive
 from scheduler.model.jobs import Elastic, JobState, SnapshotJob
 
-_NUMBERS = ("min_nodes", "min_units", "wish_nodes", "wish_units")
+_KINDS = ("nodes", "units", "workers")
+_NUMBERS = tuple(f"{bound}_{kind}" for bound in ("min", "wish") for kind in _KINDS)
 
 
 def decode_elastic(value: object, path: str) -> Elastic:
-    """How far a job may shrink and grow: in nodes or in units."""
+    """How far a job may shrink and grow: in nodes, in units or in workers."""
     fields = Fields(value, path, (*_NUMBERS, "per_node"))
     numbers = {key: fields.get(key, maybe(positive), None) for key in _NUMBERS}
     elastic = Elastic(**numbers, per_node=fields.get("per_node", amounts, {}))
-    for mine, other in (("nodes", "units"), ("units", "nodes")):
-        least, wish = numbers[f"min_{mine}"], numbers[f"wish_{mine}"]
+    for kind in _KINDS:
+        least, wish = numbers[f"min_{kind}"], numbers[f"wish_{kind}"]
         if least is None:
             if wish is not None:
-                raise InputError(fields.at(f"wish_{mine}"), f"needs min_{mine}: how few it can do with")
+                raise InputError(fields.at(f"wish_{kind}"), f"needs min_{kind}: how few it can do with")
             continue
-        if numbers[f"min_{other}"] is not None:
-            raise InputError(
-                fields.at(f"min_{other}"), "stands beside min_nodes or min_units; give one of them"
-            )
+        other = next((each for each in _KINDS if each != kind and numbers[f"min_{each}"] is not None), "")
+        if other:
+            raise InputError(fields.at(f"min_{other}"), f"stands beside min_{kind}; give one of them")
         if wish is not None and wish < least:
-            raise InputError(fields.at(f"wish_{mine}"), f"is below min_{mine}")
-    if elastic.min_nodes is None and elastic.min_units is None:
-        raise InputError(path, "says no minimum; give min_nodes, or min_units for a job that holds units")
+            raise InputError(fields.at(f"wish_{kind}"), f"is below min_{kind}")
+    if all(numbers[f"min_{kind}"] is None for kind in _KINDS):
+        raise InputError(path, "says no minimum; give min_nodes, min_units or min_workers")
     if elastic.per_node and elastic.min_nodes is None:
         raise InputError(fields.at("per_node"), "is only of use with min_nodes; units say their own size")
     return elastic
@@ -37,6 +37,8 @@ def check_pieces(job: SnapshotJob, fields: Fields) -> None:
     """Whole units on every node; and a job that is elastic in units holds some."""
     if job.unit and not any(job.unit.values()):
         raise InputError(fields.at("unit"), 'is nothing; name an amount, for example {"cpu": 1}')
+    if job.elastic and job.elastic.min_workers is not None and not job.group:
+        raise InputError(fields.at("group"), "is missing; the workers of an elastic job have the same one")
     if job.state is JobState.PENDING:
         if job.unit:
             raise InputError(

@@ -35,6 +35,8 @@ def _victim(victim: DecidedVictim) -> dict[str, Any]:
     result: dict[str, Any] = {"job": victim.job, "how": victim.how.value}
     if victim.how is How.UNITS:
         result |= {"units": victim.units, "on": dict(victim.on)}
+    if victim.worker_of:
+        result |= {"worker_of": victim.worker_of}
     if victim.nodes:
         result["nodes"] = list(victim.nodes)
     return result | ({"gets": list(victim.gets)} if victim.gets else {})

@@ -43,7 +43,7 @@ _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
     "stopped_at", "beneficiary", "elastic", "balanced", "unit", "ran_s", "rested", "stopped", "crashes",
-    "group", "patience_spent",
+    "group", "saved_at", "patience_spent",
 )  # fmt: skip
 
 _SAID = (
@@ -140,6 +140,7 @@ def _job(value: object, path: str) -> SnapshotJob:
         stopped=fields.get("stopped", whole, 0),
         crashes=fields.get("crashes", whole, 0),
         group=fields.get("group", text, ""),
+        saved_at=fields.get("saved_at", maybe(whole), None),
         patience_spent=fields.get("patience_spent", flag, False),
     )
     _check_state(job, fields)
@@ -165,6 +166,7 @@ def _check_state(job: SnapshotJob, fields: Fields) -> None:
         _absent(fields, job.start is not None, "start", "a pending job has not started")
         _absent(fields, bool(job.alloc), "alloc", "a pending job holds nothing")
         _absent(fields, job.beneficiary, "beneficiary", "others are stopped for a run, and it has none")
+        _absent(fields, job.saved_at is not None, "saved_at", "a run saves its state, and it has none")
         return
     if not fields.has("alloc"):
         raise InputError(fields.at("alloc"), f"is missing; a {job.state} job holds something")
@@ -232,7 +234,7 @@ def _encode_job(job: SnapshotJob) -> dict[str, Any]:
     if job.elastic:
         result["elastic"] = encode_elastic(job.elastic)
     said = {key: getattr(job, key) for key in _SAID}
-    moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at")}
+    moments = {key: getattr(job, key) for key in ("predicted_end", "stopped_at", "saved_at")}
     result |= {key: value for key, value in said.items() if value}
     return result | {key: moment for key, moment in moments.items() if moment is not None}
 

@@ -62,9 +62,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Elastic:
-    """How far a job may shrink and grow (spec 4), in nodes or in units, not both.
+    """How far a job may shrink and grow (spec 4), in nodes, in units or in workers.
 
     `min_…`: it keeps at least so many. `wish_…`: so many it would like to have (None: what it has now).
+    `…_workers`: its workers are jobs of their own, all those of the same `SnapshotJob.group`.
     `per_node`: what a node that it gets back must give (empty: as much as its largest worker holds).
     """
 
@@ -72,6 +73,8 @@ class Elastic:
     min_units: int | None = None
     wish_nodes: int | None = None
     wish_units: int | None = None
+    min_workers: int | None = None
+    wish_workers: int | None = None
     per_node: Amounts = field(default_factory=dict)
 
 
@@ -90,7 +93,11 @@ class SnapshotJob:
     `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
     whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
     badly at once, within one hour, after others had been stopped for it. `patience_spent`: it has waited for a start
-    that was predicted and did not come: pending only. `group`: the same for the tasks of one array.
+    that was predicted and did not come: pending only. `group`: the same for all jobs that are one request, such as the
+    tasks of an array. `saved_at`: when its present run last acknowledged a checkpoint.
+
+    Only while planning (`preemption.elastic.jobs_as_workers`): `workers`: those that this one stands for. `grows`: it
+    is a worker beyond the minimum of its elastic job, for which nobody is stopped; pending only.
     """
 
     id: str
@@ -120,7 +127,10 @@ class SnapshotJob:
     stopped: int = 0
     crashes: int = 0
     group: str = ""
+    saved_at: int | None = None
     patience_spent: bool = False
+    workers: tuple["SnapshotJob", ...] = ()
+    grows: bool = False
 
     @property
     def run(self) -> RunKey:

@@ -37,6 +37,8 @@ class How(StrEnum):
     """It exchanges nodes for others and goes on."""
 
 
+MAKES_ROOM = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK})
+"""Verdicts by which somebody gives way."""
 STOPPED = frozenset({How.REQUEUE, How.CANCEL})
 """The ways in which a whole job ends its run."""
 
@@ -46,7 +48,8 @@ class DecidedVictim:
     """A running job that is stopped for the beneficiary, or gives up a part.
 
     `units`: how many it gives back (UNITS), `on`: of them so many on each node. `nodes`: which it gives up (NODES,
-    SWAP). `gets`: instead of them (SWAP).
+    SWAP). `gets`: instead of them (SWAP). `worker_of`: the group of the elastic job that loses it as a worker, and goes
+    on with at least `least` others. `workers`: while planning, the jobs that are the units.
     """
 
     job: str
@@ -55,6 +58,9 @@ class DecidedVictim:
     nodes: tuple[str, ...] = ()
     gets: tuple[str, ...] = ()
     on: tuple[tuple[str, int], ...] = ()
+    worker_of: str = ""
+    least: int = 0
+    workers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

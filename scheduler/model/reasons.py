@@ -14,6 +14,7 @@ class Reason(StrEnum):
     ROOM_IS_COMING = "room_is_coming"
     SHRINKS = "shrinks"
     GROWS = "grows"
+    GROWS_LATER = "grows_later"
     GETS_PART = "gets_part"
     NOTHING_LOWER_RUNS = "nothing_lower_runs"
     NOT_ENOUGH_EVEN_SO = "not_enough_even_so"
@@ -65,6 +66,7 @@ SENTENCES: dict[Reason, str] = {
     Reason.ROOM_IS_COMING: "Jobs that are ending already make enough room.",
     Reason.SHRINKS: "Elastic jobs of lower rank give up workers and go on; nobody is stopped.",
     Reason.GROWS: "There is free room for workers that it lacks.",
+    Reason.GROWS_LATER: "A worker beyond its elastic job's minimum waits for free room; nobody is stopped for it.",
     Reason.GETS_PART: "There is room for a part of its units; the rest goes on waiting.",
     Reason.NOTHING_LOWER_RUNS: "Nothing of lower rank runs here.",
     Reason.NOT_ENOUGH_EVEN_SO: "Stopping every lower job would still not make enough room.",

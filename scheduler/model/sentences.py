@@ -93,7 +93,15 @@ SENTENCES: dict[str, str] = {
     "loses.all": "%(who)s stops",
     "loses.run": "%(who)s is stopped",
     "loses.units": "%(who)s gives back %(n)s of %(m)s units (%(amounts)s)",
+    "loses.workers": "%(who)s gives up %(n)s of %(m)s workers: %(workers)s (%(amounts)s)",
     "loses.nodes": "%(who)s gives up %(nodes)s (%(amounts)s)",
+    "grows.later": (
+        "%(who)s is a worker beyond the %(least)s that its elastic job needs: it starts as soon as there is free room, "
+        "and nobody is stopped for it."
+    ),
+    "again.rigid": "Elastic jobs count as rigid here now; %(job)s would have been taken from one.",
+    "again.minimum": "The elastic job %(group)s has %(n)s other workers left and needs %(least)s.",
+    "spared.workers": "its workers are more than may be stopped within an hour",
     "grow.units": "%(who)s holds %(n)s of the %(m)s units that it wishes for; free for it: %(nodes)s.",
     "grow.nodes": "%(who)s is on %(n)s of the %(m)s nodes that it wishes for; free for it: %(nodes)s.",
     "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
@@ -233,6 +241,9 @@ SENTENCES: dict[str, str] = {
     "elastic.range": "%(least)s to %(wish)s workers (from its comment)",
     "elastic.least": "at least %(least)s workers (from its comment)",
     "elastic.now": "%(range)s, %(n)s now",
+    "elastic.rigid": "Giveway does not shrink jobs in this way yet: it counts as rigid.",
+    "elastic.alone": "It is neither a task of an array nor a job of a group: it counts as rigid.",
+    "elastic.taken": "%(job)s has its other workers; they come back when it ends.",
     "elastic.tasks": "It gives up tasks of its array, or jobs of its group.",
     "elastic.inplace": "It gives back nodes and goes on.",
     "elastic.restart": "It is put back and starts again on fewer nodes.",

@@ -110,7 +110,7 @@ def harm_of(runner: RunningJob, resource: str) -> int:
     if not resource:
         return runner.ran
     if resource == SUBMITTED:
-        return -runner.job.submit
+        return -(runner.job.submit if runner.submitted is None else runner.submitted)
     return runner.ran * sum([amounts.get(resource, 0) for amounts in runner.alloc.values()])
 
 
@@ -119,5 +119,5 @@ def harms_of(runners: Iterable[RunningJob], resource: str) -> list[int]:
     if not resource:
         return [runner.ran for runner in runners]
     if resource == SUBMITTED:
-        return [-runner.job.submit for runner in runners]
+        return [-(r.job.submit if r.submitted is None else r.submitted) for r in runners]
     return [harm_of(runner, resource) for runner in runners]

@@ -13,6 +13,7 @@ from scheduler.model.jobs import JobState, Level, SnapshotJob
 from scheduler.model.policy import VictimOrder
 from scheduler.model.resources import Amounts, add, subtract, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.preemption.group_order import order_by_loss
 from scheduler.preemption.node_index import Changes, NodeIndex
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import PreemptionScope, Ranking
@@ -64,6 +65,7 @@ class ClusterState:
         held = [job for job in snapshot.jobs if job.state is not _PENDING]
         held.sort(key=lambda job: natural(job.id))
         self._settle((job for job in held if job.state is _RUNNING), demoted, alone)
+        order_by_loss(self.runners, snapshot.now)
         for job in held:
             if job.state is not _RUNNING:
                 self._end(job)

@@ -35,10 +35,12 @@ class NodeState:
 class RunningJob:
     """A running job while planning. `first` and `second` are its weights on the mode's axes.
 
-    `ran`: how long it has run, earlier runs that count among it. `spared`: why it may not be stopped (a `Reason`), else
-    empty; `lasting`: whether that holds for the whole plan. `alive`: not stopped yet. `may_go`: alive and not spared.
-    `alloc`: what it holds now, in the order of `places`. `pieces`: what of it it may lose and go on, for the methods
-    that take parts; the core does not look at it. `tied`: what it holds on one node is not to be had without the rest.
+    `ran`: how long it has run, earlier runs that count among it. Tasks of one group may have exchanged that among
+    them, and their times of submission (`submitted`): `own_ran` is its own then (`group_order`). `spared`: why it may
+    not be stopped (a `Reason`), else empty; `lasting`: whether that holds for the whole plan. `alive`: not stopped yet.
+    `may_go`: alive and not spared. `alloc`: what it holds now, in the order of `places`. `pieces`: what of it it may
+    lose and go on, for the methods that take parts; the core does not look at it. `tied`: what it holds on one node is
+    not to be had without the rest.
     """
 
     job: SnapshotJob
@@ -54,6 +56,8 @@ class RunningJob:
     may_go: bool = True
     pieces: JobPieces | None = None
     tied: bool = True
+    own_ran: int | None = None
+    submitted: int | None = None
 
     @property
     def parts(self) -> Iterable[tuple[NodeState, Amounts]]:

@@ -52,7 +52,8 @@ class ExplanationWriter:
         job = runner.job
         user, task = self._levels_of(job)
         name = {"job": clean(job.id), "user": clean(job.user)}
-        return say(f"victim{self._axes}", **name, **self._named(user, task), time=Seconds(runner.ran))
+        ran = runner.ran if runner.own_ran is None else runner.own_ran
+        return say(f"victim{self._axes}", **name, **self._named(user, task), time=Seconds(ran))
 
     def _levels_of(self, job: SnapshotJob) -> tuple[str, str]:
         """The user's and the task's level as they are called."""

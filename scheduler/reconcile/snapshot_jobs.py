@@ -1,9 +1,12 @@
 """From a job as the cluster tells it to a job of the snapshot: the only place where one becomes the other."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
-from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
+from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
+from scheduler.priority.comment import ShrinkHow, read_comment
 from scheduler.priority.derive import JobStanding
+from scheduler.priority.groups import group_of, is_whole
 
 
 def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection[str]) -> SnapshotJob:
@@ -12,6 +15,9 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
     What is laid beside it (what protects or blocks it, its stops, how it gives way) is `replace`d in by who knows it.
     """
     pending = observed.state is JobState.PENDING
+    group, request = group_of(observed), observed.request if pending else None
+    if request is not None and group and is_whole(observed):
+        request = replace(request, partial=False)
     return SnapshotJob(
         id=observed.id,
         name=observed.name,
@@ -23,7 +29,19 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
         start=None if pending else observed.start,
         # A node may have left the partition while the job runs on it: what is held there is no longer ours to plan.
         alloc={} if pending else {name: part for name, part in observed.alloc.items() if name in nodes},
-        request=observed.request if pending else None,
+        request=request,
         restarts=observed.restarts,
-        group=observed.array_job_id if pending else "",
+        group=group,
+        elastic=elastic_workers(observed) if group else None,
     )
+
+
+def elastic_workers(observed: ObservedJob) -> Elastic | None:
+    """How far the elastic job may shrink of which this job is a worker, as its comment says; None for other jobs.
+
+    Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
+    """
+    words = read_comment(observed.comment).elastic if "elastic" in observed.comment else None
+    if words is None or words.how not in (None, ShrinkHow.TASKS):
+        return None
+    return Elastic(min_workers=words.least, wish_workers=words.wish)

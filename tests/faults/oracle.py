@@ -9,6 +9,7 @@ from typing import Any
 from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.scenarios import SCENARIOS
 from scheduler.adapters.simulator.state import What
+from scheduler.model.jobs import JobState
 from tests.faults.worlds import GRACE_S, START, Stage, World
 
 STOPS = frozenset({What.STOPPED, What.RECOVERED})
@@ -23,6 +24,8 @@ class Verdict:
     stuck_jobs: list[str] = field(default_factory=list)
     rough: list[str] = field(default_factory=list)
     """Jobs that were stopped without their checkpoint signal, or too soon after it."""
+    below_minimum: list[str] = field(default_factory=list)
+    not_back: list[str] = field(default_factory=list)
     broken_audit: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -59,7 +62,11 @@ def judge(stage: Stage) -> Verdict:
     verdict.stuck_jobs += [
         f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {HeldBy.REQUEUED, HeldBy.ADMIN}
     ]
+    _minimum(stage.world, lines, names, verdict)
+    running = {names[job.id] for job in jobs if job.state is JobState.RUNNING}
+    verdict.not_back += [f"{name} does not run again" for name in stage.world.back if name not in running]
     _gentle(stage.world, lines, names, verdict)
+    _together(stage.world, lines, names, verdict)
     verdict.broken_audit += _audit()
     return verdict
 
@@ -126,6 +133,24 @@ def _plans(stage: Stage, lines: list[Line], names: dict[str, str], verdict: Verd
             )
 
 
+def _minimum(world: World, lines: Iterable[Line], names: dict[str, str], verdict: Verdict) -> None:
+    """No elastic job has fewer workers than it needs, once it has had so many."""
+    running: dict[str, set[str]] = {name: set() for name in world.least}
+    reached: set[str] = set()
+    for line in lines:
+        array = names[line.job].rpartition("_")[0]
+        if array not in running:
+            continue
+        if line.what == What.STARTED:
+            running[array].add(line.job)
+        elif line.what in STOPS | {What.ENDED, What.REQUEUED, What.CANCELLED}:
+            running[array].discard(line.job)
+        if len(running[array]) >= world.least[array]:
+            reached.add(array)
+        elif array in reached:
+            verdict.below_minimum.append(f"{array} has {len(running[array])} workers at {line.at - START}")
+
+
 def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
     """A job that was stopped had its signal, and then its grace time or the time to say that it has saved its work."""
     signals = {line.run: line.at for line in lines if line.what == What.SIGNALLED}
@@ -140,6 +165,22 @@ def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Ver
             verdict.rough.append(f"{names[line.job]} was stopped without its signal")
         elif line.at - before < GRACE_S and line.run not in saved:
             verdict.rough.append(f"{names[line.job]} had {line.at - before} s of grace")
+
+
+AT_ONCE_S = 6
+"""Within so many seconds all have started who are let go together: their victims take as long to leave."""
+
+
+def _together(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:
+    """Who wants all or none has not had a part of them running while the others waited."""
+    first: dict[str, int] = {}
+    for line in lines:
+        if line.what == What.STARTED and names[line.job] in world.together:
+            first.setdefault(names[line.job], line.at)
+    if first and max(first.values()) - min(first.values()) > AT_ONCE_S:
+        verdict.rough.append(
+            f"{', '.join(first)} started one by one: {sorted(at - START for at in first.values())}"
+        )
 
 
 def _audit() -> list[str]:

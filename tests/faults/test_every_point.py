@@ -53,7 +53,9 @@ def test_killed_at_each_point_and_started_again(harness: Harness, world: str, lo
     nothing_was_lost(KILLED_ONCE, told, sum(story.deaths for _, story in told))
 
 
-@pytest.mark.parametrize("world", ["array", "array_undone"])
+@pytest.mark.parametrize(
+    "world", ["array", "array_undone", "whole", "whole_over", "elastic", "elastic_undone"]
+)
 def test_an_array_whose_worker_is_killed(harness: Harness, world: str, long_form: bool) -> None:
     """One plan for several tasks, at each of its own steps: no task is lost, held for ever, or stopped twice."""
     points = [

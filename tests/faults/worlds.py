@@ -54,6 +54,18 @@ def cancels_tasks(name: str) -> Deed:
     return lambda cluster: cluster.cancel(_id_of(cluster, name).partition("_")[0])
 
 
+def says(name: str, comment: str) -> Deed:
+    """A user writes another comment on his own jobs of that name."""
+
+    def deed(cluster: SimulatedCluster) -> None:
+        for job in cluster.state.jobs.values():
+            if job.spec.name == name:
+                job.comment = comment
+        cluster.state.changed = True
+
+    return deed
+
+
 def forbids(name: str) -> Deed:
     """A user says of his own job that it must not be requeued."""
     return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
@@ -76,6 +88,12 @@ class World:
     policy: Mapping[str, Any] = field(default_factory=dict)
     cancelled: tuple[str, ...] = ()
     """Jobs that their own users end."""
+    least: Mapping[str, int] = field(default_factory=dict)
+    """Of arrays, by name: once so many of its tasks run, never fewer do."""
+    back: tuple[str, ...] = ()
+    """Jobs that run at the end."""
+    together: tuple[str, ...] = ()
+    """Jobs of which none may start before there is room for all, made or free."""
     no_stop_before: int = 0
     """The second before which nobody may be signalled or stopped."""
 
@@ -173,6 +191,28 @@ WORLDS: dict[str, World] = {
         cancelled=("urgent_0", "urgent_1", "urgent_2"),
         policy={"start_deadline_s": 8},
     ),
+    # Tasks whose user wants all of them or none are held until their plan stops others, also where one could start.
+    "whole": World(
+        deeds={
+            0: (
+                submits("low", "ann", 3, array_tasks=2, **_SAVES, checkpoint_s=3),
+                submits("short", "cy", 2, run_time_s=6),
+            ),
+            3: (submits("urgent", "cy", 2, array_tasks=3, comment="partial=no", run_time_s=12),),
+        },
+        starts=("urgent_0", "urgent_1", "urgent_2"),
+        stopped=("low_0", "low_1"),
+        together=("urgent_0", "urgent_1", "urgent_2"),
+    ),
+    # Nobody can be stopped for them, and their partition only watches from then on: they are let go.
+    "whole_over": World(
+        deeds={
+            0: (submits("high", "cy", 4, run_time_s=30), submits("short", "cy", 4, run_time_s=8)),
+            3: (submits("all", "bob", 3, array_tasks=2, comment="partial=no", run_time_s=9),),
+            20: (says("all", ""),),
+        },
+        starts=("all_0", "all_1"),
+    ),
     # The cluster does not answer for a while, just when there is somebody to be stopped.
     "away": World(
         deeds={
@@ -182,6 +222,34 @@ WORLDS: dict[str, World] = {
         },
         starts=("urgent",),
         stopped=("saves",),
+    ),
+    # An elastic array gives two of its four workers to an urgent job, and has them back when that has ended.
+    "elastic": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, comment="elastic:min=2,wish=4", **_SAVES),),
+            3: (submits("urgent", "cy", 4, run_time_s=12),),
+            45: (opens("UP"),),
+        },
+        starts=("urgent",),
+        stopped=("low_2", "low_3"),
+        least={"low": 2},
+        back=("low_0", "low_1", "low_2", "low_3"),
+    ),
+    # The same, and the partition is closed when they are gone: the workers come back when it is open again.
+    "elastic_undone": World(
+        deeds={
+            0: (submits("low", "ann", 2, array_tasks=4, comment="elastic:min=2,wish=4", **_SAVES),),
+            3: (submits("urgent", "cy", 4),),
+            6: (opens("DOWN"),),
+            22: (opens("UP"),),
+            30: (cancels("urgent"),),
+            45: (opens("UP"),),
+        },
+        stopped=("low_2", "low_3"),
+        cancelled=("urgent",),
+        policy={"start_deadline_s": 8},
+        least={"low": 2},
+        back=("low_0", "low_1", "low_2", "low_3"),
     ),
 }
 

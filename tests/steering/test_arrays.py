@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 
 from console.audit.models import AuditEntry
+from console.core import clock
 from console.steering import selectors
+from console.steering.actions import checkpoints
 from console.steering.decisions.looking_again import runs_going
 from console.steering.explanations import why
-from console.steering.models import FailedStart, Plan, PlannedAction
+from console.steering.models import Checkpoint, FailedStart, Plan, PlannedAction, Via
 from console.steering.operations.approving import OutOfDateError, approve, reject
 from console.steering.operations.instead import mark_of_alternative
 from console.steering.operations.replaying import replay
@@ -244,6 +246,36 @@ def test_every_tasks_page_tells_of_the_plan(sim: Sim) -> None:
         assert answer is not None
         assert sim.row(job).plan == plan.pk
         assert f"plan {plan.pk}" in str(answer).lower()
+
+
+def test_of_an_array_the_task_goes_that_has_saved_its_state(sim: Sim) -> None:
+    """Its plan was undone after it had answered: what it has run since is all that it loses."""
+    sim.policy(grace_s=60)
+    low = running_array(sim, "ann", 2, 4)
+    row = {
+        "plan": asked_once(sim),
+        "cluster": sim.cluster,
+        "job_id": low[2],
+        "run_start": 0,
+        "run_restarts": 0,
+    }
+    checkpoint = Checkpoint.objects.create(**row, user="ann", asked_at=clock.now())
+    checkpoints.acknowledge(checkpoint, "epoch=3", via=Via.COMMENT)
+    sim.port.advance(30)
+    sim.submit("cy", 2)
+    sim.cycle()
+    assert victims(sim.plan()) == [low[2]]
+
+
+def asked_once(sim: Sim) -> Plan:
+    """A plan that was made and is over: whoever it was for has left the queue."""
+    job = sim.submit("cy", 2)
+    sim.cycle()
+    sim.port.cancel(job)
+    sim.cycles(3)
+    Checkpoint.objects.all().delete()
+    assert sim.plan().state == "undone"
+    return sim.plan()
 
 
 # --- One standing request --------------------------------------------------------------------------------------

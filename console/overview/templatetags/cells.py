@@ -1,7 +1,9 @@
 """The rows of a list of jobs, a cell for each column. They are written here and not in a template: a page has a
 thousand cells, and each list shows other ones."""
 
+import zlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from django import template
 from django.urls import reverse
@@ -24,6 +26,7 @@ from console.core.templatetags.ui import (
     state,
 )
 from console.overview.columns import ALWAYS, COLUMNS
+from console.overview.folding import Folded, key_of
 from console.overview.joblists import JobList
 from console.overview.templatetags.console import part_in_plan
 from console.steering.models import Plan
@@ -33,13 +36,49 @@ Plans = Mapping[int, Plan]
 DASH = "–"
 
 
-@register.simple_tag
-def job_cells(jobs: JobList, job: Job, plans: Plans, at: str) -> SafeString:
-    """The cells of a job's row, in the order of the list's columns; `at` is the address of all jobs."""
+@register.simple_tag(takes_context=True)
+def job_rows(context: Mapping[str, Any], jobs: JobList, job: Job, plans: Plans, at: str) -> SafeString:
+    """A job's row, or that of its group with those of its tasks when it is unfolded; `at`: the address of all jobs."""
+    folded = jobs.folded.get(key_of(job))
+    if folded is None:
+        return SafeString(_row(jobs, job, plans, _number(jobs, job, at)))
+    rows = [_row(jobs, job, plans, _fold(context, jobs, folded, job), "group")]
+    rows += [_row(jobs, task, plans, _number(jobs, task, at), "task") for task in folded.tasks]
+    return SafeString("".join(rows))
+
+
+def _row(jobs: JobList, job: Job, plans: Plans, number: str, css: str = "") -> str:
+    own = f"{jobs.key}-{job.job_id}-{job.partition}" + ("-all" if css == "group" else "")
+    attribute = f' class="{css}"' if css else ""
+    return f'<tr data-row="{text(own)}"{attribute}>{job_cells(jobs, job, plans, number)}</tr>'
+
+
+def _fold(context: Mapping[str, Any], jobs: JobList, folded: Folded, job: Job) -> str:
+    """The cell that unfolds a group, or folds it again: a link, which a keyboard can follow too."""
+    query = context["request"].GET.copy()
+    opened = [group for group in query.getlist(jobs.open_param) if group != folded.group]
+    query.setlist(jobs.open_param, opened if folded.is_open else [*opened, folded.group])
+    query.pop("since", None)
+    to, expanded = text(f"?{query.urlencode()}"), "true" if folded.is_open else "false"
+    sign = icon("chevron-down" if folded.is_open else "chevron-right")
+    return (
+        f'<td class="tight"><a class="fold" href="{to}" hx-get="{to}" hx-target="#{text(context["target"])}" '
+        f'hx-push-url="true" aria-expanded="{expanded}" id="{jobs.key}-fold-{_anchor(job)}">{sign}'
+        f'{text(folded.name)}</a> <span class="quiet">{text(folded.words)}</span></td>'
+    )
+
+
+def _anchor(job: Job) -> str:
+    """An id for an element, the same as long as the group is there: its name may hold any letter."""
+    return f"{zlib.crc32(repr(key_of(job)).encode()):08x}"
+
+
+def job_cells(jobs: JobList, job: Job, plans: Plans, number: str) -> SafeString:
+    """The cells of a job's row, in the order of the list's columns."""
     made = []
     for column in jobs.columns:
         if column.key == ALWAYS:
-            made.append(_number(jobs, job, at))
+            made.append(number)
         else:
             title, inside = CELLS[column.key](job, plans)
             attribute = f' title="{text(title)}"' if title else ""

@@ -111,6 +111,8 @@ def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
             return state("verified", _("started"))
         if plan.kind == PlanKind.QUOTA:
             return state("pending", _("over quota"))
+        if plan.kind == PlanKind.WHOLE:
+            return state("pending", _("held until all fit"))
         return _proposed(plan) if only_proposed else state("executing", _("making room"))
     if job.phase == JobPhase.PENDING:
         return state("undone", _("gave way"))

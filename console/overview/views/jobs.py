@@ -21,9 +21,10 @@ from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
+from console.overview.workers import missing_for, workers_plot
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
-KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
+KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
 
 
 @require_safe
@@ -76,10 +77,13 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     known = read(cluster, job_id, rows, partitions)
     if not known.anything:
         return _array_or_nothing(request, cluster, job_id)
+    said = WorkerCounter(cluster).said_of(known.row) if known.row else None
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,
-        "said": WorkerCounter(cluster).said_of(known.row) if known.row else None,
+        "said": said,
+        "workers": workers_plot(said, cluster) if said else None,
+        "missing": missing_for(cluster, [said]).get(said.job.group, "") if said else "",
         "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "answer": explain(known),
         "events": tell(known),

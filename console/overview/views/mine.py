@@ -11,6 +11,7 @@ from console.core.htmx import render_page, unchanged
 from console.overview.joblists import fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
+from console.overview.workers import missing_for
 from console.reports.mine import my_jobs
 
 WAITING = (
@@ -40,13 +41,16 @@ def mine(request: HttpRequest) -> HttpResponse:
     listed = listed_partitions(person(request))
     partitions = [row for row in listed if row.cluster_id == cluster.pk and row.revision_id]
     found = my_jobs(cluster, user, partitions)
+    said = WorkerCounter(cluster).worth_telling([*found.running, *found.waiting])
+    missing = missing_for(cluster, said)
     context = live_context(cluster) | {
         "user_there": user,
         "mine": found,
-        "said_of_jobs": WorkerCounter(cluster).worth_telling([*found.running, *found.waiting]),
-        "waiting_list": fixed_list("mw", found.waiting, WAITING),
-        "running_list": fixed_list("mr", found.running, RUNNING),
+        "said_of_jobs": [(each, missing.get(each.job.group, "")) for each in said],
+        "waiting_list": fixed_list("mw", found.waiting, WAITING, request.GET),
+        "running_list": fixed_list("mr", found.running, RUNNING, request.GET),
         "open_plans": open_plans(cluster),
         "target": "my-jobs",
+        "kept": [(name, value) for name in ("mw_open", "mr_open") for value in request.GET.getlist(name)],
     }
     return render_page(request, "overview/mine.html", context)

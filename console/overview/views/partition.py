@@ -29,7 +29,19 @@ from console.steering.models import Plan
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
-KEPT_PARAMETERS = ("n_page", "nodes", "map", "w_sort", "w_page", "w_col", "r_sort", "r_page", "r_col")
+KEPT_PARAMETERS = (
+    "n_page",
+    "nodes",
+    "map",
+    "w_sort",
+    "w_page",
+    "w_col",
+    "w_open",
+    "r_sort",
+    "r_page",
+    "r_col",
+    "r_open",
+)
 PHASES = [(value, STATES[value][0]) for value in STATES if value != JobPhase.ENDED]
 
 

@@ -1,7 +1,7 @@
 """Carrying out what was written down, at most once.
 
-Per kind of action, in this order: put back who was ended by a signal, put beneficiaries first in line, send checkpoint
-signals, stop, hold, release.
+Per kind of action, in this order: put back who was ended by a signal, hold, put beneficiaries first in line, send
+checkpoint signals, stop, release.
 1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
    a hole, so the look that counts for the stops is one made after that.
 2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
@@ -22,8 +22,10 @@ from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
+from console.steering.actions.letting_go import due_to_be_let_go, still_held
 from console.steering.actions.undoing import expire
 from console.steering.decisions.facts import run_of
+from console.steering.decisions.held_together import all_let_go, held_together
 from console.steering.decisions.looking_again import LookAgain
 from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
@@ -49,11 +51,11 @@ from scheduler.reconcile.immunity import recalled
 
 STAGES = (
     ActionKind.RECOVER,  # who cannot be brought back is no reason to stop the next one: if it raises, nobody is stopped
+    ActionKind.HOLD,  # before the room comes free that some of those may take who want all or none
     ActionKind.PRIORITISE,
     ActionKind.SIGNAL,
     ActionKind.REQUEUE_HOLD,
     ActionKind.CANCEL,
-    ActionKind.HOLD,
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
 )
@@ -106,6 +108,9 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
     begin([plan for plan in plans if plan.state == PlanState.APPROVED and not failures.holds(plan.partition)])
     failpoint("act.begun")
     running = [plan for plan in plans if plan.state == PlanState.EXECUTING]
+    for hold, plan in due_to_be_let_go([each for each in running if not failures.holds(each.partition)]):
+        request_undo(hold, say("whole.turn", plan=plan.pk))
+    waits = still_held(running, acting.observation.jobs)
     look = _Look(acting)
     issued = 0
     for kind in STAGES:
@@ -115,6 +120,7 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
             if kind in TAKING_BACK or not failures.holds(plan.partition)
             for action in plan.actions.all()
             if action.kind == kind and is_due(action, plan, clock.now())
+            if kind != ActionKind.PRIORITISE or action.job_id not in waits
         ]
         for some in [[action] for action in due] if failures.found or failures.held else [due]:
             with failures.kept(*{action.plan.partition for action in some}):
@@ -176,6 +182,7 @@ def _still_sensible(
     the others wait for `verifying`. Without an observation that is none of them."""
     if observation is None:
         return []
+    observation = all_let_go(observation, held_together(plans))
     by_id = {plan.pk: plan for plan in plans}
     again = LookAgain(plans)
     sensible: dict[int, bool] = {}

@@ -1,4 +1,4 @@
-"""The last net under the victims: a job that one of our stops holds although its plan is over is let go all the same.
+"""The last net: a job that one of our stops or holds keeps although its plan is over is let go all the same.
 
 Three ways lead there. A stop takes effect after it was given up (its sender stood still, slurmctld hung with the
 request in its hands). Slurm showed half of its table without saying so: the job was taken for gone, and is there again.
@@ -7,17 +7,20 @@ release; from there on it goes its ordinary way.
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.actions.undoing import add_action
 from console.steering.actions.victims import follow_again
+from console.steering.decisions.held_together import held_together, is_held_by_user
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
     ActionState,
     Plan,
+    PlanKind,
     PlannedAction,
     PlanState,
 )
@@ -26,6 +29,8 @@ from scheduler.model.actions import ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import say
 
+HELD_BY_USER = say("whole.held_by_user")
+"""Of a release that was not made, because the job's own user holds it."""
 LEFT = say("action.left_the_queue")
 """Of a release: it was taken as done because the job was not seen. That may have been a mistake."""
 NEVER_DONE = (OutcomeKind.REFUSED, OutcomeKind.GONE)
@@ -33,6 +38,8 @@ NEVER_DONE = (OutcomeKind.REFUSED, OutcomeKind.GONE)
 HELD_SINCE_ITS_STOP = "job requeued in held state"
 """Slurm's reason from a requeue in held state until the first release (22.05, 24.11 and 26.05). Who holds the job later
 is somebody else, and the reason another one."""
+REMEMBER = timedelta(days=30)
+"""How far back holds are looked through."""
 GIVEN_UP = frozenset({ActionState.EXPIRED, ActionState.FAILED})
 REOPENED = (PlanState.VERIFIED, PlanState.UNDONE, PlanState.FAILED)
 AFTER_ALL = say("action.after_all")
@@ -40,14 +47,18 @@ AFTER_ALL = say("action.after_all")
 
 def free_orphaned_holds(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> None:
     """Open the plans again whose victims are still held. Must run inside a transaction."""
-    held = {
-        job.id: job for job in jobs.values() if job.held and job.restarts and job.state == JobState.PENDING
-    }
+    waiting = [job for job in jobs.values() if job.held and job.state == JobState.PENDING]
+    ours = _held_before(cluster) if any(not job.restarts for job in waiting) else frozenset()
+    held = {job.id: job for job in waiting if job.restarts or job.id in ours}
     if not held:
         return
     stops = (
         PlannedAction.objects.filter(
-            cluster=cluster, kind__in=STOP_KINDS, job_id__in=held, attempts__gt=0, plan__state__in=REOPENED
+            cluster=cluster,
+            kind__in=(*STOP_KINDS, ActionKind.HOLD),
+            job_id__in=held,
+            attempts__gt=0,
+            plan__state__in=REOPENED,
         )
         .exclude(outcome__in=NEVER_DONE, attempts=1)
         .select_related("plan__cluster", "plan__cycle")
@@ -56,8 +67,21 @@ def free_orphaned_holds(cluster: Cluster, jobs: Mapping[str, ObservedJob]) -> No
     )
     for stop in stops:
         job = held[stop.job_id]
-        if job.restarts == stop.run_restarts + 1 and not _is_let_go(stop, job):
+        is_hold = stop.kind == ActionKind.HOLD
+        if is_hold and (job.id not in ours or is_held_by_user(job)):
+            continue
+        if job.restarts == stop.run_restarts + (not is_hold) and not _is_let_go(stop, job):
             _open_again(stop)
+
+
+def _held_before(cluster: Cluster) -> frozenset[str]:
+    """The jobs that plans have held which are over, and that no open one holds again."""
+    over = PlannedAction.objects.filter(
+        cluster=cluster, kind=ActionKind.HOLD, attempts__gt=0, plan__state__in=REOPENED,
+        plan__ended_at__gte=clock.now() - REMEMBER,
+    )  # fmt: skip
+    again = held_together(Plan.objects.filter(cluster=cluster, kind=PlanKind.WHOLE, state__in=OPEN_STATES))
+    return frozenset(over.values_list("job_id", flat=True)) - again
 
 
 def _is_let_go(stop: PlannedAction, job: ObservedJob) -> bool:
@@ -65,12 +89,13 @@ def _is_let_go(stop: PlannedAction, job: ObservedJob) -> bool:
 
     Unless Slurm itself says that the job has been held ever since its requeue: then what was seen was misread.
     """
-    releases = PlannedAction.objects.filter(
+    every = PlannedAction.objects.filter(
         cluster=stop.cluster_id,
         kind=ActionKind.RELEASE,
         job_id=stop.job_id,
         run_restarts=stop.run_restarts,
-    ).exclude(state__in=GIVEN_UP)
+    )
+    releases = [each for each in every if each.state not in GIVEN_UP or each.detail == HELD_BY_USER]
     misread = job.slurm_reason == HELD_SINCE_ITS_STOP
     return any(
         release.state != ActionState.VERIFIED or (release.detail != LEFT and not misread)

@@ -13,11 +13,13 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.actions import checkpoints
 from console.steering.actions.acting import TAKING_BACK, request_undo
+from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
 from console.steering.actions.watching import watch
 from console.steering.decisions.facts import PartitionFacts, run_of
+from console.steering.decisions.held_together import jobs_let_go
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.served import label_of
@@ -54,7 +56,9 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
             if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
                 _judge(action, jobs.get(action.job_id))
         if plan.kind == PlanKind.PREEMPT:
-            watch(plan, jobs, policies.get(plan.partition))
+            watch(plan, jobs_let_go(jobs, following.held), policies.get(plan.partition))
+        elif plan.kind == PlanKind.WHOLE and (why := watch_hold(plan, jobs, policies.get(plan.partition))):
+            request_undo(plan, why)
         _recover_killed(plan, jobs)
         if plan.kind == PlanKind.PREEMPT and plan.undo_reason:
             put_first(plan, jobs)
@@ -189,7 +193,7 @@ def _finish(plan: Plan) -> None:
         return
     if any(action.state not in FINAL for action in plan.actions.all()):
         return
-    done = plan.kind == PlanKind.QUOTA or not plan.undo_reason
+    done = plan.kind != PlanKind.PREEMPT or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
     outcome = join(plan.undo_reason or say("plan.runs", job=label_of(plan)), victims)

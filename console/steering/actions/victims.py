@@ -90,13 +90,14 @@ def _followed(cluster: Cluster) -> QuerySet[Victim]:
 class Following:
     """One cycle's look after all victims of a cluster. Must be used inside a transaction.
 
-    `paused`: an incident has paused a partition meanwhile.
+    `paused`: an incident has paused a partition meanwhile. `held`: jobs that we hold until all of their group fit.
     """
 
     cluster: Cluster
     jobs: Jobs
     endings: Endings | None
     paused: bool = False
+    held: frozenset[str] = frozenset()
     _rows: dict[int, list[Victim]] = field(default_factory=dict)
     _latest: dict[str, int] = field(default_factory=dict)
     """The latest run of each job that is followed, by its restarts."""

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from console.steering.decisions.facts import Facts, PartitionFacts
+from console.steering.decisions.held_together import all_let_go
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
@@ -44,6 +45,7 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
     Partitions that share nodes see what the ones before them have set aside in this cycle. Plans that are only
     proposed set nothing aside. With `failures` a partition on which deciding raises is told there, and is undecided.
     """
+    observation = all_let_go(observation, facts.held_together)
     seen = {partition.name for partition in observation.partitions}
     verdicts: list[Verdicts] = []
     outstanding = facts.outstanding
@@ -119,7 +121,11 @@ def _with_past(jobs: Iterable[SnapshotJob], observation: Observation, facts: Fac
     """The jobs with what was done to them, or for them, and what is behind them."""
     comments = {job.id: job.comment for job in observation.jobs if job.restarts}
     for job in jobs:
-        yield facts.past.told(_with_stops(job, facts.stops, observation.taken_at), comments.get(job.id, ""))
+        yield facts.past.told(
+            _with_stops(job, facts.stops, observation.taken_at),
+            comments.get(job.id, ""),
+            observation.taken_at,
+        )
 
 
 def _with_stops(job: SnapshotJob, stops: Stops, now: int) -> SnapshotJob:

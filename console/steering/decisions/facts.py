@@ -11,6 +11,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
+from console.steering.decisions.held_together import held_together
 from console.steering.decisions.past import PastRuns, past_of
 from console.steering.decisions.patience import Foresight, foresee
 from console.steering.decisions.putting_off import PuttingOff, putting_off
@@ -71,6 +72,7 @@ class Facts:
     put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
     past: PastRuns = field(default_factory=PastRuns)
+    held_together: frozenset[str] = frozenset()
     foresight: Foresight = field(default_factory=Foresight)
 
     @property
@@ -135,6 +137,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         put_off=putting_off(cluster),
         rejections=recent_rejections(cluster),
         past=past_of(cluster),
+        held_together=held_together(plans),
         foresight=foresee(cluster, [partition.policy for partition in partitions.values()]),
     )
 

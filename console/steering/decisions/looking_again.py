@@ -3,6 +3,7 @@
 The grace time may be long. The policy, the switch and the projects are read anew, at most once a round of acting.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeGuard
@@ -16,6 +17,7 @@ from scheduler.model.observation import Observation
 from scheduler.model.policy import Enforcement
 from scheduler.model.resources import Amounts, add
 from scheduler.model.sentence import say
+from scheduler.priority.groups import group_name, group_of
 from scheduler.reconcile.eligible import why_spared
 from scheduler.reconcile.still import cannot_start, needless, still_makes_room
 
@@ -71,6 +73,8 @@ class LookAgain:
             return NOT_ENFORCED
         if partition.paused:
             return say("plan.none_to_stop", why=partition.paused)
+        if why := workers_too_few(plan, observation, self._plans, elastic=partition.policy.elastic):
+            return why
         # What was stopped a moment ago counts as a stop already, and must not be looked at as a victim again.
         still = (a for a in plan.actions.all() if a.kind in STOPS and a.state == ActionState.PLANNED)
         return why_spared(
@@ -93,6 +97,30 @@ def runs_going(plan: Plan) -> frozenset[RunKey]:
     """The runs that a plan stops, or has stopped."""
     stops = (action for action in plan.actions.all() if action.kind in STOPS)
     return frozenset(run_of(action) for action in stops if action.state != ActionState.EXPIRED)
+
+
+def workers_too_few(plan: Plan, observation: Observation, plans: Sequence[Plan], *, elastic: bool) -> str:
+    """Why an elastic job may not give up the workers that a plan takes from it, in words; empty when it may.
+
+    A worker may have ended by itself since, or `elastic` jobs are not shrunk any more. `plans`: all that are being
+    carried out, whose victims count as gone.
+    """
+    taken = {victim["worker_of"]: victim for victim in plan.victims if victim.get("worker_of")}
+    if taken and not elastic:
+        return say("again.rigid", job=next(iter(taken.values()))["job"])
+    going = frozenset[RunKey]().union(*map(runs_going, plans)) if taken else frozenset[RunKey]()
+    stay = Counter(
+        group_of(job)
+        for job in observation.jobs
+        if taken
+        and job.state is JobState.RUNNING
+        and plan.partition in job.partitions
+        and job.run not in going
+    )
+    for group, victim in taken.items():
+        if stay[group] < victim["least"]:
+            return say("again.minimum", group=group_name(group), n=stay[group], least=victim["least"])
+    return ""
 
 
 def _alloc(job: ObservedJob | None) -> Mapping[str, Amounts]:

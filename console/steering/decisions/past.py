@@ -36,18 +36,25 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class PastRuns:
     """`runs`: by job, its runs that were stopped, by their restarts. `saved`: job and restarts of all runs with an
-    acknowledged checkpoint. `failed`: by job, how many of its starts failed within one hour."""
+    acknowledged checkpoint. `failed`: by job, how many of its starts failed within one hour. `saved_ago_s`: by job and
+    restarts, how long ago a run that may still go on acknowledged one."""
 
     runs: Mapping[str, Mapping[int, Run]] = field(default_factory=dict)
     saved: frozenset[tuple[str, int]] = frozenset()
     failed: Mapping[str, int] = field(default_factory=dict)
+    saved_ago_s: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
-    def told(self, job: Planned, comment: str) -> Planned:
-        """A planned job with what is behind it. `comment`: as the cluster tells it now."""
+    def told(self, job: Planned, comment: str, now: int) -> Planned:
+        """A planned job with what is behind it. `comment`, `now`: as the cluster tells them, by its own clock."""
         if job.state == JobState.PENDING:
             failed = self.failed.get(job.id, 0)
             return replace(job, crashes=failed) if failed else job
-        if job.state != JobState.RUNNING or not job.restarts:
+        if job.state != JobState.RUNNING:
+            return job
+        ago = self.saved_ago_s.get((job.id, job.restarts))
+        if ago is not None:
+            job = replace(job, saved_at=max(job.start or 0, now - ago))
+        if not job.restarts:
             return job
         runs = self.runs.get(job.id, {})
         earlier = [runs[restarts] for restarts in sorted(runs) if restarts < job.restarts]
@@ -67,7 +74,7 @@ def _counted(earlier: list[Run]) -> int:
 
 
 def past_of(cluster: Cluster) -> PastRuns:
-    """Read it, for the jobs that are present: four queries, whatever their number."""
+    """Read it, for the jobs that are present: five queries, whatever their number."""
     since = clock.now() - REMEMBER
     present = (
         Job.objects.filter(cluster=cluster, restarts__gt=0).exclude(phase=JobPhase.ENDED).values("job_id")
@@ -83,7 +90,23 @@ def past_of(cluster: Cluster) -> PastRuns:
         row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
         runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
-    return PastRuns(runs, saved, _failed(cluster, since))
+    return PastRuns(runs, saved, _failed(cluster, since), _saved_ago_s(cluster, since))
+
+
+def _saved_ago_s(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
+    """Of runs that were asked for a checkpoint and were not stopped, or not yet, how long ago they acknowledged it."""
+    now, running = clock.now(), Job.objects.filter(cluster=cluster, phase=JobPhase.RUNNING).values("job_id")
+    rows = Checkpoint.objects.filter(
+        cluster=cluster,
+        asked_at__gte=since,
+        acknowledged_at__isnull=False,
+        resumed_at=None,
+        job_id__in=running,
+    )
+    moments = rows.values_list("job_id", "run_restarts", "acknowledged_at")
+    return {
+        (job_id, restarts): max(0, int((now - at).total_seconds())) for job_id, restarts, at in moments if at
+    }
 
 
 def _failed(cluster: Cluster, since: datetime) -> dict[str, int]:

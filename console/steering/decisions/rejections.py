@@ -15,7 +15,7 @@ from console.core import clock
 from console.steering.models import Plan, PlanState
 from console.steering.served import jobs_served, runs_served
 from scheduler.model.jobs import RunKey, SnapshotJob
-from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import Seconds, say
 
@@ -64,7 +64,7 @@ def heed(
 
 
 def _heeded(decision: Decision, jobs: Mapping[str, SnapshotJob], rejected: Iterable[Plan]) -> Decision:
-    if decision.action is not DecisionKind.PREEMPT or decision.lead:
+    if decision.action not in MAKES_ROOM or decision.lead:
         return decision
     runs = {jobs[victim.job].run for victim in decision.victims}
     for plan in rejected:

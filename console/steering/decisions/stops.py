@@ -14,6 +14,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
 from console.steering.served import runs_served
+from scheduler.model.reasons import Reason
 
 HOUR = timedelta(hours=1)
 REMEMBER = timedelta(days=30)
@@ -50,6 +51,8 @@ def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str,
         PlannedAction.objects.filter(
             done | Q(state=ActionState.PLANNED), cluster=cluster, kind__in=STOP_KINDS
         )
+        # Where workers of elastic jobs make the room nobody is stopped.
+        .exclude(plan__reason=Reason.SHRINKS.value)
         .order_by()
         .values_list("plan__partition", "user", "job_id", "run_start", "run_restarts")
         .distinct()

@@ -21,6 +21,7 @@ from console.steering.models import (
     Checkpoint,
     Fate,
     Plan,
+    PlanKind,
     PlannedAction,
     PlanState,
     Victim,
@@ -100,7 +101,8 @@ class Known:
     def open_plan(self, partition: str) -> Plan | None:
         """The plan that is being made or carried out for it in a partition."""
         mine = (plan for plan in self.own if plan.partition == partition and plan.state in OPEN_STATES)
-        return next(mine, None)
+        # One that makes room says more than the one that holds it until then.
+        return min(mine, key=lambda plan: plan.kind == PlanKind.WHOLE, default=None)
 
     @property
     def open_plans(self) -> dict[int, Plan]:

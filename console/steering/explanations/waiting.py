@@ -62,6 +62,8 @@ def _headline(known: Known, row: Job, plan: Plan | None) -> str:
 def _of_its_plan(row: Job, plan: Plan) -> str:
     if plan.kind == PlanKind.QUOTA:
         return _("It is held: %s is over quota.") % clean(row.user)
+    if plan.kind == PlanKind.WHOLE:
+        return _("It is held until all %d jobs of its group fit at once (partial=no).") % len(plan.tasks)
     if plan.state != PlanState.PROPOSED:
         if plan.undo_reason:
             return _("It waits: it is taken back in line.")
@@ -99,6 +101,10 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[AnswerLine]:
 def _of_plan(plan: Plan) -> Iterator[AnswerLine]:
     names = {"plan": plan.pk, "victims": victims(plan), "partition": clean(plan.partition)}
     if plan.kind == PlanKind.QUOTA:
+        return
+    if plan.kind == PlanKind.WHOLE:
+        if plan.deadline:
+            yield AnswerLine(_("Plan %(plan)s lets them go in any case") % names, plan.deadline)
         return
     if not plan.victims and plan.state == PlanState.PROPOSED:
         text = _(
@@ -234,6 +240,9 @@ def _would_change(known: Known, row: Job, plan: Plan | None) -> AnswerLine | Non
         level = clean(row.task_level_name or _("the same level"))
         text = _("It is let go as soon as another job of %(user)s at %(level)s ends.")
         return AnswerLine(text % {"user": clean(row.user), "level": level})
+    if plan is not None and plan.kind == PlanKind.WHOLE:
+        text = _("Without partial=no in its comment it starts by itself: scontrol update JobId=%s Comment=…")
+        return AnswerLine(text % clean(row.job_id))
     if plan is not None and plan.victims and plan.awaits_decision and not plan.not_now:
         text = ngettext(
             "Approved, it starts as soon as %d job has made room.",

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.cluster.models import LONGEST_GROUP
 from console.core.sentence_field import SentenceField
 from console.steering.models.cycles import Cycle, StoredSnapshot
 from scheduler.model.policy import Enforcement
@@ -30,10 +31,11 @@ OPEN_STATES = (PlanState.PROPOSED, *BEGUN_STATES)
 
 
 class PlanKind(models.TextChoices):
-    """What a plan is for: making room, or holding a job whose user is over quota."""
+    """What a plan is for: making room, holding a job whose user is over quota, or jobs until all of them fit."""
 
     PREEMPT = "preempt", _("Make room")
     QUOTA = "quota", _("Hold over quota")
+    WHOLE = "whole", _("Hold until all fit")
 
 
 class Plan(models.Model):
@@ -41,14 +43,16 @@ class Plan(models.Model):
 
     `snapshot` is the decision's whole input (contract A), so that it can be decided again.
     `placement` maps node to amounts: the room set aside. `victims` lists, for people, `{job, name, user, how, start,
-    restarts, user_level, task_level, user_origin, task_origin, resources, amounts, ran_s}` of each. `passed_over`:
-    `{job, reason}` of the running jobs that were looked at and left alone. `alternatives`: for who has to approve it.
+    restarts, user_level, task_level, user_origin, task_origin, resources, amounts, ran_s}` of each; of a worker that an
+    elastic job loses also `worker_of` (its group) and `least` (how many others must stay). `passed_over`: `{job,
+    reason}` of the running jobs that were looked at and left alone. `alternatives`: for who has to approve it.
     `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
     deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.
 
-    `tasks`: `{job, restarts, node, seen}` of each task of an array, where room is made for several together; empty for
-    one job. `seen`: `started` or `gone`, once it is. `job_id` is the first of them then. `console.steering.served`
-    reads it.
+    `tasks`: `{job, name, restarts, node, seen}` of each task of a group, where room is made for several together; empty
+    for one job. `seen`: `started` or `gone`, once it is. `job_id` is the first of them then. `console.steering.served`
+    reads it. `group`: what its job is a part of, an array or jobs that say so (`scheduler.priority.groups`); a plan of
+    an earlier release has none.
 
     Where somebody is asked, a proposal is the standing request of its job: it is renewed in place, and `versions` keep
     what was shown. `renewed_at`: when its victims were worked out, if not when it was made. `not_now`: why it cannot be
@@ -70,6 +74,9 @@ class Plan(models.Model):
     explain = SentenceField()
     placement = models.JSONField(default=dict)
     tasks = models.JSONField(default=list)
+    group = models.CharField(max_length=LONGEST_GROUP, blank=True)
+    whole = models.BooleanField(default=False)
+    """Whether its tasks' user wants all of them at once, or none."""
     victims = models.JSONField(default=list)
     passed_over = models.JSONField(default=list)
     alternatives = models.JSONField(default=list)
@@ -105,8 +112,13 @@ class Plan(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["cluster", "job_id", "partition"],
-                condition=models.Q(state__in=OPEN_STATES),
+                condition=models.Q(state__in=OPEN_STATES) & ~models.Q(kind=PlanKind.WHOLE),
                 name="steering_one_open_plan_per_job",
+            ),
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "partition"],
+                condition=models.Q(state__in=OPEN_STATES, kind=PlanKind.WHOLE),
+                name="steering_one_open_hold_per_job",
             ),
             models.CheckConstraint(
                 condition=models.Q(state__in=PlanState.values), name="steering_plan_state_known"
@@ -116,6 +128,9 @@ class Plan(models.Model):
             models.Index(fields=["cluster", "state"]),
             models.Index(fields=["cluster", "partition", "-id"]),
             models.Index(fields=["cluster", "job_id"]),
+            models.Index(
+                fields=["cluster", "group"], condition=~models.Q(group=""), name="steering_plan_group"
+            ),
         ]
 
     def __str__(self) -> str:

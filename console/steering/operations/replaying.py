@@ -16,6 +16,7 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 from scheduler.contracts.snapshot import decode_snapshot
 from scheduler.model.plan import Decision, DecisionKind
+from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.reconcile.decide import decide
 
@@ -89,12 +90,18 @@ def replay(plan: Plan) -> PlanReplay:
 def recorded(plan: Plan) -> ReplayedOutcome:
     """What the plan says was decided."""
     return ReplayedOutcome(
-        action=(DecisionKind.PREEMPT if plan.victims else DecisionKind.START).value,
+        action=_action(plan).value,
         reason=plan.reason,
         victims=_by_job((victim["job"], victim["how"]) for victim in plan.victims),
         placement=_amounts(plan.placement),
         explain=plan.explain.removesuffix(f" {NOT_STARTED}"),
     )
+
+
+def _action(plan: Plan) -> DecisionKind:
+    if plan.reason == Reason.SHRINKS:
+        return DecisionKind.SHRINK
+    return DecisionKind.PREEMPT if plan.victims else DecisionKind.START
 
 
 def _outcome(decision: Decision) -> ReplayedOutcome:
@@ -118,6 +125,10 @@ def _amounts(placement: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, 
 def _snapshot(plan: Plan) -> Snapshot:
     """The plan's input, as it was stored and not otherwise."""
     stored = plan.stored_snapshot
+    if plan.kind == PlanKind.WHOLE:
+        raise NotReplayableError(
+            f"Plan {plan.pk} holds jobs until all of them fit; such plans stop nobody and keep no snapshot."
+        )
     if plan.kind == PlanKind.QUOTA:
         raise NotReplayableError(
             f"Plan {plan.pk} holds a job because of a quota; such plans stop nobody and keep no snapshot."

@@ -1,4 +1,4 @@
-"""A request for approval: the standing plan of one job, or those of the waiting tasks of one array together.
+"""A request for approval: the standing plan of one job, or those of the waiting tasks of one group together.
 
 It is one entry, one page and one decision. Its lead is the plan with the lowest number. What a person has read is named
 by a mark: the lead's number and the last version (`PlanVersion`) that there was when the page was made.
@@ -10,25 +10,29 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Case, F, Min, QuerySet, Value, When, prefetch_related_objects
+from django.db.models import Case, F, Min, Q, QuerySet, Value, When, prefetch_related_objects
 from django.db.models.functions import StrIndex, Substr
 
 from console.steering.models import Plan, PlanKind, PlanState, PlanVersion
-from console.steering.served import jobs_served
+from console.steering.served import array_of, jobs_served
 from scheduler.model.policy import Enforcement
+from scheduler.priority.groups import group_name
 
 _MARK = re.compile(r"(\d{1,18})\.(\d{1,18})")
-ARRAY = Case(
+GROUP = Case(
+    When(~Q(group=""), then=F("group")),
     When(job_id__contains="_", then=Substr("job_id", 1, StrIndex("job_id", Value("_")) - 1)),
     default=F("job_id"),
 )
-"""The array that a plan's job is a task of, else the job: what is asked about together."""
+"""What a plan's job is a part of, else the job: what is asked about together.
+
+Of a plan of an earlier release it is the array.
+"""
 
 
-def array_of(job_id: str) -> str:
-    """The id of the array that a job is a task of; empty when it is none."""
-    array, is_task, _task = job_id.partition("_")
-    return array if is_task else ""
+def group_of(plan: Plan) -> str:
+    """The same; empty for a job that stands alone."""
+    return plan.group or array_of(plan.job_id)
 
 
 def asked_plans() -> QuerySet[Plan]:
@@ -55,9 +59,9 @@ class ApprovalRequest:
         return self.plans[0]
 
     @property
-    def array(self) -> str:
-        """The array whose tasks are asked about together; empty when it is about one job."""
-        return array_of(self.lead.job_id) if len(self.plans) > 1 or self.lead.tasks else ""
+    def group(self) -> str:
+        """What people call the array or group whose tasks are asked about together; empty for one job."""
+        return group_name(group_of(self.lead)) if len(self.plans) > 1 or self.lead.tasks else ""
 
     @property
     def jobs(self) -> list[str]:
@@ -124,31 +128,30 @@ class ApprovalRequest:
         other, lead = Plan.objects.filter(pk=number).first(), self.lead
         return (
             other is not None
-            and array_of(lead.job_id) != ""
-            and (other.cluster_id, other.partition, array_of(other.job_id))
-            == (lead.cluster_id, lead.partition, array_of(lead.job_id))
+            and group_of(lead) != ""
+            and (other.cluster_id, other.partition, group_of(other))
+            == (lead.cluster_id, lead.partition, group_of(lead))
         )
 
 
 def asked_with(plan: Plan) -> QuerySet[Plan]:
-    """The plans that are asked about for the same job, or for tasks of its array, by number."""
+    """The plans that are asked about for the same job, or for tasks of its group, by number."""
     there = asked_plans().filter(cluster=plan.cluster_id, partition=plan.partition)
-    array = array_of(plan.job_id)
-    there = there.filter(job_id__startswith=f"{array}_") if array else there.filter(job_id=plan.job_id)
+    there = there.annotate(asked=GROUP).filter(asked=group_of(plan) or plan.job_id)
     return there.select_related("cluster", "cycle").order_by("pk")
 
 
 def request_of(plan: Plan) -> ApprovalRequest:
     """The request that a plan belongs to."""
-    if not array_of(plan.job_id) or not plan.awaits_decision:
+    if not group_of(plan) or not plan.awaits_decision:
         return ApprovalRequest((plan,))
     rows = asked_with(plan).prefetch_related("versions")
     return ApprovalRequest(tuple(plan if row.pk == plan.pk else row for row in rows) or (plan,))
 
 
 def standing_on(plan: Plan) -> Plan:
-    """The plan that goes on asking for an array when the job of this one has left the queue; else the plan itself."""
-    if not array_of(plan.job_id) or plan.state != PlanState.EXPIRED:
+    """The plan that goes on asking for a group when the job of this one has left the queue; else the plan itself."""
+    if not group_of(plan) or plan.state != PlanState.EXPIRED:
         return plan
     return asked_with(plan).first() or plan
 
@@ -162,17 +165,17 @@ def requests_among(plans: Iterable[Plan]) -> list[ApprovalRequest]:
     """The requests that the plans make up; all plans of each must be there, by number."""
     found: dict[tuple[int, str, str], list[Plan]] = {}
     for plan in plans:
-        key = (plan.cluster_id, plan.partition, array_of(plan.job_id) or plan.job_id)
+        key = (plan.cluster_id, plan.partition, group_of(plan) or plan.job_id)
         found.setdefault(key, []).append(plan)
     return [ApprovalRequest(tuple(together)) for together in found.values()]
 
 
 def oldest_requests(rows: QuerySet[Plan], most: int) -> tuple[list[ApprovalRequest], int]:
     """The oldest requests among the plans that wait, and how many there are in all."""
-    keys = rows.order_by().values("partition", array=ARRAY).annotate(first=Min("pk"))
-    wanted = {(each["partition"], each["array"]) for each in keys.order_by("first")[:most]}
-    members = rows.annotate(array=ARRAY).filter(array__in={array for _, array in wanted})
+    keys = rows.order_by().values("partition", asked=GROUP).annotate(first=Min("pk"))
+    wanted = {(each["partition"], each["asked"]) for each in keys.order_by("first")[:most]}
+    members = rows.annotate(asked=GROUP).filter(asked__in={asked for _, asked in wanted})
     known = members.select_related("cluster", "cycle").order_by("pk")
-    plans = [plan for plan in known if (plan.partition, plan.array) in wanted]
+    plans = [plan for plan in known if (plan.partition, plan.asked) in wanted]
     prefetch_related_objects([plan for plan in plans if plan.version > 1], "versions")
     return requests_among(plans), keys.count()

@@ -13,7 +13,16 @@ from console.core.resaying import resay
 from console.core.saying import duration
 from console.partitions.models import Partition
 from console.steering.decisions.facts import why_paused
-from console.steering.models import STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
+from console.steering.decisions.held_together import HELD_BY_USER, held_together
+from console.steering.models import (
+    OPEN_STATES,
+    STOP_KINDS,
+    ActionState,
+    Plan,
+    PlanKind,
+    PlannedAction,
+    PlanState,
+)
 from console.steering.operations.requests import ApprovalRequest, asked_with, request_of, run_in
 from console.steering.operations.standing import standing
 from console.steering.served import runs_served
@@ -124,16 +133,23 @@ def _beneficiaries_changed(plans: Sequence[Plan]) -> Iterator[str]:
     ids = [job_id for _plan, job_id, _restarts in served]
     waiting = _jobs(plans).filter(job_id__in=ids, partition=plans[0].partition)
     rows = {row.job_id: row for row in waiting}
+    ours = _held_by_us(plans[0]) if any(plan.whole for plan in plans) else frozenset()
     for plan, job_id, restarts in served:
         row, who = rows.get(job_id), {"job": job_id, "user": plan.user}
         if row is None or row.phase == JobPhase.ENDED:
             yield _("%(job)s (%(user)s) is no longer in the queue.") % who
         elif row.phase != JobPhase.PENDING:
             yield _("%(job)s (%(user)s) runs already.") % who
-        elif row.held:
+        elif row.held and (job_id not in ours or row.slurm_reason.lower() == HELD_BY_USER):
             yield _("%(job)s (%(user)s) is held.") % who
         elif row.restarts != restarts:
             yield _("%(job)s (%(user)s) ran meanwhile and was put back into the queue.") % who
+
+
+def _held_by_us(plan: Plan) -> frozenset[str]:
+    """The jobs of its partition that are held until all of their group fit."""
+    open_holds = Plan.objects.filter(kind=PlanKind.WHOLE, state__in=OPEN_STATES)
+    return held_together(open_holds.filter(cluster=plan.cluster_id, partition=plan.partition))
 
 
 def _jobs(plans: Sequence[Plan]) -> QuerySet[Job]:

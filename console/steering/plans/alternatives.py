@@ -16,7 +16,7 @@ from console.steering.decisions.deciding import Verdicts
 from console.steering.models import Plan
 from console.steering.plans.new_plans import still_runs, tasks_in, victims_of
 from scheduler.model.jobs import JobState, SnapshotJob
-from scheduler.model.plan import DecisionKind
+from scheduler.model.plan import MAKES_ROOM
 from scheduler.model.policy import VictimOrder
 from scheduler.model.sentence import say
 from scheduler.model.snapshot import Snapshot
@@ -89,7 +89,7 @@ def _until(beneficiary: str, verdicts: Verdicts) -> Iterable[SnapshotJob]:
 
 def _outcome(plan: Plan, snapshot: Snapshot, verdicts: Verdicts) -> dict[str, Any]:
     decision = next(each for each in decide(snapshot).decisions if each.job == plan.job_id)
-    possible = decision.action is DecisionKind.PREEMPT
+    possible = decision.action in MAKES_ROOM
     return {
         "possible": possible,
         "victims": victims_of(decision, verdicts) if possible else [],

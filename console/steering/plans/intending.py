@@ -7,6 +7,7 @@
 4. An approved plan that has not begun yet does not begin if its job left the queue, the partition was paused or its
    policy no longer stops anybody.
 5. A job over quota, where the policy holds such jobs, gets a plan of one action: hold it.
+6. Jobs whose user wants all of their group or none are held until there is room for all (`together`).
 While a failure holds the partition (`streaks`) there is no new plan that would be carried out without being asked for.
 """
 
@@ -23,6 +24,7 @@ from console.steering.plans.claims import PlanClaims
 from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.standing import settle_request, why_departed, why_over
+from console.steering.plans.together import settle_holds
 from console.steering.states import move_action, move_plan
 from scheduler.model.plan import Decision
 from scheduler.model.policy import Enforcement
@@ -35,7 +37,7 @@ OVER_QUOTA = frozenset({Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED})
 def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     """Write the intents of one partition; returns how many plans were made. Must run inside a transaction."""
     verdicts = new.verdicts
-    claims = PlanClaims(verdicts, open_plans)
+    claims = PlanClaims(verdicts, [plan for plan in open_plans if plan.kind != PlanKind.WHOLE])
     for other, joined in claims.joined:
         _close_proposal(other, PlanState.SUPERSEDED, say("plan.asked_together", job=joined))
     made = 0
@@ -61,7 +63,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
                 asked.append(now_open)
     _settle_departed(claims.left, verdicts)
     add_alternatives(asked, verdicts)
-    return made
+    return made + settle_holds(new, open_plans)
 
 
 def _settle_preemption(

@@ -7,13 +7,13 @@ grace time, then (when the beneficiary runs, or the plan is undone) the releases
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from console.cluster.models import Cluster
+from console.cluster.models import LONGEST_GROUP, Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.putting_off import likeness
@@ -27,18 +27,22 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
+from console.steering.plans.kept_work import keep_of_shrunk
 from console.steering.plans.versions import keep_version
 from console.steering.served import Tasks, jobs_served, new_tasks, runs_served
 from scheduler.contracts.snapshot import encode_snapshot
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.line import front
-from scheduler.model.plan import Decision, DecisionKind, How
+from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind, How
 from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
 from scheduler.model.resources import total
 from scheduler.model.sentence import say
 from scheduler.model.words import amounts
+from scheduler.preemption.units.groups import label_of_jobs
 
+LONGEST_HOLD = timedelta(days=1)
+"""How long jobs are held until all of their group fit: Slurm keeps no room for a job that is held."""
 LONGEST_USER = 64
 """As the mirror keeps it. PostgreSQL refuses what is longer."""
 
@@ -49,6 +53,7 @@ class NewPlans:
 
     `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
     may be begun in the partition. `starts`: jobs that get a plan although nobody has to be stopped (`starting`).
+    `held`: jobs that are held until all of their group fit.
     """
 
     cluster: Cluster
@@ -56,12 +61,19 @@ class NewPlans:
     verdicts: Verdicts
     is_held: bool = False
     starts: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
 
     def makes_room(self, decision: Decision) -> bool:
         """Whether a decision gets a plan: others are to be stopped, or the job is to be put first in its line."""
         if decision.lead:
             return False  # The first of its tasks has the plan.
-        return decision.action == DecisionKind.PREEMPT or decision.job in self.starts
+        return decision.action in MAKES_ROOM or decision.job in self.starts or self._lets_go(decision)
+
+    def _lets_go(self, decision: Decision) -> bool:
+        """Whether jobs that are held until all fit have free room: a plan lets them go, first in line."""
+        enforced = self.verdicts.facts.policy.enforcement == Enforcement.ENFORCE
+        there = decision.action == DecisionKind.START and bool(decision.tasks)
+        return enforced and there and any(task.job in self.held for task in decision.tasks)
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
@@ -100,11 +112,49 @@ class NewPlans:
         PlannedAction.objects.bulk_create(steps)
         return plan
 
+    def hold_together(self, tasks: Sequence[SnapshotJob], decision: Decision) -> Plan:
+        """A plan that holds tasks until all of them fit."""
+        plan = self._plan(decision)
+        plan.kind, plan.state = PlanKind.WHOLE, PlanState.APPROVED
+        plan.deadline = clock.now() + LONGEST_HOLD
+        names = label_of_jobs([task.id for task in tasks])
+        plan.explain = say("whole.held", jobs=names, n=len(tasks), why=decision.explain)
+        plan.save()
+        self.hold_more(plan, tasks)
+        tell_plan(
+            plan, "plan.proposed", after={"state": plan.state, "hold": jobs_served(plan)}, reason=plan.explain
+        )
+        return plan
+
+    def hold_more(self, plan: Plan, tasks: Sequence[SnapshotJob]) -> None:
+        """Hold those of some tasks, too, that such a plan does not hold yet."""
+        known = {(task["job"], task["restarts"]) for task in plan.tasks}
+        more = [task for task in tasks if (task.id, task.restarts) not in known]
+        if not more:
+            return
+        plan.tasks = [
+            *plan.tasks,
+            *(
+                {**each, "name": task.name}
+                for task in more
+                for each in new_tasks([(task.id, task.restarts, "")])
+            ),
+        ]
+        plan.save(update_fields=["tasks"])
+        steps = []
+        for task in more:
+            for order, kind in ((1, ActionKind.HOLD), (2, ActionKind.RELEASE)):
+                step = _action(plan, order, kind, task.run)
+                step.job_name, step.user = task.name, task.user[:LONGEST_USER]
+                steps.append(step)
+        PlannedAction.objects.bulk_create(steps)
+
     def worked_out(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
         """What is to be kept of a decision that stops `victims`; not saved, and without its place in line."""
         plan = self._plan(decision)
         plan.placement = {node: dict(taken) for node, taken in decision.placement.items()}
         plan.tasks = tasks_in(decision, self.verdicts)
+        plan.whole = bool(plan.tasks) and _wants_all(self.verdicts.jobs[decision.job])
         plan.victims = victims
         plan.passed_over = [
             {"job": other.job, "reason": other.reason.value} for other in decision.passed_over
@@ -141,6 +191,7 @@ class NewPlans:
             job_restarts=job.restarts,
             job_name=job.name,
             user=job.user[:LONGEST_USER],
+            group=job.group[:LONGEST_GROUP],
             likeness=likeness(job),
             reason=decision.reason.value,
             explain=say("start.late", why=decision.explain)
@@ -151,19 +202,31 @@ class NewPlans:
 
 
 def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
-    """What carries a plan out, in its order; not saved. The grace time begins now."""
+    """What carries a plan out, in its order; not saved. The grace time begins now.
+
+    Those who want all or none are put first in line when the grace time is over: until then they are held.
+    """
     now = clock.now()
     actions = []
+    names = {task["job"]: task.get("name", "") for task in plan.tasks}
     for job_id, restarts in runs_served(plan):
-        first = _action(plan, 1, ActionKind.PRIORITISE, RunKey(job_id, 0, restarts), value=str(plan.priority))
-        first.job_name, first.user = plan.job_name, plan.user
+        first = _action(
+            plan,
+            2 if plan.whole else 1,
+            ActionKind.PRIORITISE,
+            RunKey(job_id, 0, restarts),
+            value=str(plan.priority),
+        )
+        first.job_name, first.user = names.get(job_id) or plan.job_name, plan.user
         actions.append(first)
     grace = bool(policy.grace_s and policy.checkpoint_signal)
     for victim in plan.victims:
         run = RunKey(victim["job"], victim["start"], victim["restarts"])
         steps = []
         if grace and not _signalled(plan, run):
-            steps.append(_action(plan, 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
+            steps.append(
+                _action(plan, 1 if plan.whole else 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal)
+            )
             steps[0].not_before = now
         kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
         stop = _action(plan, 3, kind, run, value=_first(kind, policy))
@@ -203,14 +266,18 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 "resources": amounts(held := total(job.alloc.values())),
                 "amounts": dict(held),
                 "ran_s": now - (job.start or now),
+                **({"worker_of": victim.worker_of, "least": victim.least} if victim.worker_of else {}),
             }
         )
+    keep_of_shrunk(result, verdicts.jobs.values(), now)
     return result
 
 
 def tasks_in(decision: Decision, verdicts: Verdicts) -> Tasks:
     """The tasks that a decision makes room for together, as a plan keeps them; empty when it is for one job."""
-    return new_tasks((task.job, verdicts.jobs[task.job].restarts, task.node) for task in decision.tasks)
+    jobs = verdicts.jobs
+    tasks = new_tasks((task.job, jobs[task.job].restarts, task.node) for task in decision.tasks)
+    return [{**task, "name": jobs[task["job"]].name} for task in tasks]
 
 
 def still_runs(victim: Mapping[str, Any], verdicts: Verdicts) -> bool:
@@ -232,6 +299,10 @@ def _signalled(plan: Plan, run: RunKey) -> bool:
         .exclude(state=ActionState.EXPIRED)
         .exists()
     )
+
+
+def _wants_all(job: SnapshotJob) -> bool:
+    return job.request is not None and not job.request.partial
 
 
 def _first(kind: ActionKind, policy: PartitionPolicy) -> str:

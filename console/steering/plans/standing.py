@@ -22,8 +22,8 @@ from scheduler.model.policy import Enforcement
 from scheduler.model.sentence import say
 
 RENEWED = (
-    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_name", "tasks", "likeness", "reason", "explain",
-    "placement", "victims", "passed_over", "stored_snapshot",
+    "cycle", "mode", "policy_revision", "job_id", "job_restarts", "job_name", "tasks", "whole", "group", "likeness",
+    "reason", "explain", "placement", "victims", "passed_over", "stored_snapshot",
 )  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from console.cluster.models import Cluster, Job
+from console.cluster.models import LONGEST_GROUP, Cluster, Job
 from console.cluster.services import JobRow
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
-from console.steering.models import Plan, PlanState
+from console.steering.models import Plan, PlanKind, PlanState
 from console.steering.plans.starting import STARTABLE, startable
 from console.steering.served import jobs_served
 from scheduler.contracts.requests import encode_request
@@ -26,6 +26,7 @@ from scheduler.model.resources import total
 from scheduler.model.sentence import facts_of
 from scheduler.model.words import amounts
 from scheduler.priority.derive import JobStanding
+from scheduler.priority.groups import group_of
 from scheduler.priority.line import PlaceInLine
 from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
@@ -134,7 +135,8 @@ class _Source:
             decision.job: (place, decision) for place, decision in enumerate(verdicts.decisions, start=1)
         }
         self.plan_of: dict[str, int] = {}
-        for plan in plans:
+        # A plan that makes room says more of a job than the one that holds it until then.
+        for plan in sorted(plans, key=lambda plan: plan.kind != PlanKind.WHOLE):
             if plan.partition == self.partition:
                 self.plan_of.update(dict.fromkeys(jobs_served(plan), plan.pk))
                 if plan.state == PlanState.EXECUTING:
@@ -153,6 +155,7 @@ class _Source:
             self.preemptions.get(job.id, 0),
             self.plan_of.get(job.id),
             decision and (decision.action, decision.reason, facts_of(decision.explain)),
+            group_of(job),
             stands and (self.line is not None and self.line.is_ordered, stands.keeps),
             self._startable(job),
         )
@@ -192,6 +195,7 @@ class _Source:
             user=job.user[:64],
             account=job.account[:64],
             comment=job.comment[:LONGEST_NAME],
+            group=group_of(job)[:LONGEST_GROUP],
             phase=job.state.value,
             slurm_state=job.slurm_state[:40],
             slurm_reason=job.slurm_reason[:200],

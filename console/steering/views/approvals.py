@@ -28,7 +28,7 @@ class Asked:
     beneficiary: Job | None
     consequence: str
     tasks: int
-    """How many tasks of an array it is about; 0 when it is about one job."""
+    """How many tasks of an array or group it is about; 0 when it is about one job."""
     not_now: str
     changes: list[str]
     """Since it was opened."""
@@ -64,7 +64,7 @@ def _asked(cluster: Cluster, waiting: list[ApprovalRequest]) -> list[Asked]:
                 plan=each.lead,
                 beneficiary=jobs.get((each.lead.job_id, each.lead.partition)),
                 consequence=selectors.consequence(each),
-                tasks=len(each.jobs) if each.array else 0,
+                tasks=len(each.jobs) if each.group else 0,
                 not_now="" if each.possible else each.lead.not_now,
                 changes=changed.sentences if changed else [],
             )

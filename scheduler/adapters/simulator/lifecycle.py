@@ -45,7 +45,8 @@ def checkpoint(state: SimState, job: SimJob) -> None:
     """A checkpoint is finished: progress is saved, and the job says so in its comment."""
     state.note(What.SAVED, job)
     job.saved_s = job.resumed_s + state.now - (job.start if job.start is not None else state.now)
-    job.comment = f"ckpt:seconds={job.saved_s}"
+    others = [word for word in job.comment.split() if not word.startswith("ckpt:")]
+    job.comment = " ".join([*others, f"ckpt:seconds={job.saved_s}"])
     job.checkpoint_at = None
 
 

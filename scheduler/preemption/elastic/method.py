@@ -7,19 +7,23 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.plan import Decision, How
+from scheduler.model.plan import Decision, How, PlanningResult
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.growing import grow, growers, lacking
+from scheduler.preemption.elastic.jobs_as_workers import with_growing, with_workers_together
 from scheduler.preemption.elastic.shrinks import Shrinks
-from scheduler.preemption.elastic.steps import shrink_elastic_jobs
+from scheduler.preemption.elastic.steps import grows_later, shrink_elastic_jobs
+from scheduler.preemption.free_room import free_room, room_that_is_coming
 from scheduler.preemption.giving_way import GivingWay
-from scheduler.preemption.methods import Method, Step, StepTurn
+from scheduler.preemption.methods import Method, Planning, Step, StepTurn
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.pieces import JobPieces
 from scheduler.preemption.planning_run import PlanningRun
+from scheduler.preemption.shapes import Shape
 from scheduler.preemption.units import in_pieces
 from scheduler.preemption.units.method import PiecesRun
+from scheduler.preemption.units.steps import free_part
 
 
 class ElasticMethod(Method):
@@ -32,6 +36,10 @@ class ElasticMethod(Method):
     def begin(self, run: PlanningRun) -> "ElasticRun":
         """What is decided in one plan."""
         return ElasticRun(run)
+
+    def around(self, snapshot: Snapshot, planning: Planning) -> PlanningResult:
+        """Workers that are jobs of their own: those that wait are told apart, those that run are planned as one job."""
+        return with_workers_together(with_growing(snapshot), planning)
 
     def divide(self, runner: RunningJob, rules: PartitionRules) -> bool:
         """A job that is elastic in nodes may lose some; one that is in units was noted with those."""
@@ -60,6 +68,19 @@ class ElasticRun(PiecesRun):
     def steps(self) -> Sequence[Step]:
         """Workers make room, and nobody is stopped."""
         return (Step(StepTurn.PARTS, partial(shrink_elastic_jobs, self.shrinks)),) if self.shrinks else ()
+
+    def claims(self, job: SnapshotJob, shape: Shape) -> bool:
+        """A worker beyond the minimum of its elastic job only gets room that is free or coming."""
+        return job.grows
+
+    def steps_of_claimed(self) -> Sequence[Step]:
+        """Nobody gives way for it."""
+        return (
+            Step(StepTurn.FREE_ROOM, free_room),
+            Step(StepTurn.COMING_ROOM, room_that_is_coming),
+            Step(StepTurn.LESS, free_part),
+            Step(StepTurn.LESS, grows_later),
+        )
 
     def running_jobs(self) -> Sequence[SnapshotJob]:
         """Those that hold less than they wish for."""

@@ -6,6 +6,7 @@ shrink back like a stop; the numbers of stops within an hour do not count it.
 
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
+from scheduler.model.sentence import say
 from scheduler.preemption.elastic import words
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.methods import Ask
@@ -44,3 +45,10 @@ def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decis
         units=cycle.share(ask).units,
         placement=placement,
     )
+
+
+def grows_later(cycle: PlanningRun, ask: Ask) -> Decision:
+    """A worker beyond the minimum of its elastic job waits for room that is free or coming."""
+    least = ask.job.elastic.min_workers if ask.job.elastic else None
+    words = say("grows.later", who=cycle.say.who(ask.job), least=least or 0)
+    return cycle.queued(ask.job, Reason.GROWS_LATER, words)

@@ -21,7 +21,7 @@ from scheduler.preemption.reservation import words
 from scheduler.preemption.reservation.nodeset import NodeSet
 from scheduler.preemption.reservation.outlook import Later, Outlook
 
-_NEVER = frozenset({Reason.NOT_MEASURED, Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER})
+_NEVER = frozenset({Reason.NOT_MEASURED, Reason.BLOCKED, Reason.DOES_NOT_FIT_EVER, Reason.GROWS_LATER})
 
 
 def best_free_nodes(nodes: NodeSet, cycle: PlanningRun, ask: Ask) -> Decision | None:

@@ -5,7 +5,8 @@ Whoever was walked is gone from a room on trial; the highest of them come first:
 2. Who holds units, or is elastic, gets back as many pieces as fit: first those that nobody could use, then on
    the nodes where most fit. Who would fall below its minimum gets nothing back: it is stopped. Who is below it already
    goes on if it loses nothing.
-3. `whole` (a partition's choice): first everybody, in the same order, who can keep all; then 1 and 2.
+3. `whole` (a partition's choice): first everybody, in the same order, who can keep all; then 1 and 2. The running tasks
+   of a group are one of these: it keeps all of them, or loses as few as need be.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +27,7 @@ def give_back(
     """Who must be stopped, and what others lose. `walked`: the first to go first, all of them gone on the trial."""
     stopped: list[RunningJob] = []
     losses: list[Loss] = []
-    for runner in needed(trial, walked) if whole else list(reversed(walked)):
+    for runner in _not_whole(trial, walked) if whole else list(reversed(walked)):
         if runner.pieces is None:
             stopped.extend(needed(trial, [runner]))
             continue
@@ -39,6 +40,22 @@ def give_back(
         else:
             losses.extend((runner, node, count) for node, count in lost.items() if count)
     return stopped, losses
+
+
+def _not_whole(trial: PieceTrial, walked: Sequence[RunningJob]) -> list[RunningJob]:
+    """Point 3: those who cannot keep all, the last one walked first. All tasks of a group are left alone, or none."""
+    together: dict[object, list[RunningJob]] = {}
+    for runner in reversed(walked):
+        together.setdefault(runner.job.group or runner, []).append(runner)
+    result = []
+    for runners in together.values():
+        for runner in runners:
+            trial.restore(runner)
+        if not trial.enough():
+            for runner in runners:
+                trial.stop(runner)
+            result += runners
+    return result
 
 
 def price_of(

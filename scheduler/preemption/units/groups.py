@@ -1,4 +1,6 @@
-"""The waiting tasks of one array are one request in units (spec 2.5), and each of them gets its own verdict.
+"""The waiting jobs of one group are one request in units (spec 2.5), and each of them gets its own verdict.
+
+A group is an array, or jobs that say so (`scheduler.priority.groups`); its waiting jobs are called tasks here.
 
 1. Tasks that ask for the same, and differ in nothing that decides about them, are planned as one request of so many
    units. Blocked tasks, tasks of several nodes, and those at a level with a quota stay jobs of their own: there every
@@ -6,7 +8,8 @@
 2. Who makes room for several of them makes it for all: the first task's verdict has all victims and names the tasks
    (`Decision.tasks`), the others' name the first one (`Decision.lead`).
 3. Where a limit lets nobody be stopped for all of them, or there is only room for a part, the tasks are decided one
-   by one, as far as it goes. Not where the partition spares the others then (`Partial.SPARE`).
+   by one, as far as it goes. Not where the partition spares the others then (`Partial.SPARE`), nor where their user
+   wants all or none.
 
 Running tasks need no such thing: each is a unit, counts for itself in every limit, and what is left over goes back to
 them one by one.
@@ -16,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.model.jobs import JobState, Request, SnapshotJob
-from scheduler.model.plan import Decision, DecisionKind, PlanningResult, TaskRoom
+from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind, PlanningResult, TaskRoom
 from scheduler.model.policy import Dispatch, Partial
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
@@ -35,21 +38,32 @@ Room = dict[str, Amounts]
 
 @dataclass(frozen=True, slots=True)
 class TaskGroup:
-    """Waiting tasks of one array that are planned as `job`, in the order in which they get room."""
+    """Waiting tasks of one group that are planned as `job`, in the order in which they get room."""
 
     job: SnapshotJob
     tasks: tuple[SnapshotJob, ...]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of them are to start, or none."""
+        return self.job.request is not None and not self.job.request.partial
 
 
 def in_groups_of_tasks(snapshot: Snapshot, planning: Callable[[Snapshot], PlanningResult]) -> PlanningResult:
     """The plan for a snapshot, arrays in units: one decision per task, as if there were no groups."""
     groups = groups_of(snapshot)
-    for _ in range(MOST_LOOKS):
+    for look in range(MOST_LOOKS + 1):
+        if look == MOST_LOOKS:
+            groups = [group for group in groups if group.is_whole]
         if not groups:
             break
         made = planning(_together(snapshot, groups))
         by_id = {decision.job: decision for decision in made.decisions}
-        kept = [group for group in groups if not _is_limited(by_id[group.job.id], snapshot.partition)]
+        kept = [
+            group
+            for group in groups
+            if group.is_whole or not _is_limited(by_id[group.job.id], snapshot.partition)
+        ]
         if len(kept) == len(groups):
             return _apart(made, groups)
         groups = kept
@@ -77,6 +91,11 @@ def groups_of(snapshot: Snapshot) -> list[TaskGroup]:
     return groups
 
 
+def whole_groups(snapshot: Snapshot) -> list[tuple[SnapshotJob, ...]]:
+    """The waiting tasks of each group whose user wants all of them at once, or none."""
+    return [group.tasks for group in groups_of(snapshot) if group.is_whole]
+
+
 def _is_unit(job: SnapshotJob) -> bool:
     """Whether a waiting task is one unit of a request: on one node, which it shares."""
     request = job.request
@@ -90,7 +109,7 @@ def _likeness(job: SnapshotJob) -> tuple[object, ...]:
     """What the tasks of a group have in common. Those that ran before come behind the others, as in Slurm."""
     request = job.request or Request()
     return (
-        job.group, job.user, job.name, job.user_level, job.task_level, bool(job.restarts),
+        job.group, job.user, job.user_level, job.task_level, bool(job.restarts), job.grows,
         job.patience_spent,
         tuple(sorted(request.per_node.items())), request.partial, request.features, request.only_nodes,
         request.not_nodes,
@@ -115,17 +134,26 @@ def _group(tasks: Sequence[SnapshotJob], taken: set[str]) -> TaskGroup:
 
 
 def _label(tasks: Sequence[SnapshotJob], taken: set[str]) -> str:
-    """The tasks in Slurm's own notation, `41_[3-9]`, where that is short and nobody else's; else the first one's id."""
-    label = task_set([task.id for task in tasks])
-    first = tasks[0].id
-    return label if label and label not in taken else f"{first}+{len(tasks) - 1}"
+    """What they are called together, where that is nobody's id; else the first one's id with their number."""
+    label = label_of_jobs([task.id for task in tasks])
+    return label if label not in taken else f"{tasks[0].id}+{len(tasks) - 1}"
+
+
+def label_of_jobs(ids: Sequence[str]) -> str:
+    """Jobs in Slurm's own notations: `41_[3-9]`, `4711,4713`; what is long gets only the first and the last of them."""
+    label = ids[0] if len(ids) == 1 else task_set(ids) or ",".join(ids)
+    return label if len(label) <= LONGEST_LABEL else f"{ids[0]},…,{ids[-1]}"
 
 
 def task_set(ids: Sequence[str]) -> str:
     """Tasks of one array in Slurm's notation: `41_[0,3-9]`; empty when they are not, or when it gets too long."""
     arrays = {job_id.rpartition("_")[0] for job_id in ids}
     numbers = [job_id.rpartition("_")[2] for job_id in ids]
-    if len(arrays) != 1 or not all(number.isascii() and number.isdecimal() for number in numbers):
+    if (
+        len(arrays) != 1
+        or arrays == {""}
+        or not all(number.isascii() and number.isdecimal() for number in numbers)
+    ):
         return ""
     label = f"{arrays.pop()}_[{','.join(_ranges(sorted(map(int, numbers))))}]"
     return label if len(label) <= LONGEST_LABEL else ""
@@ -168,7 +196,7 @@ def _verdicts(decision: Decision, group: TaskGroup) -> Iterator[Decision]:
     """The verdict on each task of a group."""
     rooms = _rooms(decision, group.job.request or Request())
     served = group.tasks[: len(rooms)]
-    together = decision.action is DecisionKind.PREEMPT and len(served) > 1
+    together = (decision.action in MAKES_ROOM or group.is_whole) and len(served) > 1
     for place, (task, (node, room)) in enumerate(zip(served, rooms, strict=True)):
         if not together:
             alone = replace(decision, job=task.id, nodes=(node,), units=None, placement={node: room})

@@ -72,23 +72,27 @@ class UnitPool(Pool):
     def price(self, shape: Shape, reach: PreemptionScope) -> Price | None:
         """Who loses what, the most valuable first, and how many units that gives; None when nobody would help.
 
-        The lower jobs are walked, lowest first, until it is enough; then `giving_back`. When it never is, a request
-        that may be met in part gets what there is, where the partition says so (`partial: take`).
+        The lower jobs are walked, lowest first, until it is enough (where arrays are spared as wholes, to the end of
+        the array); then `giving_back`. When it never is, a request that may be met in part gets what there is, where
+        the partition says so (`partial: take`).
         """
         trial = self.trial(shape)
         at_first, walked = trial.total, dict[RunningJob, int]()
+        whole = self._rules.give_back is GiveBack.WHOLE
+        last = None
         for candidate in self._candidates.in_reach(reach, shape.harm):
             runner = candidate[4]
+            if last is not None and (not whole or not runner.job.group or runner.job.group != last):
+                break
             if runner.may_go and self._may_help(runner, self.unit):
                 trial.stop(runner)
                 walked[runner] = candidate[0]
                 if trial.enough():
-                    break
+                    last = runner.job.group
         if not trial.enough():
             if not shape.partial or self._rules.partial is Partial.SPARE or trial.total == at_first:
                 return None
             trial.wanted = trial.total
-        whole = self._rules.give_back is GiveBack.WHOLE
         stopped, losses = give_back(trial, list(walked), whole=whole)
         return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.plan import DecidedVictim, How
 from scheduler.model.resources import total
 from scheduler.model.sentence import Held, Sentence, say
@@ -18,10 +19,39 @@ def losing(cycle: PlanningRun, runner: RunningJob, lost: Mapping[str, int]) -> S
     pieces, who = runner.pieces, cycle.say.who(runner.job)
     if pieces is None:
         return say("loses.all", who=who)
+    if runner.job.workers:
+        return _losing_workers(who, runner, lost)
     given = total({r: n * count for r, n in pieces.each[node].items()} for node, count in lost.items())
     if pieces.kind is How.UNITS:
         return say("loses.units", who=who, n=sum(lost.values()), m=pieces.held, amounts=Held(given))
     return say("loses.nodes", who=who, nodes=listed(lost, clean), amounts=Held(given))
+
+
+def _losing_workers(who: str, runner: RunningJob, lost: Mapping[str, int]) -> Sentence:
+    """`41_[1-4] (tom, P3) gives up 1 of 4 workers: 41_3 (2 gpu)`."""
+    workers = workers_lost(runner, lost)
+    return say(
+        "loses.workers",
+        who=who,
+        n=len(workers),
+        m=runner.pieces.held if runner.pieces else len(runner.job.workers),
+        workers=listed(workers, lambda worker: clean(worker.id), limit=5),
+        amounts=Held(total(amounts for worker in workers for amounts in worker.alloc.values())),
+    )
+
+
+def workers_lost(runner: RunningJob, lost: Mapping[str, int]) -> list[SnapshotJob]:
+    """Of an elastic job whose workers are jobs of their own those that go: on each node who loses least.
+
+    To be asked before the loss is counted.
+    """
+    there = runner.pieces.counts if runner.pieces else {}
+    result: list[SnapshotJob] = []
+    for node in sorted(lost, key=natural):
+        here = [worker for worker in runner.job.workers if node in worker.alloc]
+        gone = len(here) - there.get(node, 0)
+        result += here[gone : gone + lost[node]]
+    return result
 
 
 def needs(cycle: PlanningRun, ask: Ask, nodes: Iterable[str]) -> dict[str, str]:
@@ -54,7 +84,8 @@ def victim_of(runner: RunningJob, lost: Mapping[str, int]) -> DecidedVictim:
     names = tuple(sorted(lost, key=natural) if len(lost) > 1 else lost)
     if runner.pieces and runner.pieces.kind is How.UNITS:
         on = tuple([(name, lost[name]) for name in names])
-        return DecidedVictim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on)
+        workers = tuple(worker.id for worker in workers_lost(runner, lost)) if runner.job.workers else ()
+        return DecidedVictim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on, workers=workers)
     return DecidedVictim(runner.job.id, How.NODES, nodes=names)
 
 

@@ -17,7 +17,7 @@ from scheduler.model.reasons import Reason
 from scheduler.model.resources import covers, total
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
-from scheduler.preemption.units.groups import groups_of, task_set
+from scheduler.preemption.units.groups import groups_of, label_of_jobs, task_set
 from tests.builders import node, on_nodes, one_node, pending, running, snapshot
 from tests.scheduler.strategies import partitions
 
@@ -123,7 +123,6 @@ ALONE: dict[str, dict[str, Any]] = {
     "blocked": {"blocked": "it is held by its user"},
     "promised": {"promised": {"n1": {"cpu": 1}}},
     "another level": {"task_level": 2},
-    "another name": {"name": "other"},
     "another request": {"request": one_node(2)},
     "several nodes": {"request": on_nodes(2)},
     "a whole node": {"request": one_node(1, exclusive=True)},
@@ -156,6 +155,15 @@ def test_there_are_no_groups_where_each_task_counts(rules: dict[str, Any]) -> No
     assert groups_of(snapshot(waiting, **rules)) == []
 
 
+def test_jobs_of_a_group_may_have_different_names() -> None:
+    jobs = [
+        replace(task, id=f"{n}", name=f"part{n}", group="train@cy/")
+        for n, task in enumerate(tasks("4", 3), 7)
+    ]
+    (group,) = groups_of(snapshot(jobs))
+    assert (group.job.id, [task.id for task in group.tasks]) == ("7,8,9", ["7", "8", "9"])
+
+
 def test_the_latest_stop_and_submission_count_for_all() -> None:
     early, late = (replace(task, restarts=1) for task in tasks("4", 2))
     late = replace(late, stopped_at=late.submit + 5, submit=late.submit + 5, crashes=2)
@@ -168,6 +176,56 @@ def test_a_set_of_tasks_in_slurms_notation() -> None:
     assert task_set(["41_3"]) == "41_[3]"
     assert task_set(["41_3", "42_3"]) == ""
     assert task_set([f"41_{n}" for n in range(0, 200, 2)]) == ""
+
+
+def test_jobs_are_listed_as_slurm_lists_them() -> None:
+    assert label_of_jobs(["41_3", "41_4"]) == "41_[3-4]"
+    assert label_of_jobs(["4711"]) == "4711"
+    assert label_of_jobs(["4711", "4713"]) == "4711,4713"
+    assert label_of_jobs([f"{n}" for n in range(4711, 4811)]) == "4711,…,4810"
+
+
+# --- All or none -------------------------------------------------------------------------------------------------
+
+
+def whole(array: str, count: int, cpu: int = 1, **fields: Any) -> list[SnapshotJob]:
+    """The same tasks of a user who wants all of them at once, or none."""
+    return [
+        replace(task, request=replace(task.request, partial=False))
+        for task in tasks(array, count, cpu, **fields)
+        if task.request
+    ]
+
+
+@pytest.mark.parametrize("partial", Partial)
+def test_who_wants_all_gets_nothing_where_there_is_room_for_a_part(partial: Partial) -> None:
+    found = by_job(snapshot([*runs("1", 2, 2, 2), *whole("4", 6, 2)], partial=partial))
+    assert {(each.action, each.victims, each.placement == {}) for each in found.values()} == {
+        (DecisionKind.QUEUE, (), True)
+    }
+
+
+def test_who_wants_all_gets_all_where_others_can_be_stopped() -> None:
+    lead = by_job(snapshot([*runs("1", 2, 2, 2), *whole("4", 4, 2)]))["4_0"]
+    assert (len(lead.tasks), {victim.job for victim in lead.victims}) == (4, {"1_0", "1_1"})
+
+
+def test_who_wants_all_starts_by_one_decision() -> None:
+    found = by_job(snapshot(whole("4", 4, 2)))
+    assert {each.action for each in found.values()} == {DecisionKind.START}
+    assert len(found["4_0"].tasks) == 4
+    assert {found[f"4_{n}"].lead for n in (1, 2, 3)} == {"4_0"}
+
+
+@pytest.mark.parametrize("left", [1, 3])
+def test_a_limit_stops_nobody_for_who_wants_all(left: int) -> None:
+    rules: dict[str, Any] = {"partial": Partial.TAKE, "max_stops_per_hour": left}
+    found = by_job(
+        snapshot([*runs("1", 4, 2, 2), *whole("4", 4, 2), *tasks("5", 2, 2, of="di", user=1)], **rules)
+    )
+    assert {found[f"4_{n}"].action for n in range(4)} == {DecisionKind.QUEUE}
+    assert {found[f"4_{n}"].victims for n in range(4)} == {()}
+    assert sum(len(found[f"5_{n}"].victims) for n in range(2)) == min(left, 2)
 
 
 # --- In documents, and whatever the partition ------------------------------------------------------------------
