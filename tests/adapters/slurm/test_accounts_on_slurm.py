@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Collection
+from functools import partial
 
 import pytest
 
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm import SlurmCluster, accounting
 from scheduler.adapters.slurm.commands import CommandAnswer, CommandRunner
-from scheduler.model.actions import Action, ActionKind
+from scheduler.model.actions import Action, ActionKind, OutcomeKind
 from scheduler.model.associations import Associations, SlurmAccount
 from scheduler.model.endings import Ending, EndKind
+from scheduler.model.observation import Resizing
 
 pytestmark = [pytest.mark.slurm, pytest.mark.every_release]
 
@@ -112,6 +114,29 @@ def test_sacct_without_slurmdbd_leaves_the_endings_untold(accounted_slurm: Priva
 
     accounted_slurm.wait_until(lambda: _all_over(cluster, [job]), "slurmdbd to answer again")
     assert cluster.ended([job])[job].kind is EndKind.COMPLETED
+
+
+def test_with_slurmdbd_every_release_takes_nodes_from_a_job_again_and_again(
+    accounted_slurm: PrivateSlurm,
+) -> None:
+    """22.05 does so once without it (tests/contract/test_resizing.py)."""
+    cluster = _cluster(accounted_slurm)
+    assert Resizing.IN_PLACE in cluster.describe().resizing
+    job = str(accounted_slurm.submit("ann", "-N4", "--ntasks-per-node=1"))
+    accounted_slurm.wait_for_state(job, "RUNNING")
+
+    for keeps in ("n1,n2,n3", "n1,n3", "n1"):
+        # slurmctld wants its entry in slurmdbd first.
+        accounted_slurm.wait_until(partial(_shrunk, cluster, job, keeps), f"{job} to be on {keeps}")
+        [now] = [each for each in cluster.observe().jobs if each.id == job]
+        assert ",".join(sorted(now.alloc)) == keeps
+
+
+def _shrunk(cluster: SlurmCluster, job: str, keeps: str) -> bool:
+    [now] = [each for each in cluster.observe().jobs if each.id == job]
+    [outcome] = cluster.apply([Action(ActionKind.SHRINK, now.run, keeps)])
+    assert outcome.kind in {OutcomeKind.DONE, OutcomeKind.UNKNOWN}, outcome
+    return outcome.ok
 
 
 def test_the_accounts_that_sacctmgr_tells(accounted_slurm: PrivateSlurm) -> None:
