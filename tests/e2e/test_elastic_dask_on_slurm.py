@@ -1,0 +1,85 @@
+"""A Dask computation whose workers are taken and come back: the right result, and no part of it lost."""
+
+import json
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deploy.private_slurm import PrivateSlurm
+from scheduler.adapters.slurm import SlurmCluster
+from scheduler.model.actions import Action, ActionKind
+from scheduler.model.jobs import JobState, ObservedJob
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(300),
+]
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "elastic_dask.py"
+PARTS, PART_S = 120, 1.4
+"""A minute's work for the workers that there are: four, then two for a while."""
+
+
+def _log(path: Path) -> list[dict[str, Any]]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+
+
+def _workers(cluster: SlurmCluster, state: JobState) -> list[ObservedJob]:
+    jobs = [job for job in cluster.observe().jobs if job.name == "dask-worker"]
+    return sorted((job for job in jobs if job.state is state), key=lambda job: job.id)
+
+
+def _submit(slurm: PrivateSlurm, script: Path) -> str:
+    settings = f"ALL,PARTS={PARTS},PART_S={PART_S},DASK_HOST=127.0.0.1"
+    # As root: the Python that has Dask is the one of this test, and others may not be let in where it is.
+    wrapped = f"--wrap=exec {sys.executable} {script}"
+    told = slurm.run(
+        ["sbatch", "--parsable", "-n1", "--output=dask.out", f"--export={settings}", wrapped]
+    ).stdout
+    return told.strip()
+
+
+def test_workers_are_taken_and_come_back_and_no_part_is_lost(clean_slurm: PrivateSlurm) -> None:
+    slurm = clean_slurm
+    cluster = SlurmCluster(env={**os.environ, **slurm.env})
+    log, script = slurm.work / "dask.out", slurm.work / EXAMPLE.name
+    log.unlink(missing_ok=True)
+    script.write_text(EXAMPLE.read_text())
+    job = _submit(slurm, script)
+
+    def counts() -> list[int]:
+        return [line["workers"] for line in _log(log) if "workers" in line]
+
+    slurm.wait_until(lambda: counts()[-1:] == [4], f"four workers: {log}")
+    running = _workers(cluster, JobState.RUNNING)
+    assert [each.comment for each in running] == ["elastic:min=2,wish=4"] * 4
+
+    stopped = cluster.apply([Action(ActionKind.REQUEUE_HOLD, each.run) for each in running[2:]])
+    assert all(outcome.ok for outcome in stopped)
+    slurm.wait_until(lambda: counts()[-1:] == [2], "two workers to be left")
+    slurm.wait_until(lambda: len(_workers(cluster, JobState.PENDING)) == 2, "the others to wait")
+
+    held = _workers(cluster, JobState.PENDING)
+    assert all(
+        outcome.ok for outcome in cluster.apply([Action(ActionKind.RELEASE, each.run) for each in held])
+    )
+    slurm.wait_until(lambda: counts()[-1:] == [4], "four workers again")
+    slurm.wait_for_state(job, "", timeout_s=200)
+
+    lines = _log(log)
+    [submitted] = [line for line in lines if line["what"] == "submitted"]
+    [finished] = [line for line in lines if line["what"] == "finished"]
+    assert (finished["parts"], finished["lost"]) == (PARTS, [])
+    assert math.isclose(finished["pi"], math.pi, abs_tol=1e-9)
+    assert counts()[: counts().index(4) + 1] == [1, 2, 3, 4]
+    assert {line["worker"] for line in lines if line["what"] == "joined"} >= {"3.1", "4.1"}
+    assert finished["at"] - submitted["at"] > PARTS * PART_S / 4
+    assert sum(finished["computed_again"].values()) < PARTS / 10
