@@ -1,11 +1,12 @@
 """The same urgent jobs under Slurm's own preemption by QOS and under Giveway: how soon, and at what cost?
 
 `python -m bench.native [--scale 32|10000] [--scheduler quick|default] [--rounds 15] [--seed 1] [--only NAME]` starts,
-for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server), fills
-it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one after the other, their sizes
-drawn with the seed, each once to every variant in turn. Native variants differ in SchedulerParameters only; Giveway
-runs as its embedded worker with a cycle every second, and preemption in Slurm is off. Time is from before `sbatch` to
-seen running. As low jobs all have one unit, as many must be stopped as the urgent job asks for.
+for each variant, a private, real Slurm with slurmdbd (packages: slurmdbd slurm-wlm-mysql-plugin mariadb-server-core
+mariadb-client-core), fills it with running jobs of low rank and one GPU (or CPU) each, and submits urgent jobs one
+after the other, their sizes drawn with the seed, each once to every variant in turn. Native variants differ in
+SchedulerParameters only; Giveway runs as its embedded worker with a cycle every second, and preemption in Slurm is
+off. Time is from before `sbatch` to seen running. As low jobs all have one unit, as many must be stopped as the
+urgent job asks for.
 """
 
 import argparse
@@ -22,14 +23,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.accounting import Accounting
 from bench.attached import worker
-from deploy.private_slurm import PrivateSlurm, PrivateSlurmError
+from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError
 
 LOW, HIGH, URGENT = "low", "high", "cy"
 SETTLE_S = 3.0  # jobs stopped so long after the urgent one runs still count as stopped for it
 SILENT_S = 180.0
 QOS = {LOW: {"Priority": "1"}, HIGH: {"Priority": "100000", "Preempt": LOW}}
+ENFORCE = "associations,qos"
 
 SCHEDULERS = {
     "quick": "batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1",
@@ -229,11 +230,16 @@ def enter(variant: Variant, scale: Scale, scheduler: str, stack: ExitStack) -> C
     folder = Path(tempfile.mkdtemp(prefix="gw-", dir="/tmp"))
     folder.chmod(0o755)
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
-    accounting = stack.enter_context(Accounting(folder / "acct"))
-    options = {**accounting.settings, **variant.options(scheduler), "MessageTimeout": "100"}
+    options = {**variant.options(scheduler), "MessageTimeout": "100"}
     shape = {"nodes": scale.nodes, "cpus": scale.cpus, "gpus": scale.gpus}
-    slurm = PrivateSlurm(folder / "slurm", mem_mb=64_000, start_s=180.0, options=options, **shape)
-    accounting.people(slurm.users, QOS)
+    slurm = PrivateSlurm(
+        folder / "slurm",
+        mem_mb=64_000,
+        start_s=180.0,
+        options=options,
+        accounts=Accounting(QOS, ENFORCE),
+        **shape,
+    )
     stack.enter_context(slurm)
     scale.fill(slurm, scale.low)
     slurm.wait_until(lambda: len(low_runs(slurm)) == scale.low, "the low jobs run", 300)

@@ -21,10 +21,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench.accounting import Accounting
 from bench.attached import worker
 from bench.making_room import ROOT
-from bench.native import SCHEDULERS
+from bench.native import ENFORCE, SCHEDULERS
 from bench.real_day import (
     DAY_S,
     PARTITION,
@@ -39,7 +38,7 @@ from bench.real_day import (
     results,
     trace_of,
 )
-from deploy.private_slurm import PrivateSlurm
+from deploy.private_slurm import Accounting, PrivateSlurm
 
 GPUS = 8
 LEVELS = ("P0", "P1", "P2")
@@ -113,16 +112,10 @@ def run(way: Way, jobs: Sequence[Planned], shape: Shape, save_s: int) -> dict[in
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         options = {"SchedulerParameters": SCHEDULERS["quick"]}
         options |= {"PreemptType": "preempt/qos", "PreemptMode": "REQUEUE"} if way.qos else {}
-        accounting = None
-        if way.qos:
-            accounting = stack.enter_context(Accounting(folder / "acct"))
-            options |= accounting.settings
         slurm = PrivateSlurm(
             folder / "slurm", nodes=shape.nodes, cpus=64, gpus=shape.gpus, mem_mb=64_000, users=USERS,
-            options=options, start_s=180.0,
+            options=options, start_s=180.0, accounts=Accounting(QOS, ENFORCE) if way.qos else None,
         )  # fmt: skip
-        if accounting:
-            accounting.people(slurm.users, QOS)
         stack.enter_context(slurm)
         if way.giveway:
             stack.enter_context(worker(slurm, folder / "home", priority_file()))

@@ -327,6 +327,8 @@ PHRASES: tuple[str, ...] = (
     _("cancel %(job)s (%(user)s)"),
     _("hold %(job)s (%(user)s)"),
     _("release %(job)s (%(user)s)"),
+    _("resize %(job)s (%(user)s)"),
+    _("shrink %(job)s (%(user)s)"),
     _("study %(n)s: %(names)s"),
     _("cluster %(name)s"),
     _("all partitions of %(name)s"),

@@ -58,6 +58,8 @@ WORDS: dict[str, Any] = {
     "cancel": gettext_lazy("Cancel"),
     "hold": gettext_lazy("Hold"),
     "release": gettext_lazy("Release"),
+    "resize": gettext_lazy("Give it another number of nodes"),
+    "shrink": gettext_lazy("Take nodes from it while it runs"),
     "start": gettext_lazy("starts"),
     "preempt": gettext_lazy("makes room"),
     "wait": gettext_lazy("waits"),

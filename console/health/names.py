@@ -9,6 +9,7 @@ CHECKS: dict[str, Any] = {
     "audit": pgettext_lazy("what the doctor looks at", "audit"),
     "broker": pgettext_lazy("what the doctor looks at", "broker"),
     "clocks": pgettext_lazy("what the doctor looks at", "clocks"),
+    "elastic jobs": pgettext_lazy("what the doctor looks at", "elastic jobs"),
     "commands": pgettext_lazy("what the doctor looks at", "commands"),
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),

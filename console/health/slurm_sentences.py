@@ -122,6 +122,17 @@ SENTENCES: dict[str, str] = {
     "doctor.conf.gpus_untold.cure": "Add gres/gpu to AccountingStorageTRES, and restart slurmctld.",
     "doctor.conf.full": "%(n)s jobs are in the queue, and MaxJobCount=%(most)s.",
     "doctor.conf.full.cure": "Raise MaxJobCount, and restart slurmctld.",
+    "doctor.resizing.once": (
+        "Without slurmdbd Slurm %(version)s takes nodes from a running job only once in a run; after that an elastic "
+        "job gives back nodes by a restart."
+    ),
+    "doctor.resizing.in_place": "Elastic jobs without GPUs can give back nodes while they run, any number of times.",
+    "doctor.resizing.restart": (
+        "SchedulerParameters has disable_job_shrink: elastic jobs give back nodes by a restart only."
+    ),
+    "doctor.resizing.none": (
+        "That jobs give back nodes was not tried with Slurm %(version)s: elastic jobs give up tasks of arrays only."
+    ),
     "doctor.conf.no_plugin": (
         "GIVEWAY_SUBMIT_RULES is %(path)s, but slurmctld has no job_submit plugin that reads it."
     ),

@@ -28,6 +28,8 @@ ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.ALLOW_REQUEUE: gettext_lazy("Giveway made it requeueable again"),
     ActionKind.HOLD: gettext_lazy("Giveway held it"),
     ActionKind.RELEASE: gettext_lazy("Giveway released it"),
+    ActionKind.RESIZE: gettext_lazy("Giveway gave it another number of nodes"),
+    ActionKind.SHRINK: gettext_lazy("Giveway took nodes from it; it goes on with the others"),
 }
 ACTION_ICONS: dict[str, str] = {
     ActionKind.PRIORITISE: "arrow-up",
@@ -40,6 +42,8 @@ ACTION_ICONS: dict[str, str] = {
     ActionKind.ALLOW_REQUEUE: "refresh",
     ActionKind.HOLD: "lock",
     ActionKind.RELEASE: "lock-open",
+    ActionKind.RESIZE: "refresh",
+    ActionKind.SHRINK: "arrow-down",
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from deploy.private_slurm import config, folders, host, releases
+from deploy.private_slurm import accounting, config, daemons, folders, host, releases
 from deploy.private_slurm.client import Client
 from deploy.private_slurm.errors import PortsTakenError, PrivateSlurmError, with_logs
 from deploy.private_slurm.processes import MARK, Daemon, Keeper, end_orphans, locked
@@ -34,12 +34,13 @@ class PrivateSlurm(Client):
     """
     A Slurm of nodes n1…, each with `cpus` CPUs, `gpus` GPUs (`gpu_types`: one per node) and `mem_mb` MB.
 
-    `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new,
-    empty, or one that a private Slurm has used before, whose state is then thrown away. `options` are further
-    settings of slurm.conf, or others than ours. `job_submit` is a script for slurmctld's job_submit plugin, which
-    finds our rules at `submit_rules`. `version` names a release (`24.11`; see `releases`), by default the one that
-    GIVEWAY_SLURM names, else the one that is installed. Every process ends with `stop()`, with the end of the `with`
-    block, and with the process that started it, however that ends.
+    `root` becomes the folder of everything, and stays after `stop()` unless `remove_root`. It must be new, empty,
+    or one that a private Slurm has used before, whose state is then thrown away. `options` are further settings of
+    slurm.conf, or others than ours. `job_submit` is a script for slurmctld's job_submit plugin, which finds our
+    rules at `submit_rules`. `accounts`: with a slurmdbd of its own that keeps them. `version` names a release
+    (`24.11`; see `releases`), by default the one that GIVEWAY_SLURM names, else the one that is installed. Every
+    process ends with `stop()`, with the end of the `with` block, and with the process that started it, however that
+    ends.
     """
 
     root: Path
@@ -54,20 +55,23 @@ class PrivateSlurm(Client):
     gpu_types: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     job_submit: Path | None = None
+    accounts: accounting.Accounting | None = None
     version: str | None = None
     remove_root: bool = False
     start_s: float = START_S
     _keeper: Keeper | None = field(default=None, init=False, repr=False)
     _layout: config.Layout = field(init=False, repr=False)
     _release: releases.Release | None = field(init=False, repr=False)
+    _database: accounting.Database | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.root = self.root.resolve()
         self.partitions = tuple(self.partitions) or config.default_partitions(self.nodes)
         self.gpu_types = tuple(self.gpu_types) or config.default_gpu_types(self.nodes)
         self._layout = config.Layout(self.root, self.root)
+        hardware = self._hardware()
         self._release = releases.named(self.version)
-        self._check()
+        config.check(hardware, self.nodes, self.partitions)
 
     @staticmethod
     def unavailable_reason() -> str | None:
@@ -107,6 +111,8 @@ class PrivateSlurm(Client):
     def start(self) -> Self:
         """Starts everything; returns when every node is idle. Where a port was taken, others are tried."""
         reason = self.unavailable_reason()
+        if self.accounts:
+            reason = reason or accounting.unavailable_reason(self._release)
         if reason:
             raise PrivateSlurmError(reason)
         if self._keeper:
@@ -157,17 +163,6 @@ class PrivateSlurm(Client):
 
     # --- starting ---
 
-    def _check(self) -> None:
-        for name, value, least in (("nodes", self.nodes, 1), ("cpus", self.cpus, 1), ("gpus", self.gpus, 0)):
-            if value < least:
-                raise PrivateSlurmError(f"{name} must be at least {least}, not {value}")
-        if len(self.gpu_types) != self.nodes:
-            raise PrivateSlurmError(f"gpu_types: {len(self.gpu_types)} types for {self.nodes} nodes")
-        for partition in self.partitions:
-            for number in partition.nodes:
-                if not 1 <= number <= self.nodes:
-                    raise PrivateSlurmError(f"partition {partition.name!r}: there is no node n{number}")
-
     def _started(self) -> Keeper:
         if self._keeper is None:
             raise PrivateSlurmError(f"the private Slurm in {self.root} is not running")
@@ -187,37 +182,53 @@ class PrivateSlurm(Client):
     def _start_with_retries(self) -> None:
         tried: set[int] = set()
         for attempt in range(1, START_TRIES + 1):
-            ports = host.free_ports(self.nodes + 1, avoid=tried)
+            ports = host.free_ports(self.nodes + 2, avoid=tried)
             tried.update(ports)
             try:
-                return self._start_once(ports)
+                return self._start_once(ports[:-1], ports[-1])
             except PortsTakenError:
                 if attempt == START_TRIES:
                     raise
                 self._started().end_all()
         return None
 
-    def _start_once(self, ports: Sequence[int]) -> None:
+    def _start_once(self, ports: Sequence[int], accounting_port: int) -> None:
         until = time.monotonic() + self.start_s
+        if self.accounts:
+            self._database = accounting.Database(self.accounts, self._layout, self._release, accounting_port)
         self._write_config(ports)
-        daemons = self._daemons()
-        for daemon in daemons.values():
+        due = self._daemons()
+        for daemon in due.values():
             daemon.output.unlink(missing_ok=True)
             daemon.log.unlink(missing_ok=True)
         self._layout.munge_socket.unlink(missing_ok=True)
         keeper, env = self._started(), self._daemon_env()
-        keeper.start("munged", daemons.pop("munged"), env)
+        keeper.start("munged", due.pop("munged"), env)
         self._wait(self._layout.munge_socket.exists, until, ["munged"])
-        for name, daemon in daemons.items():
+        self._start_accounting(due, until)
+        for name, daemon in due.items():
             keeper.start(name, daemon, env)
         # Not sooner: a command that finds nobody listening tries again only after a second.
-        self._wait(lambda: host.listens(ports[0]), until, ["munged", *daemons])
-        self._wait(self._ready, until, ["munged", *daemons])
+        self._wait(lambda: host.listens(ports[0]), until, ["munged", *due])
+        self._wait(self._ready, until, ["munged", *due])
+
+    def _start_accounting(self, due: dict[str, Daemon], until: float) -> None:
+        """slurmdbd and what is below it, taken out of `due`; it knows everybody before slurmctld asks it."""
+        if not self._database or not self.accounts:
+            return
+        accounting.start(
+            self._database,
+            lambda name: self._started().start(name, due.pop(name), self._daemon_env()),
+            lambda done, name: self._wait(done, until, ["munged", name]),
+        )
+        for told in self.accounts.commands(self.name, self.users):
+            self.run(["sacctmgr", "--immediate", *told])
 
     def _write_config(self, ports: Sequence[int]) -> None:
-        hardware = config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
+        hardware = self._hardware()
         names = config.Names(self.name, socket.gethostname().split(".")[0])
-        settings = config.settings(names, ports[0], hardware, self._layout) | dict(self.options)
+        settings = config.settings(names, ports[0], hardware, self._layout)
+        settings |= {**(self._database.settings if self._database else {}), **self.options}
         if self._release:
             settings["PluginDir"] = str(self._release.plugins)
         if self.job_submit:
@@ -233,33 +244,17 @@ class PrivateSlurm(Client):
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
 
+    def _hardware(self) -> config.Hardware:
+        return config.Hardware(self.cpus, self.gpus, self.mem_mb, tuple(self.gpu_types))
+
     def _daemon_env(self) -> dict[str, str]:
         ours = {"GIVEWAY_SUBMIT_RULES": str(self.submit_rules)} if self.job_submit else {}
-        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env, **ours}
+        theirs = self._database.env if self._database else {}
+        return {"PATH": host.search_path(), "LANG": "C.UTF-8", **self.env, **ours, **theirs}
 
     def _daemons(self) -> dict[str, Daemon]:
         """All daemons by name, in the order of starting."""
-        munge, conf = self.root / "munge", str(self.conf)
-        munged = (
-            *(host.command("munged"), "--foreground", f"--socket={self._layout.munge_socket}"),
-            *(f"--key-file={munge / 'key'}", f"--pid-file={munge / 'pid'}", f"--seed-file={munge / 'seed'}"),
-        )
-        munged_log = self.logs / "munged.log"
-        found = {"munged": Daemon(munged, munged_log, munged_log)}
-        found["slurmctld"] = self._daemon("slurmctld", (self._command("slurmctld"), "-D", "-f", conf))
-        stepd = ("-d", str(self._release.daemon("slurmstepd"))) if self._release else ()
-        for number in range(1, self.nodes + 1):
-            name, node = f"slurmd-n{number}", f"n{number}"
-            found[name] = self._daemon(name, (self._command("slurmd"), "-D", "-N", node, "-f", conf, *stepd))
-        return found
-
-    def _command(self, name: str) -> str:
-        """A daemon of the release; munged is the system's own, whichever it is."""
-        return str(self._release.daemon(name)) if self._release else host.command(name)
-
-    def _daemon(self, name: str, argv: tuple[str, ...]) -> Daemon:
-        # The output repeats the log, and has what was said before there was a log.
-        return Daemon(argv, self.logs / f"{name}.out", self.logs / f"{name}.log")
+        return daemons.of(self._layout, self.nodes, self._release, self._database)
 
     # --- waiting ---
 
@@ -293,7 +288,7 @@ class PrivateSlurm(Client):
         return len({number for partition in self.partitions for number in partition.nodes})
 
     def _failure(self, what: str, names: Sequence[str]) -> PrivateSlurmError:
-        daemons = [self._daemons()[name] for name in names[:SHOWN]]
-        logs = [daemon.log if daemon.log.exists() else daemon.output for daemon in daemons]
+        shown = [self._daemons()[name] for name in names[:SHOWN]]
+        logs = [daemon.log if daemon.log.exists() else daemon.output for daemon in shown]
         text = with_logs(f"the private Slurm in {self.root} does not start: {what}", logs)
         return PortsTakenError(text) if PORT_TAKEN in text else PrivateSlurmError(text)

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from deploy.private_slurm.errors import PrivateSlurmError
+
 
 @dataclass(frozen=True)
 class Partition:
@@ -54,6 +56,19 @@ class Names:
 
     cluster: str
     host: str
+
+
+def check(hardware: Hardware, nodes: int, partitions: Sequence[Partition]) -> None:
+    """Raises `PrivateSlurmError` for a cluster that cannot be."""
+    for name, value, least in (("nodes", nodes, 1), ("cpus", hardware.cpus, 1), ("gpus", hardware.gpus, 0)):
+        if value < least:
+            raise PrivateSlurmError(f"{name} must be at least {least}, not {value}")
+    if len(hardware.gpu_types) != nodes:
+        raise PrivateSlurmError(f"gpu_types: {len(hardware.gpu_types)} types for {nodes} nodes")
+    for partition in partitions:
+        for number in partition.nodes:
+            if not 1 <= number <= nodes:
+                raise PrivateSlurmError(f"partition {partition.name!r}: there is no node n{number}")
 
 
 def default_partitions(nodes: int) -> tuple[Partition, ...]:

@@ -7,7 +7,7 @@ import socket
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from deploy.private_slurm.errors import PrivateSlurmError
@@ -32,11 +32,11 @@ def search_path() -> str:
     return os.pathsep.join([os.environ.get("PATH", "/usr/bin:/bin"), "/usr/sbin", "/sbin"])
 
 
-def command(name: str) -> str:
+def command(name: str, packages: Mapping[str, str] = COMMANDS) -> str:
     found = shutil.which(name, path=search_path())
     if found is None:
         raise PrivateSlurmError(
-            f"command {name!r} is missing; install it with: apt-get install {COMMANDS[name]}"
+            f"command {name!r} is missing; install it with: apt-get install {packages[name]}"
         )
     return found
 

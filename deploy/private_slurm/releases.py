@@ -30,8 +30,10 @@ VARIABLE = "GIVEWAY_SLURM"
 PLACE = "GIVEWAY_SLURM_RELEASES"
 DEFAULT_PLACE = Path("/var/cache/giveway/slurm")
 """Where releases are kept: not below anybody's home, because ordinary users run their programs."""
-PACKAGES = "slurmctld,slurmd,slurm-client,munge"
+PACKAGES = "slurmctld,slurmd,slurm-client,munge,slurmdbd,slurm-wlm-mysql-plugin"
 DAEMONS = ("slurmctld", "slurmd", "slurmstepd")
+ACCOUNTING = "slurmdbd"
+"""Debian gives this daemon its plain name. A release that was unpacked before it was wanted has none."""
 UNPACK_S = 300.0
 ANSWER_S = 20
 """How long apt waits for a mirror that says nothing."""
@@ -57,7 +59,7 @@ class Release:
         return f"{self.programs}{os.pathsep}{self.folder / 'usr' / 'sbin'}"
 
     def daemon(self, name: str) -> Path:
-        """slurmctld, slurmd or slurmstepd."""
+        """slurmctld, slurmd, slurmstepd or slurmdbd."""
         return self.folder / "usr" / "sbin" / name
 
     @property
@@ -108,24 +110,21 @@ def named(name: str | None) -> Release | None:
 def unpack(name: str) -> Release:
     """The release of this name, fetched and patched if it is not there yet. Raises `PrivateSlurmError`.
 
-    What is half done is never found in its place; two at once: the second waits and finds it done.
+    What is half done is never found in its place; two at once: the second waits and finds it done. One that has no
+    slurmdbd is replaced, where another can be had.
     """
     folder = place() / name
     release = Release(name, folder)
     with _alone(folder):
-        if release.daemon(DAEMONS[-1]).exists():
+        if release.daemon(DAEMONS[-1]).exists() and release.daemon(ACCOUNTING).exists():
             return release
         missing = [program for program in _TRIED if shutil.which(program) is None]
         if missing:
             raise PrivateSlurmError(f"unpacking Slurm needs: apt-get install {' '.join(missing)}")
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
+        with _instead_of(folder):
             _fetch(SUITES[name], folder)
             _patch(release)
             _name_daemons(release)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
     return release
 
 
@@ -135,6 +134,25 @@ def _alone(folder: Path) -> Iterator[None]:
     with folder.with_suffix(folder.suffix + ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def _instead_of(folder: Path) -> Iterator[None]:
+    """What is there is put aside; where the new one fails, an old one that was whole is back."""
+    old = folder.with_suffix(folder.suffix + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    whole = Release(folder.name, folder).daemon(DAEMONS[-1]).exists()
+    if folder.exists():
+        folder.rename(old)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        if whole:
+            old.rename(folder)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _fetch(suite: str, folder: Path) -> None:
@@ -187,6 +205,7 @@ def _programs(release: Release) -> Iterator[Path]:
     )
     for name in names:
         yield release.programs / name
+    yield release.daemon(ACCOUNTING)
     for name in DAEMONS:
         yield release.daemon(f"{name}-wlm")
 

@@ -21,6 +21,10 @@ class ActionKind(StrEnum):
     HOLD: hold a pending job. RELEASE: let a held pending job start at once when there is room
     (also clears Slurm's own delay after a requeue); with a `value`, at that priority from the first moment. Slurm stops
     computing then; with `~` before the number it goes on, because the priority is reached by nice.
+    RESIZE: give a job that waits held after a requeue another number of nodes (`value`), with as many tasks and CPUs on
+    each as before.
+    SHRINK: let a running job go on with these of its nodes only (`value`: their names, a comma between two); what it
+    holds on the others comes free. Its first node stays. Never for a job that holds GPUs or other generic resources.
     """
 
     PRIORITISE = "prioritise"
@@ -33,6 +37,8 @@ class ActionKind(StrEnum):
     ALLOW_REQUEUE = "allow_requeue"
     HOLD = "hold"
     RELEASE = "release"
+    RESIZE = "resize"
+    SHRINK = "shrink"
 
 
 BY_NICE = "~"
@@ -44,6 +50,8 @@ NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
+RESIZING = frozenset({ActionKind.RESIZE, ActionKind.SHRINK})
+"""Actions that change how many nodes a job has; `ClusterInfo.resizing` says which of them a cluster carries out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from scheduler.model.observation import Resizing
+
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
@@ -12,7 +14,7 @@ class Checkup:
     `words`: slurmctld's whole configuration, names and values as scontrol prints them. `partitions`: of each one its
     fields. `skew_s`: slurmctld's clock minus ours, in whole seconds. `operator`: whether slurmctld lets this account
     change other people's jobs; `refusal`: what it said if not, or why nobody knows.
-    `fault`: why slurmctld could not be asked at all.
+    `resizing`: in which ways it gives jobs fewer nodes. `fault`: why slurmctld could not be asked at all.
     """
 
     account: str
@@ -24,3 +26,4 @@ class Checkup:
     skew_s: int = 0
     operator: bool | None = None
     refusal: str = ""
+    resizing: frozenset[Resizing] = frozenset()

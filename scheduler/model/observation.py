@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from scheduler.model.jobs import ObservedJob
 from scheduler.model.nodes import SnapshotNode
@@ -37,11 +38,24 @@ class Observation:
         return bool(self.faults)
 
 
+class Resizing(StrEnum):
+    """A way in which a cluster gives a job fewer nodes than it has had."""
+
+    RESTART = "restart"
+    """`ActionKind.RESIZE`, between a requeue and a release."""
+    IN_PLACE = "in_place"
+    """`ActionKind.SHRINK`, as often as wished."""
+    IN_PLACE_ONCE = "in_place_once"
+    """The same, once in a run; it is refused from then on."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClusterInfo:
-    """What `describe()` tells: the cluster's own name, its kind and version, and further facts for people."""
+    """What `describe()` tells: the cluster's own name, its kind and version, further facts for people, and in which
+    ways it can give jobs fewer nodes: an action of another way is refused."""
 
     name: str
     kind: str
     version: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
+    resizing: frozenset[Resizing] = frozenset()

@@ -238,6 +238,29 @@ SENTENCES: dict[str, str] = {
     ),
     "comment.partial": "%(word)s is not understood; only partial=no says something. It changes nothing.",
     "comment.balanced": "%(word)s is not understood; write balanced alone. It changes nothing.",
+    "resize.untried": (
+        "On this version of the cluster it was not tried to give a waiting job another number of nodes."
+    ),
+    "resize.uneven": (
+        "Its %(tasks)s tasks and %(cpus)s CPUs on %(nodes)s nodes do not come out even on %(wanted)s nodes."
+    ),
+    "resize.no_nodes": "It asks for %(tasks)s tasks wherever there is room, not for a number of nodes.",
+    "resize.not_held": "It does not wait held: only a job that was put back and is held gets another number of nodes.",
+    "resize.as_a_whole": (
+        "It asks for %(what)s as a whole, not for each node; with other nodes it would hold as much as before."
+    ),
+    "resize.part": "It is a part of a heterogeneous job, whose parts are not resized one by one.",
+    "resize.not_in_place": "This cluster takes no nodes from a job that runs.",
+    "resize.once": (
+        "Without slurmdbd this version of Slurm takes nodes from a job only once in a run, and has done so."
+    ),
+    "resize.gres": (
+        "It holds GPUs or other generic resources; slurmctld can die when such a job gives back nodes while it runs."
+    ),
+    "resize.first_node": "Its script runs on %(node)s, which it has to keep.",
+    "resize.nodes": "It can only keep some of its own nodes, at least one and not all: it has %(nodes)s.",
+    "resize.not_running": "It is %(state)s; only a job that plainly runs gives back nodes.",
+    "resize.no_script": "It has no batch script: only batch jobs give back nodes.",
     "elastic.range": "%(least)s to %(wish)s workers (from its comment)",
     "elastic.least": "at least %(least)s workers (from its comment)",
     "elastic.now": "%(range)s, %(n)s now",

@@ -30,6 +30,7 @@ from console.steering.models import CycleMeter, Incident, Pause, Plan
 from console.steering.streaks import Streak, written
 from scheduler.adapters.slurm.config import words_of
 from scheduler.model.checkup import Checkup
+from scheduler.model.observation import Resizing
 from tests import factories
 from tests.factories import NOW, make_partition, make_revision
 from tests.health.chinese import english_left
@@ -109,6 +110,21 @@ def test_a_setting_that_bites(
 )
 def test_a_setting_that_does_not(words: Mapping[str, str], changes: dict[str, str]) -> None:
     assert bad(f for check in slurm_settings.PLAIN for f in check({**words, **changes})) == []
+
+
+@pytest.mark.parametrize(("ways", "code"), [
+    ({Resizing.RESTART, Resizing.IN_PLACE_ONCE}, "once"),
+    ({Resizing.RESTART, Resizing.IN_PLACE}, "in_place"),
+    ({Resizing.RESTART}, "restart"),
+    (set(), "none"),
+])  # fmt: skip
+def test_how_elastic_jobs_give_back_nodes(ways: set[Resizing], code: str) -> None:
+    found = Checkup("ann(1)", {}, words={"SLURM_VERSION": "22.05.8"}, resizing=frozenset(ways))
+
+    [finding] = slurm.check_resizing(found)
+
+    assert (finding.level, finding.code) == (Level.OK, f"doctor.resizing.{code}")
+    assert not list(slurm.check_resizing(Checkup("ann(1)", {})))
 
 
 def test_how_long_is_too_long_depends_on_the_deadline(words: Mapping[str, str]) -> None:

@@ -18,7 +18,7 @@ from pytest_django import Settings
 
 from deploy.private_slurm import PrivateSlurm
 from deploy.private_slurm.config import Partition
-from scheduler.adapters.slurm import checkup
+from scheduler.adapters.slurm import SlurmCluster, checkup
 from scheduler.adapters.slurm.checkup import look
 from tests.plugins.private_slurm import new_root
 
@@ -94,6 +94,10 @@ def test_a_good_slurm(private_slurm: PrivateSlurm, doctor: Doctor) -> None:
     assert [level for level, _ in levels(findings, "slurmctld") + levels(findings, "rights")] == ["OK", "OK"]
     assert {level for level, _ in levels(findings, "slurm.conf")} == {"OK"}
     assert {level for level, _ in levels(findings, "clocks")} == {"OK"}
+    once = SlurmCluster(env={**os.environ, **private_slurm.env}).describe().version.startswith("22.05.")
+    [elastic] = [finding for finding in findings if finding["check"] == "elastic jobs"]
+    assert elastic["level"] == "OK"
+    assert elastic["code"] == ("doctor.resizing.once" if once else "doctor.resizing.in_place")
     assert status == 1  # no cycle has ever run
 
 

@@ -1,11 +1,11 @@
 """Private, real Slurms for tests: of each release one per session, and per xdist worker.
 
-`private_slurm` is the running cluster, `clean_slurm` the same without jobs and with every node idle. It is of the
-release that is installed; a test marked `every_release` that uses one runs on each that Giveway is tried with, and has
-the release in its name (`[24.11]`). A test about an outage or another shape starts its own `PrivateSlurm` in
-`slurm_root`, of the release `slurm_release`. Where Slurm cannot run, tests are skipped with the reason; with
-GIVEWAY_REQUIRE_SLURM=1 they fail instead. GIVEWAY_REQUIRE_SLURM_RELEASES=1 is the same for releases that are not
-unpacked.
+`private_slurm` is the running cluster, `clean_slurm` the same without jobs and with every node idle;
+`accounted_slurm` is another one, with a slurmdbd. It is of the release that is installed; a test marked
+`every_release` that uses one runs on each that Giveway is tried with, and has the release in its name (`[24.11]`). A
+test about an outage or another shape starts its own `PrivateSlurm` in `slurm_root`, of the release `slurm_release`.
+Where Slurm cannot run, tests are skipped with the reason; with GIVEWAY_REQUIRE_SLURM=1 they fail instead.
+GIVEWAY_REQUIRE_SLURM_RELEASES=1 is the same for releases that are not unpacked.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.private_slurm import PrivateSlurm, PrivateSlurmError, releases
+from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError, accounting, releases
 
 EVERY = (releases.SYSTEM, *releases.SUITES)
 """The releases that a test marked `every_release` runs on."""
@@ -34,6 +34,13 @@ def need_slurm(release: str = releases.SYSTEM) -> None:
     """Skips where there can be no Slurm, or not this release; fails instead where it is required."""
     _need("GIVEWAY_REQUIRE_SLURM", PrivateSlurm.unavailable_reason())
     _need("GIVEWAY_REQUIRE_SLURM_RELEASES", left_out(release))
+
+
+def need_accounting(release: str = releases.SYSTEM) -> None:
+    """The same of a slurmdbd for this release."""
+    need_slurm(release)
+    variable = "GIVEWAY_REQUIRE_SLURM" if release == releases.SYSTEM else "GIVEWAY_REQUIRE_SLURM_RELEASES"
+    _need(variable, accounting.unavailable_reason(releases.named(release)))
 
 
 def _need(variable: str, reason: str | None) -> None:
@@ -99,6 +106,30 @@ def private_slurm_of() -> Iterator[Callable[[str], PrivateSlurm]]:
             return running[release]
 
         yield of
+
+
+@pytest.fixture(scope="session")
+def accounted_slurm_of() -> Iterator[Callable[[str], PrivateSlurm]]:
+    """The same with a slurmdbd, which has one account for all users."""
+    running: dict[str, PrivateSlurm] = {}
+    with ExitStack() as stack:
+
+        def of(release: str) -> PrivateSlurm:
+            if release not in running:
+                slurm = PrivateSlurm(new_root(), version=release, remove_root=True, accounts=Accounting())
+                running[release] = stack.enter_context(slurm)
+            return running[release]
+
+        yield of
+
+
+@pytest.fixture
+def accounted_slurm(accounted_slurm_of: Callable[[str], PrivateSlurm], slurm_release: str) -> PrivateSlurm:
+    """The session's Slurm with a slurmdbd, without jobs and with every node idle."""
+    need_accounting(slurm_release)
+    slurm = accounted_slurm_of(slurm_release)
+    slurm.clear()
+    return slurm
 
 
 @pytest.fixture(scope="session")

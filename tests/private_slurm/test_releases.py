@@ -56,6 +56,7 @@ for daemon in slurmctld slurmd slurmstepd; do
     printf '#!/bin/sh\\necho slurm-wlm %s\\n' "$HAS" >"$folder/usr/sbin/$daemon-wlm"
     chmod 755 "$folder/usr/sbin/$daemon-wlm"
 done
+[ -n "$WITHOUT_SLURMDBD" ] || touch "$folder/usr/sbin/slurmdbd"
 sleep 0.2
 """
 """A mmdebstrap that makes a small tree; while the file BROKEN is there it fails in the middle of it."""
@@ -125,6 +126,22 @@ def test_two_at_once_fetch_once_and_what_is_there_is_not_fetched_again(mirror: M
     releases.unpack("24.11")
 
     assert mirror.fetched() == 1
+
+
+def test_a_release_without_slurmdbd_is_replaced_and_stays_where_no_other_can_be_had(
+    mirror: Mirror, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WITHOUT_SLURMDBD", "1")
+    old = releases.unpack("24.11")
+    mirror.broken.touch()
+    with pytest.raises(PrivateSlurmError, match="connection reset"):
+        releases.unpack("24.11")
+    assert old.version() == "24.11.5" and not old.daemon("slurmdbd").exists()
+
+    mirror.broken.unlink()
+    monkeypatch.delenv("WITHOUT_SLURMDBD")
+    assert releases.unpack("24.11").daemon("slurmdbd").exists()
+    assert not list(mirror.place.glob("*.old"))
 
 
 def test_a_suite_that_has_moved_on_is_said_and_the_others_are_unpacked(

@@ -178,6 +178,7 @@ def test_without_root_the_missing_packages_are_named_and_nothing_is_tried(machin
     )
 
 
+ACCOUNTING = "slurmdbd slurm-wlm-mysql-plugin mariadb-server-core mariadb-client-core"
 PYTEST = 'env | grep ^GIVEWAY | sort; echo "pytest $*"'
 
 
@@ -188,7 +189,7 @@ def test_as_root_no_suite_may_be_skipped(machine: Machine) -> None:
     machine.stand_in("deploy/bin/slurm-versions", "echo Slurm 24.11.5 is in /somewhere")
     machine.stand_in(".venv/bin/pytest", PYTEST)
     assert machine.run("test", "-n", "2", GIVEWAY_SLURM="24.11").stdout.splitlines() == [
-        "packages slurm-wlm munge redis-server postgresql chromium lua5.1 slapd",
+        f"packages slurm-wlm munge {ACCOUNTING} redis-server postgresql chromium lua5.1 slapd",
         "GIVEWAY_REQUIRE_BROWSER=1",
         "GIVEWAY_REQUIRE_SERVERS=1",
         "GIVEWAY_REQUIRE_SLURM=1",

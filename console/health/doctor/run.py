@@ -84,6 +84,7 @@ def _slurm(database_alive: bool) -> Iterator[Finding]:
         slurm.check_tried,
         slurm.check_rights,
         slurm.check_clock,
+        slurm.check_resizing,
     ):
         yield from check(found)
     if not found.words:

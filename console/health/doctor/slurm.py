@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from console.health.doctor.findings import Finding, fail, ok, warn, why
 from scheduler.model.checkup import Checkup
+from scheduler.model.observation import Resizing
 from scheduler.model.sentence import Listed, say
 
 OLDEST = (22, 5)
@@ -82,6 +83,19 @@ def check_clock(slurm: Checkup) -> Iterator[Finding]:
         yield warn("clocks", code, n=abs(slurm.skew_s))
     else:
         yield ok("clocks", "doctor.clocks.slurmctld")
+
+
+def check_resizing(slurm: Checkup) -> Iterator[Finding]:
+    """How elastic jobs of several nodes can give some back. Nothing of it is wrong: tasks of arrays go everywhere."""
+    version = slurm.words.get("SLURM_VERSION", "")
+    if Resizing.IN_PLACE_ONCE in slurm.resizing:
+        yield ok("elastic jobs", "doctor.resizing.once", version=version)
+    elif Resizing.IN_PLACE in slurm.resizing:
+        yield ok("elastic jobs", "doctor.resizing.in_place")
+    elif slurm.resizing:
+        yield ok("elastic jobs", "doctor.resizing.restart")
+    elif slurm.words:
+        yield ok("elastic jobs", "doctor.resizing.none", version=version)
 
 
 def _release(version: str) -> tuple[int, int] | None:

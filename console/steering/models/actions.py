@@ -22,6 +22,9 @@ class ActionState(models.TextChoices):
 STOP_KINDS = (ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.RECOVER)
 """What counts as having stopped a job. A recovered one was ended by its checkpoint signal."""
 
+VALUE = 2000
+"""Characters of an action's value: the longest are names of nodes."""
+
 
 class PlannedAction(models.Model):
     """One change to one job, unique per run of that job: what is done is done at most once.
@@ -39,7 +42,7 @@ class PlannedAction(models.Model):
     run_restarts = models.PositiveIntegerField(default=0)
     job_name = models.TextField(blank=True)
     user = models.CharField(max_length=64, blank=True)
-    value = models.CharField(max_length=40, blank=True)
+    value = models.CharField(max_length=VALUE, blank=True)
     not_before = models.DateTimeField(null=True)
     attempts = models.PositiveSmallIntegerField(default=0)
     issued_at = models.DateTimeField(null=True)

@@ -3,11 +3,13 @@
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import FaultEffect
 from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, SimJob
+from scheduler.adapters.simulator.resizing import resize
 from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
     MOST_NICE,
+    RESIZING,
     STOPPING,
     Action,
     ActionKind,
@@ -46,9 +48,11 @@ def _carry_out(state: SimState, action: Action) -> ActionOutcome:
         return _gone("Invalid job id specified")
     if action.kind is ActionKind.ALLOW_REQUEUE:
         outcome = _allow_requeue(state, job, action)
+    elif action.kind in RESIZING:
+        outcome = resize(state, job, action)
     else:
         outcome = _stopping(state, job, action) if action.kind in STOPPING else _waiting(state, job, action)
-    if outcome is DONE and action.comment:
+    if outcome.kind is OutcomeKind.DONE and action.comment:
         job.admin_comment = action.comment
     return outcome
 

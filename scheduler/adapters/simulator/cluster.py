@@ -18,7 +18,7 @@ from scheduler.adapters.simulator.submission import submit
 from scheduler.model.actions import Action, ActionOutcome
 from scheduler.model.endings import Ending, EndKind
 from scheduler.model.jobs import JobState
-from scheduler.model.observation import ClusterInfo, Observation
+from scheduler.model.observation import ClusterInfo, Observation, Resizing
 from scheduler.ports import ClusterUnavailableError
 
 VERSION = "1"
@@ -38,7 +38,8 @@ class SimulatedCluster:
         """Name, kind and version."""
         self._must_answer()
         facts = {"partitions": str(len(self.state.partitions)), "nodes": str(len(self.state.nodes))}
-        return ClusterInfo(self.state.name, "simulator", VERSION, facts)
+        ways = frozenset({Resizing.RESTART, Resizing.IN_PLACE})
+        return ClusterInfo(self.state.name, "simulator", VERSION, facts, ways)
 
     def observe(self) -> Observation:
         """The whole cluster as it is now; the clock stands still."""

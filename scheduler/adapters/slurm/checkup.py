@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm import resizing, values
 from scheduler.adapters.slurm.commands import CommandRunner, clean_environment
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
@@ -73,10 +73,10 @@ def _configuration(runner: CommandRunner, found: Checkup) -> Checkup:
     asked = (before, time.time())
     try:
         taken = values.moment(configs.taken_word(out))
-        skew = configs.decode(out, asked, taken).skew_s
+        config = configs.decode(out, asked, taken)
     except ValueError as error:
         raise SlurmUnavailableError(f"scontrol's configuration does not decode: {error}") from error
-    return replace(found, words=configs.words_of(out), skew_s=skew)
+    return replace(found, words=configs.words_of(out), skew_s=config.skew_s, resizing=resizing.ways(config))
 
 
 def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:

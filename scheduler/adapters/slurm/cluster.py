@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from scheduler.adapters.slurm import endings
+from scheduler.adapters.slurm import endings, resizing
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.errors import not_understood
 from scheduler.adapters.slurm.queue import waiting
@@ -40,7 +40,7 @@ class SlurmCluster:
         self._name = name
         self._runner = runner
         self._reader = Reader(runner, clock)
-        self._writer = Writer(runner)
+        self._writer = Writer(runner, ways=lambda: resizing.ways(self._reader.config()))
 
     def describe(self) -> ClusterInfo:
         """Name, version and the settings that matter for making room. Raises `ClusterUnavailableError`."""
@@ -49,7 +49,9 @@ class SlurmCluster:
         facts = dict(config.facts or {})
         if config.skew_s:
             facts["ClockDifference"] = f"{config.skew_s} s"
-        return ClusterInfo(self._name or config.cluster, "slurm", config.version, facts)
+        return ClusterInfo(
+            self._name or config.cluster, "slurm", config.version, facts, resizing.ways(config)
+        )
 
     def observe(self) -> Observation:
         """The whole cluster at one moment. Raises `ClusterUnavailableError`."""

@@ -26,6 +26,7 @@ _ID_LIST = rf"{JOB_ID}(?:,{JOB_ID})*"
 _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _TASKS = r"[1-9]\d{0,9}_\[\d{1,10}(?:[,-]\d{1,10})*\]"
 _ID_OR_TASKS = rf"(?:{JOB_ID}|{_TASKS})"
+_NODE_LIST = r"[A-Za-z0-9][\w.-]{0,63}(?:,[A-Za-z0-9][\w.-]{0,63}){0,1999}"
 _JOB_ID = re.compile(JOB_ID)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
@@ -46,6 +47,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "update"): (
         "update", rf"JobId={_ID_OR_TASKS}(?:,{_ID_OR_TASKS})*", r"Priority=\d{1,10}", r"Nice=-?\d{1,10}",
         rf"StartTime={_MOMENT}",
+        r"NumNodes=([1-9]\d{0,4})-\1", r"NumTasks=[1-9]\d{0,8}", r"NumCPUs=[1-9]\d{0,8}", rf"NodeList={_NODE_LIST}",
         "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
     ),
@@ -76,6 +78,8 @@ _CHUNK = 1 << 18
 
 # scontrol takes any beginning of a name from six letters on (`NumNod=2`), in any case, with `=`, `+=` and `-=`.
 _SIZES = ("numnod", "nodeli", "numtas", "numcpu")
+# The two forms in which a size is sent: slurmctld refuses the first one of a job that runs, because of its tasks.
+_SIZED = (("JobId", "NumNodes", "NumTasks", "NumCPUs"), ("JobId", "NodeList"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +101,11 @@ def is_signal(text: str) -> bool:
     return _SIGNAL.fullmatch(text) is not None
 
 
+def is_node_list(text: str) -> bool:
+    """Whether `text` is names of nodes with commas between them, without ranges."""
+    return re.fullmatch(_NODE_LIST, text, re.ASCII) is not None
+
+
 def _verb(program: str, arguments: Sequence[str]) -> str:
     words = [argument for argument in arguments if not argument.startswith("--")]
     if program in {"scontrol", "sacctmgr"}:
@@ -116,15 +125,18 @@ def check(program: str, arguments: Sequence[str]) -> None:
 
 
 def _check_sizes(arguments: Sequence[str]) -> None:
-    """The allow-list has no such argument either. This is what must hold if it ever grows."""
+    """A size goes to slurmctld for one job at a time, in one of two forms, with nothing beside it."""
     if "update" not in arguments:
         return
-    for argument in arguments:
-        if argument.lower().startswith(_SIZES):
-            raise CommandNotAllowedError(
-                f"scontrol update {argument[:80]!r}: no running job is ever resized. slurmctld 24.11 and 26.05 die "
-                "when a job is shrunk whose step holds GPUs"
-            )
+    sizes = [argument for argument in arguments if argument.lower().startswith(_SIZES)]
+    if not sizes:
+        return
+    names = tuple(argument.partition("=")[0] for argument in arguments[1:])
+    if arguments[0] != "update" or names not in _SIZED or not is_job_id(arguments[1].partition("=")[2]):
+        raise CommandNotAllowedError(
+            f"scontrol update {sizes[0][:80]!r}: no job is resized in this form. slurmctld 24.11 and 26.05 die "
+            "when a job is shrunk whose step holds GPUs"
+        )
 
 
 def clean_environment(env: Mapping[str, str]) -> dict[str, str]:

@@ -73,6 +73,8 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("job not heterogeneous job leader", Meaning.REFUSED),
     ("job is in held state", Meaning.REFUSED),
     ("access/permission denied", Meaning.REFUSED),
+    # of a running job that is to be shrunk: a node that it does not have, or not the one of its script
+    ("invalid node name specified", Meaning.REFUSED),
     ("user not found on host", Meaning.REFUSED),
     ("invalid user id", Meaning.REFUSED),
     ("requested partition configuration not available", Meaning.REFUSED),

@@ -4,15 +4,20 @@ An action names one run of a job (id, start, restarts). A requeued job has the s
 done the job is looked at again, and what is aimed at a run that is over is answered, not carried out.
 """
 
+import re
 from collections.abc import Callable, Mapping
 
+from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.commands import is_node_list
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
+from scheduler.model.sentence import Listed, say
 
 HIGHEST_PRIORITY = 2**32 - 3
 """Slurm keeps the two numbers above for itself."""
+_NODES = re.compile(r"[1-9]\d{0,4}", re.ASCII)
 
 _GONE = ActionOutcome(OutcomeKind.GONE, "Invalid job id specified")
 _STILL_COMPLETING = ActionOutcome(
@@ -129,6 +134,41 @@ def _place(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | No
     return ActionOutcome(OutcomeKind.ALREADY) if str(row.nice) == action.value else None
 
 
+def _resize(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if state is JobState.RUNNING or row.restarts != action.run.restarts:
+        return _over(row)
+    if row.priority != 0 or row.restarts == 0:
+        return _refused(say("resize.not_held"))
+    if row.het_id:
+        return _refused(say("resize.part"))
+    whole = row.per_job or row.per_socket
+    return _refused(say("resize.as_a_whole", what=whole)) if whole else None
+
+
+def _shrink(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+    if state is not JobState.RUNNING or not _same_run(action, row):
+        return _over(row)
+    has, keeps = set(values.nodes(row.node_list)), set(action.value.split(","))
+    if keeps == has:
+        return ActionOutcome(OutcomeKind.ALREADY)
+    if not keeps < has:
+        return _refused(say("resize.nodes", nodes=Listed(sorted(has))))
+    if row.state != "RUNNING":
+        return _refused(say("resize.not_running", state=row.state))
+    if not row.batch:
+        return _refused(say("resize.no_script"))
+    if row.het_id:
+        return _refused(say("resize.part"))
+    asked = (row.per_job, row.per_node, row.per_socket, row.per_task)
+    return _refused(say("resize.gres")) if any("gres" in text for text in (*asked, row.tres)) else None
+
+
+def _refused(why: str) -> ActionOutcome:
+    return ActionOutcome(OutcomeKind.REFUSED, why)
+
+
 _VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutcome | None]] = {
     ActionKind.SIGNAL: _signal,
     ActionKind.REQUEUE_HOLD: _stop,
@@ -140,6 +180,8 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutc
     ActionKind.PRIORITISE: _priority,
     ActionKind.RESTORE_PRIORITY: _priority,
     ActionKind.PLACE: _place,
+    ActionKind.RESIZE: _resize,
+    ActionKind.SHRINK: _shrink,
 }
 
 
@@ -151,6 +193,10 @@ def malformed(action: Action) -> ActionOutcome | None:
             if _is_nice(action.value)
             else ActionOutcome(OutcomeKind.REFUSED, f"a nice is a number from -{MOST_NICE} to {MOST_NICE}")
         )
+    if action.kind is ActionKind.RESIZE and not _NODES.fullmatch(action.value):
+        return ActionOutcome(OutcomeKind.REFUSED, "a number of nodes is a number from 1 to 99999")
+    if action.kind is ActionKind.SHRINK and not is_node_list(action.value):
+        return ActionOutcome(OutcomeKind.REFUSED, "these are no names of nodes with commas between them")
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))

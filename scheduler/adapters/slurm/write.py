@@ -25,6 +25,7 @@ from scheduler.adapters.slurm.errors import (
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.releasing import DONE, Releasing
+from scheduler.adapters.slurm.resizing import Resizer
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (
     BY_NICE,
@@ -35,6 +36,7 @@ from scheduler.model.actions import (
     ActionOutcome,
     OutcomeKind,
 )
+from scheduler.model.observation import Resizing
 
 AT_ONCE = 500
 """Jobs per command; an argument list is bounded, and so is the harm of a time-out."""
@@ -49,7 +51,8 @@ class Writer:
     """Carries out actions. `extra_s`: how much longer than a read a call may take, per job in it.
 
     scancel tries again for a minute and a half when a job is just starting ("in transition"): it gets `scancel_s`
-    only. The other jobs of its call are signalled at once, in parallel; the outcome of all is then unknown.
+    only. The other jobs of its call are signalled at once, in parallel; the outcome of all is then unknown. `ways`: in
+    which this cluster gives jobs fewer nodes; by default in none.
     """
 
     runner: CommandRunner
@@ -57,6 +60,7 @@ class Writer:
     scancel_s: float = 5.0
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
+    ways: Callable[[], frozenset[Resizing]] = frozenset
     _until: float = field(default=0.0, init=False)
 
     def apply(self, actions: Sequence[Action]) -> list[ActionOutcome]:
@@ -136,10 +140,12 @@ class Writer:
                 return self._requeue_hold(ids, off, allow=allow)
             case ActionKind.ALLOW_REQUEUE:
                 return self._allow_requeue(ids)
-            case ActionKind.CANCEL:
-                return self._scancel(ids)
-            case ActionKind.SIGNAL:
-                return self._scancel(ids, "--batch", f"--signal={action.value}")
+            case ActionKind.CANCEL | ActionKind.SIGNAL:
+                signalled = action.kind is ActionKind.SIGNAL
+                return self._scancel(ids, *(("--batch", f"--signal={action.value}") if signalled else ()))
+            case ActionKind.RESIZE | ActionKind.SHRINK:
+                looked = partial(look.at_jobs, self.runner)
+                return Resizer(self.runner, self._call, looked, self.ways()).resize(actions, seen)
 
     def _place(self, ids: list[str], seen: Mapping[str, QueueRow], nice: str) -> dict[str, ActionOutcome]:
         """Tasks that are still one record of their array are named together: named apart each becomes its own."""

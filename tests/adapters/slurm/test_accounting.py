@@ -1,6 +1,6 @@
 """Accounts from slurmdbd: what the real sacctmgr printed, what is hostile, and what is not there.
 
-`associations.txt` is the answer of sacctmgr 22.05.8 with a slurmdbd of its own (bench/accounting.py starts one), to
+`associations.txt` is the answer of sacctmgr 22.05.8 with a slurmdbd of its own, to
 `sacctmgr --noheader --parsable2 --readonly show associations cluster=dev format=Account%64,ParentName%64,User%64`,
 after alpha and beta were made below physics, ann and bob put into alpha, bob into beta, and accounts of odd names
 (`we|rd`, `<b>x</b>`, `a b`) added; a second cluster has accounts and users of its own.

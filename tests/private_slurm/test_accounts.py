@@ -1,0 +1,72 @@
+"""A private Slurm with a slurmdbd: on loopback, thrown away with the next start, and gone with the rest."""
+
+from pathlib import Path
+
+import pytest
+
+from deploy.private_slurm import Accounting, PrivateSlurm, PrivateSlurmError, accounting, host, releases
+from tests.plugins.private_slurm import need_accounting
+from tests.private_slurm import processes
+
+QOS = {"low": {"Priority": "1"}, "high": {"Priority": "9", "Preempt": "low"}}
+
+
+@pytest.mark.slurm
+@pytest.mark.every_release
+def test_it_listens_on_loopback_and_leaves_no_process(slurm_root: Path, slurm_release: str) -> None:
+    need_accounting(slurm_release)
+    slurm = PrivateSlurm(
+        slurm_root, nodes=1, gpus=1, version=slurm_release, accounts=Accounting(QOS, "associations,qos")
+    )
+    for _ in range(2):
+        with slurm:
+            ours = processes.all_of(slurm)
+            assert {"mariadbd", "slurmdbd"} <= slurm.daemons().keys()
+            told = slurm.run(["scontrol", "show", "config"]).stdout
+            port = next(
+                int(line.split("=")[1]) for line in told.splitlines() if "AccountingStoragePort" in line
+            )
+            assert host.listens(port) and _addresses(port) == {"0100007F"}
+            assert not slurm.run(["sacct", "--allusers", "--noheader"]).stdout
+            slurm.wait_for_state(slurm.submit("ann", "-n1", "--qos=high", script="#!/bin/sh\n"), "")
+
+        assert not processes.alive(ours) and not host.listens(port)
+
+
+def _addresses(port: int) -> set[str]:
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return {address for row in rows if row[3] == "0A"
+            for address, number in [row[1].split(":")] if int(number, 16) == port}  # fmt: skip
+
+
+def test_everybody_may_use_every_qos() -> None:
+    told = Accounting(QOS).commands("dev", ("ann",))
+
+    assert told[0] == ("add", "cluster", "dev")
+    assert ("modify", "qos", "high", "set", "Priority=9", "Preempt=low") in told
+    assert told[-2:] == [
+        ("add", "user", user, "Account=all", "QOS=normal,low,high") for user in ("ann", "root")
+    ]
+
+
+def test_a_release_that_was_unpacked_without_it_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "deploy.private_slurm.accounting.shutil.which", lambda name, path: f"/usr/sbin/{name}"
+    )
+    (tmp_path / "usr/lib/any/slurm-wlm").mkdir(parents=True)
+
+    assert "deploy/bin/slurm-versions 24.11" in str(
+        accounting.unavailable_reason(releases.Release("24.11", tmp_path))
+    )
+
+
+def test_what_is_missing_is_named_before_anything_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.private_slurm.accounting.shutil.which", lambda name, path: None)
+    monkeypatch.setattr(PrivateSlurm, "unavailable_reason", staticmethod(lambda: None))
+
+    with pytest.raises(PrivateSlurmError, match="mariadb-server-core mariadb-client-core"):
+        PrivateSlurm(tmp_path, accounts=Accounting()).start()
