@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("steering", "0013_patience"),
+        ("steering", "0014_groups"),
     ]
 
     operations = [
