@@ -35,115 +35,107 @@ SENTENCES: dict[str, str] = {
     "free.on": "%(node)s (%(amounts)s)",
     # What is decided
     "start": "%(who)s needs %(need)s; %(free)s.",
-    "start.late": "%(why)s Slurm has not started it within two cycles, so it is put first in its line.",
-    "room.coming": "%(who)s needs %(need)s. Jobs that are ending already make room for it on %(nodes)s.",
+    "start.late": "%(why)s Slurm has not started it within two cycles: it is put first in line.",
+    "room.coming": "%(who)s needs %(need)s; ending jobs make room on %(nodes)s.",
     "room.promised": "Room for %(who)s is being made on %(nodes)s.",
     "stop": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s makes room on %(nodes)s.",
-    "stop.held": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room on %(nodes)s, but %(why)s.",
-    "stop.held.anywhere": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room, but %(why)s.",
+    "stop.held": "%(who)s needs %(need)s; %(why)s. Stopping %(victims)s would make room on %(nodes)s; %(free)s.",
+    "stop.held.anywhere": "%(who)s needs %(need)s; %(why)s. Stopping %(victims)s would make room; %(free)s.",
     "limit.crashes": (
-        "it ended badly within a minute of its start %(n)s times in an hour: others are stopped for it again once it "
-        "has run well, or is submitted anew"
+        "it failed within a minute of its start %(n)s times in an hour: nobody is stopped for it until it "
+        "runs well or is submitted anew"
     ),
-    "limit.too_soon": "it has to wait %(left)s more: others are stopped only for a job that has waited %(time)s",
-    "limit.cool_down": "it was stopped itself %(time)s ago: others are not stopped for it for %(left)s yet",
-    "limit.comes_back": "some of them would come back ranked above %(job)s",
+    "limit.too_soon": "it must wait %(left)s more of %(time)s before others are stopped for it",
+    "limit.cool_down": "it was stopped %(time)s ago: nobody is stopped for it for %(left)s yet",
+    "limit.comes_back": "some victims would come back above %(job)s",
     "limit.user_hour": "jobs of %(user)s were stopped %(used)s of %(most)s times in this hour",
     "limit.hour": "%(partition)s has had %(used)s of %(most)s stops in this hour",
-    "limit.too_many": "%(why)s, and %(n)s more would be too many",
-    "queue.nothing_lower": "%(who)s needs %(need)s; nothing of lower rank runs in %(partition)s.",
-    "queue.none_may": "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped.",
+    "limit.too_many": "%(why)s, and %(n)s more are too many",
+    "queue.nothing_lower": "%(who)s needs %(need)s; no lower job runs in %(partition)s.",
+    "queue.none_may": "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running).",
     "queue.none_may.often": (
-        "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped, %(m)s of them because their "
-        "users' jobs were stopped often enough in this hour."
+        "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running, %(m)s of users who were stopped "
+        "often enough in this hour)."
     ),
-    "queue.not_enough": "%(who)s needs %(need)s. Stopping %(below)s, %(amounts)s together, would not make enough room.",
+    "queue.not_enough": "%(who)s needs %(need)s; not enough room even by stopping %(below)s: %(amounts)s together.",
     "below.one": "the only lower job",
     "below.all": "all %(n)s lower jobs",
-    "below.spared": "%(below)s (%(n)s more may not be stopped)",
+    "below.spared": "%(below)s (%(n)s more protected)",
     "below.spared.often": (
-        "%(below)s (%(n)s more may not be stopped, %(m)s of them because their users' jobs were stopped often enough "
-        "in this hour)"
+        "%(below)s (%(n)s more protected, %(m)s of users who were stopped often enough in this hour)"
     ),
-    "never.empty": "%(who)s needs %(need)s; %(partition)s does not have that, even when it is empty.",
+    "never.empty": "%(who)s needs %(need)s; %(partition)s does not have that, even empty.",
     "never.amounts": "%(who)s needs %(need)s; no node of %(partition)s has %(amounts)s: it can never start here.",
     "never.node": "%(who)s needs %(need)s; %(partition)s has no such node: it can never start here.",
-    "never.nodes": (
-        "%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here."
-    ),
+    "never.nodes": "%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here.",
     "blocked.unknown": "%(who)s asks for something unknown.",
     "blocked": "%(who)s may not start yet: %(why)s.",
     "quota.held": "%(who)s is held until a job of its level ends: %(why)s.",
     "quota.refused": "%(who)s is refused: %(why)s.",
     "quota.lowest": "%(job)s counts as unconfigured: %(why)s.",
-    "quota.job": "%(user)s may have %(limit)s %(level)s job running at a time and has %(used)s",
-    "quota.jobs": "%(user)s may have %(limit)s %(level)s jobs running at a time and has %(used)s",
-    "quota.all.alone": "all running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s",
-    "quota.all": "all running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s",
-    "quota.user.alone": (
-        "%(user)s's running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s"
-    ),
+    "quota.job": "%(user)s may run %(limit)s %(level)s job at a time and runs %(used)s",
+    "quota.jobs": "%(user)s may run %(limit)s %(level)s jobs at a time and runs %(used)s",
+    "quota.all.alone": "running %(level)s jobs may hold %(limit)s together; it alone asks for %(asked)s",
+    "quota.all": "running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s",
+    "quota.user.alone": "%(user)s's running %(level)s jobs may hold %(limit)s together; it alone asks for %(asked)s",
     "quota.user": (
         "%(user)s's running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s"
     ),
     # Parts of jobs (units, elastic)
     "shrink": "%(who)s needs %(need)s; %(free)s. Nobody is stopped: %(losses)s.",
-    "shrink.held": "%(who)s needs %(need)s; %(free)s. %(victims)s could shrink for it, but %(why)s.",
+    "shrink.held": "%(who)s needs %(need)s; %(why)s. %(victims)s could shrink for it; %(free)s.",
     "parts": "%(who)s needs %(need)s; %(free)s. To make room, %(losses)s.",
     "loses.all": "%(who)s stops",
     "loses.run": "%(who)s is stopped",
     "loses.units": "%(who)s gives back %(n)s of %(m)s units (%(amounts)s)",
     "loses.nodes": "%(who)s gives up %(nodes)s (%(amounts)s)",
-    "grow.units": "%(who)s holds %(n)s of the %(m)s units that it wishes for; free for it: %(nodes)s.",
-    "grow.nodes": "%(who)s is on %(n)s of the %(m)s nodes that it wishes for; free for it: %(nodes)s.",
-    "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
+    "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
+    "grow.nodes": "%(who)s is on %(n)s of %(m)s nodes that it wishes for; free for it: %(nodes)s.",
+    "units.part": "It gets %(n)s of its %(m)s units; the rest waits.",
     # Predicted starts (reservation)
     "soon": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s). That is within %(time)s: "
-        "nobody is stopped for it."
+        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s. That is within "
+        "%(time)s: nobody is stopped."
     ),
     "soon.one": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to "
-        "have ended. That is within %(time)s: nobody is stopped for it."
+        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s, when %(names)s should "
+        "have ended. That is within %(time)s: nobody is stopped."
     ),
     "soon.many": (
-        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to "
-        "have ended. That is within %(time)s: nobody is stopped for it."
+        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s, when all of %(names)s "
+        "should have ended. That is within %(time)s: nobody is stopped."
     ),
-    "kept": "It can start on %(nodes)s at %(moment)s (in %(left)s). Until then nobody below it gets anything there.",
+    "kept": "It can start on %(nodes)s at %(moment)s, in %(left)s. Until then nobody below it gets anything there.",
     "kept.one": (
-        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to have ended. Until then "
+        "It can start on %(nodes)s at %(moment)s, in %(left)s, when %(names)s should have ended. Until then "
         "nobody below it gets anything there."
     ),
     "kept.many": (
-        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to have ended. Until then "
-        "nobody below it gets anything there."
+        "It can start on %(nodes)s at %(moment)s, in %(left)s, when all of %(names)s should have ended. Until"
+        " then nobody below it gets anything there."
     ),
     "next_plan.one": (
-        "%(who)s needs %(need)s. %(nodes)s has room for it beside a job that starts there in this plan; one job a plan "
-        "gets a node, so it is its turn in the next one."
+        "%(who)s needs %(need)s; %(nodes)s has room, but a plan gives a node to one job only: its turn is in "
+        "the next plan."
     ),
     "next_plan.many": (
-        "%(who)s needs %(need)s. %(nodes)s have room for it beside a job that starts there in this plan; one job a "
-        "plan gets a node, so it is its turn in the next one."
+        "%(who)s needs %(need)s; %(nodes)s have room, but a plan gives a node to one job only: its turn is in"
+        " the next plan."
     ),
     # Equal compute power (balance)
     "even.not_measured": "Not measured: %(nodes)s.",
-    "even.nearest": "It is the nearest set: the nodes differ by %(n)s in compute power, %(m)s is allowed.",
+    "even.nearest": "It is the nearest set: its nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even": "The nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even.unit": "The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s.",
     "even.wanted": "It asks for nodes of equal compute power: %(n)s apart is allowed.",
-    "uneven": (
-        "%(who)s needs %(need)s of equal compute power; there is room, but the nearest set differs by %(n)s, %(m)s is "
-        "allowed."
-    ),
+    "uneven": "%(who)s needs %(need)s of equal compute power; the nearest free set differs by %(n)s, %(m)s is allowed.",
     "uneven.not_measured": (
-        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use have been measured "
+        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use are measured "
         "(%(name)s)."
     ),
     "uneven.exchange": (
-        "%(who)s needs %(need)s of equal compute power; what is free is too uneven. %(victims)s exchanges %(node)s for "
-        "%(other)s, so that both have even sets; it starts on %(nodes)s."
+        "%(who)s needs %(need)s of equal compute power; the free nodes are too uneven. %(victims)s exchanges "
+        "%(node)s for %(other)s, so both get even sets; it starts on %(nodes)s."
     ),
     # Why a job may not start (scheduler/reconcile/blocking.py); the codes are Slurm's own words
     "waits.jobhelduser": "it is held by its user",
@@ -151,7 +143,7 @@ SENTENCES: dict[str, str] = {
     "waits.dependency": "it waits for another job",
     "waits.dependencyneversatisfied": "the job that it depends on did not end as it wants",
     "waits.begintime": "its begin time has not come",
-    "waits.jobarraytasklimit": "its array runs as many tasks at a time as it may",
+    "waits.jobarraytasklimit": "its array runs as many tasks as it may",
     "waits.reservation": "its reservation has not begun or is full",
     "waits.licenses": "it waits for licences",
     "waits.invalidaccount": "its account is not valid",
@@ -169,22 +161,22 @@ SENTENCES: dict[str, str] = {
     "waits.for_job": "it waits for another job (%(job)s)",
     "waits.unknown": "what it asks for is not known",
     "waits.says": "Slurm says %(state)s",
-    "waits.unplannable": "no room can be made for it, because %(why)s",
+    "waits.unplannable": "no room can be made for it: %(why)s",
     "waits.also": "%(why)s, and %(what)s",
     "waits.comes_back": "stopped for %(job)s, comes back when it runs",
     "waits.elsewhere": "room is set aside for it in another partition",
     # Why a job may not be stopped (scheduler/reconcile/blocking.py, immunity.py, protection.py)
-    "spared.not_understood": "not everything that Slurm tells of it is understood: %(why)s",
+    "spared.not_understood": "not all that Slurm tells of it is understood: %(why)s",
     "spared.suspended": "it is suspended",
     "spared.reservation": "it runs in the reservation %(name)s",
     "spared.het": "it is part of a heterogeneous job",
     "spared.interactive": "it is interactive and cannot be requeued",
     "spared.no_requeue": "it was submitted with --no-requeue",
-    "spared.changed": "it was made not requeueable after it was submitted",
+    "spared.changed": "it was made not requeueable after submission",
     "spared.notice": "%(why)s; it may be cancelled %(time)s after it was first seen so",
     "spared.none": "the partition allows no job to be stopped",
-    "spared.once": "it was stopped once already, as often as the partition allows",
-    "spared.times": "it was stopped %(n)s times already, as often as the partition allows",
+    "spared.once": "it was stopped once, as often as the partition allows",
+    "spared.times": "it was stopped %(n)s times, as often as the partition allows",
     "spared.job": "the partition protects the job %(name)s",
     "spared.user": "the partition protects the user %(name)s",
     "spared.account": "the partition protects the account %(name)s",

@@ -29,7 +29,7 @@ ACTION = "policy.draft_saved"
 
 
 def test_a_document_keeps_words_and_is_read_as_data() -> None:
-    assert known(ACTION)
+    assert known(ACTION).name == ACTION
     row = written({"victims": [{"job": "7", "user_origin": DENIED}], "note": "no sentence"})
     assert row.after == {"victims": [{"job": "7", "user_origin": str(DENIED)}], "note": "no sentence"}
     assert type(row.after["victims"][0]["user_origin"]) is str
