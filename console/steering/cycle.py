@@ -28,6 +28,7 @@ from console.steering.actions.victims import Following, ask_after
 from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
 from console.steering.decisions.rejections import declined_starts
 from console.steering.failures import Failures
@@ -235,6 +236,14 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
         is_held = acting.failures.holds(verdict.facts.row.name)
         starts = left_waiting(verdict, observed_jobs, before)
         starts -= declined_starts(verdict.facts.row.name, facts.rejections)
+        remember_patience(
+            cluster,
+            verdict.facts.policy,
+            verdict.decisions,
+            acting.observation.jobs,
+            facts.foresight,
+            acting.observation.taken_at,
+        )
         report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
         report.lines.extend(
             f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
