@@ -1,4 +1,4 @@
-"""Sentences that were kept as English text, in the reader's language. Since 2026-11-23 nothing is kept so any more.
+"""Sentences that were kept as English text before 2026-11-23, when they became data, in the reader's language.
 
 Rows of before are read for ever: the audit log's above all. `old_sentences.json` has the lines that such sentences were
 made from, with their translations as they were then; nothing is added there, whatever becomes of the lines of today.

@@ -123,7 +123,7 @@ def join(*sentences: str) -> str:
 
 
 def told(words: str) -> Sentence:
-    """A sentence itself; of words of ours that were kept as text, one that a page reads as it reads rows of before.
+    """A sentence itself; of words of ours that are text, one that a page reads as it reads rows of before.
 
     Never for what a person or Slurm has said.
     """

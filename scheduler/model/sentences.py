@@ -91,28 +91,28 @@ SENTENCES: dict[str, str] = {
     "loses.nodes": "%(who)s gives up %(nodes)s (%(amounts)s)",
     "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
     "grow.nodes": "%(who)s is on %(n)s of %(m)s nodes that it wishes for; free for it: %(nodes)s.",
-    "units.part": "It gets %(n)s of its %(m)s units; the rest waits.",
+    "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
     # Predicted starts (reservation)
     "soon": (
-        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s. That is within "
-        "%(time)s: nobody is stopped."
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s). That is within %(time)s: "
+        "nobody is stopped for it."
     ),
     "soon.one": (
-        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s, when %(names)s should "
-        "have ended. That is within %(time)s: nobody is stopped."
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to "
+        "have ended. That is within %(time)s: nobody is stopped for it."
     ),
     "soon.many": (
-        "%(who)s needs %(need)s; it can start on %(nodes)s at %(moment)s, in %(left)s, when all of %(names)s "
-        "should have ended. That is within %(time)s: nobody is stopped."
+        "%(who)s needs %(need)s. It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to "
+        "have ended. That is within %(time)s: nobody is stopped for it."
     ),
-    "kept": "It can start on %(nodes)s at %(moment)s, in %(left)s. Until then nobody below it gets anything there.",
+    "kept": "It can start on %(nodes)s at %(moment)s (in %(left)s). Until then nobody below it gets anything there.",
     "kept.one": (
-        "It can start on %(nodes)s at %(moment)s, in %(left)s, when %(names)s should have ended. Until then "
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s is expected to have ended. Until then "
         "nobody below it gets anything there."
     ),
     "kept.many": (
-        "It can start on %(nodes)s at %(moment)s, in %(left)s, when all of %(names)s should have ended. Until"
-        " then nobody below it gets anything there."
+        "It can start on %(nodes)s at %(moment)s (in %(left)s), when %(names)s are expected to have ended. Until then "
+        "nobody below it gets anything there."
     ),
     "next_plan.one": (
         "%(who)s needs %(need)s; %(nodes)s has room, but a plan gives a node to one job only: its turn is in "
@@ -166,7 +166,7 @@ SENTENCES: dict[str, str] = {
     "waits.comes_back": "stopped for %(job)s, comes back when it runs",
     "waits.elsewhere": "room is set aside for it in another partition",
     # Why a job may not be stopped (scheduler/reconcile/blocking.py, immunity.py, protection.py)
-    "spared.not_understood": "not all that Slurm tells of it is understood: %(why)s",
+    "spared.not_understood": "not everything that Slurm tells of it is understood: %(why)s",
     "spared.suspended": "it is suspended",
     "spared.reservation": "it runs in the reservation %(name)s",
     "spared.het": "it is part of a heterogeneous job",

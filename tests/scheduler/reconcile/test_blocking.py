@@ -154,7 +154,7 @@ class TestProtected:
             ({"slurm_state": "SUSPENDED"}, "it is suspended"),
             (
                 {"not_understood": "its share of n2 is not told"},
-                "not all that Slurm tells of it is understood: its share of n2 is not told",
+                "not everything that Slurm tells of it is understood: its share of n2 is not told",
             ),
             ({"slurm_state": "suspended"}, "it is suspended"),
             ({"het_job_id": "17"}, "it is part of a heterogeneous job"),

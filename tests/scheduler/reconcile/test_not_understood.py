@@ -32,7 +32,7 @@ def test_a_victim_that_is_no_longer_understood_is_spared_at_the_second_look() ->
 
     assert spared("") == ""
     assert spared(ODD) == (
-        f"1 may no longer be stopped: not all that Slurm tells of it is understood: {ODD}."
+        f"1 may no longer be stopped: not everything that Slurm tells of it is understood: {ODD}."
     )
 
 

@@ -7,7 +7,7 @@ import console.core.sentence_field
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("steering", "0012_tasks"),
+        ("steering", "0013_patience"),
     ]
 
     operations = [
