@@ -22,7 +22,7 @@ FIELDS = (
 )  # fmt: skip
 """Everything in a row but its own hash (and its key, which equals its sequence), and `SAID`."""
 SAID = "said"
-"""Label and reason as sentences, where they are ours. Hashed where a row has it: rows of before it have not."""
+"""The row's own sentences as data (`told.py`). Hashed where a row has it: rows of before it have not."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _EXPONENT_FROM = 1e15

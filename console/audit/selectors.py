@@ -10,6 +10,7 @@ from django.utils.translation import get_language
 from console.accounts.rules import is_signed_in, reads_everything
 from console.audit.canonical import GENESIS, row_hash
 from console.audit.models import AuditEntry
+from console.audit.told import with_said
 from console.audit.visibility import own_rows
 from console.core.diff import KeyChange, KeyDifference, differences, read_back
 from console.core.resaying import resay
@@ -64,11 +65,14 @@ def entry_differences(entry: AuditEntry) -> list[KeyDifference]:
         return []
     if entry.action == "config.imported":
         return _listed(entry.after)
-    if entry.before is None:
-        return [KeyDifference(key, KeyChange.ADDED, after=value) for key, value in _items(entry.after)]
-    if entry.after is None:
-        return [KeyDifference(key, KeyChange.REMOVED, before=value) for key, value in _items(entry.before)]
-    return differences(entry.before, entry.after)
+    said = entry.said or {}
+    before = with_said(entry.before, said.get("before"))
+    after = with_said(entry.after, said.get("after"))
+    if before is None:
+        return [KeyDifference(key, KeyChange.ADDED, after=value) for key, value in _items(after)]
+    if after is None:
+        return [KeyDifference(key, KeyChange.REMOVED, before=value) for key, value in _items(before)]
+    return differences(before, after)
 
 
 def _listed(document: Any) -> list[KeyDifference]:

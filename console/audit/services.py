@@ -11,6 +11,7 @@ from console.audit.anchors import anchor_soon
 from console.audit.canonical import GENESIS, SAID, clean, row_hash, storable
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
+from console.audit.told import sentences_in
 from console.audit.verification import verify_chain
 from console.core import clock
 from console.core.limits import beyond
@@ -121,17 +122,20 @@ def _facts(
         "project": subject.project,
         "job_id": subject.job_id,
         "reason": reason.strip(),
-        SAID: _said(object_label=subject.label, reason=reason),
+        SAID: _said(before, after, object_label=subject.label, reason=reason),
         **asdict(context),
     }
     facts = {name: clean(fact) if isinstance(fact, str) else fact for name, fact in facts.items()}
     return {**facts, "before": storable(before), "after": storable(after)}
 
 
-def _said(**texts: str) -> dict[str, Any] | None:
-    """Those that are sentences, for reading them in another language."""
-    said = {name: storable(to_json(text)) for name, text in texts.items() if isinstance(text, Sentence)}
-    return said or None
+def _said(before: Any, after: Any, **texts: str) -> dict[str, Any] | None:
+    """Those that are sentences, for reading them in another language; of documents each with its place in it."""
+    said: dict[str, Any] = {name: to_json(text) for name, text in texts.items() if isinstance(text, Sentence)}
+    for name, document in (("before", before), ("after", after)):
+        if found := [[place, to_json(sentence)] for place, sentence in sentences_in(document)]:
+            said[name] = found
+    return storable(said) or None
 
 
 def _shortened(label: str) -> str:

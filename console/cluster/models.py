@@ -124,9 +124,9 @@ class Job(models.Model):
     task_level = models.SmallIntegerField(null=True)
     user_level_name = models.CharField(max_length=40, blank=True)
     task_level_name = models.CharField(max_length=40, blank=True)
-    user_origin = models.CharField(max_length=300, blank=True)
-    task_origin = models.CharField(max_length=300, blank=True)
-    protected = models.CharField(max_length=200, blank=True)
+    user_origin = SentenceField(blank=True)
+    task_origin = SentenceField(blank=True)
+    protected = SentenceField(blank=True)
     was_requeueable = models.BooleanField(default=False)
     """Whether it was ever seen requeueable; Slurm tells only how it is now."""
     immune = models.CharField(max_length=12, blank=True)

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from scheduler.model.sentence import Kept, Listed, Param, Sentence
+from scheduler.model.sentence import Listed, Param, Sentence
 
 HIDDEN = "[hidden]"
 SHORTEST = 6
@@ -94,8 +94,6 @@ def hide_in_sentence(text: str) -> str:
 def _hide_in(value: Param) -> Param:
     if isinstance(value, Listed):
         return Listed.of(map(_hide_in, value), value.more)
-    if isinstance(value, Kept):
-        return Kept(hide(value))
     return hide_in_sentence(value) if isinstance(value, str) else value
 
 

@@ -1,6 +1,5 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -9,10 +8,6 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from scheduler.model import words
-from scheduler.model.sentence import Held, Kept, Listed, Param, Seconds, Sentence, line_of
-
-_WIDE = re.compile(" ?([，。：；、（）]) ?")
-"""Full-width marks bring their own space."""
 
 
 def is_english() -> bool:
@@ -28,43 +23,6 @@ def say_again(sentence: str) -> str:
 @lru_cache(maxsize=1024)
 def _kept(sentence: str, _language: str | None) -> str:
     return _(sentence)
-
-
-def said(sentence: Sentence) -> str:
-    """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
-    return _WIDE.sub(r"\1", _put_together(sentence))
-
-
-def _put_together(sentence: Sentence) -> str:
-    """The same before full-width marks have taken their spaces."""
-    words = {
-        name: _read(value) if name == "english" else _param(value) for name, value in sentence.params.items()
-    }
-    return _(line_of(sentence.code)) % words
-
-
-def _read(value: Param) -> str:
-    """Words of ours that an adapter has said as text: they are read, as kept sentences of before are."""
-    from console.core.resaying import resay  # it says durations as this module does
-
-    return resay(str(value))
-
-
-def _param(value: Param) -> str:
-    match value:
-        case Sentence():
-            return _put_together(value)
-        case Seconds():
-            return duration(value)
-        case Held():
-            return amounts(value)
-        case Listed():
-            every = [_param(each) for each in value]
-            return names_and_more(every, value.more) if value.more else names(every, limit=len(every))
-        case Kept():
-            return _read(value)
-        case _:
-            return str(value)
 
 
 def units() -> Mapping[str, str]:

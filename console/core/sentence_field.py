@@ -40,20 +40,41 @@ class SentenceField(_Text):
 
 
 class SentencesField(models.JSONField):
-    """A list of sentences, each as in `to_json`. Words that are nobody's sentence are kept as they are."""
+    """JSON in which sentences stand anywhere, each as in `to_json`. Other texts are kept as they are."""
 
     def from_db_value(self, value: Any, *rest: Any) -> Any:
-        """The sentences. One that this release does not know is its English."""
-        read = super().from_db_value(value, *rest)
-        if not isinstance(read, list):
-            return read
-        return [from_json(each) if isinstance(each, dict) else each for each in read]
+        """With the sentences. One that this release does not know is its English."""
+        return with_sentences(super().from_db_value(value, *rest))
 
     def get_prep_value(self, value: Any) -> Any:
         """As they are kept."""
-        if isinstance(value, list):
-            value = [to_json(each) if isinstance(each, Sentence) else each for each in value]
-        return super().get_prep_value(value)
+        return super().get_prep_value(without_sentences(value))
+
+
+def with_sentences(document: Any) -> Any:
+    """JSON with a sentence wherever one was kept."""
+    match document:
+        case {"code": str(), "params": dict(), "en": str()} if len(document) == len(("code", "params", "en")):
+            return from_json(document)
+        case dict():
+            return {key: with_sentences(value) for key, value in document.items()}
+        case list():
+            return [with_sentences(value) for value in document]
+        case _:
+            return document
+
+
+def without_sentences(value: Any) -> Any:
+    """The same as plain JSON, for keeping."""
+    match value:
+        case Sentence():
+            return to_json(value)
+        case dict():
+            return {key: without_sentences(each) for key, each in value.items()}
+        case list() | tuple():
+            return [without_sentences(each) for each in value]
+        case _:
+            return value
 
 
 def _read(value: str) -> str:

@@ -42,11 +42,6 @@ class Held(dict[str, int]):
         return words.amounts(self)
 
 
-class Kept(str):
-    """English words of ours that are no sentence yet; pages say them with the reader of old rows. Never what a person
-    has written."""
-
-
 class Listed(tuple["Param", ...]):
     """Names or sentences, one after the other; of a long list `limit` are said."""
 
@@ -76,7 +71,7 @@ class Listed(tuple["Param", ...]):
         return said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}" if said else "nobody"
 
 
-Param = Union[str, int, float, "Sentence", Kept, Seconds, Moment, Held, Listed]
+Param = Union[str, int, float, "Sentence", Seconds, Moment, Held, Listed]
 _LINES: dict[str, str] = dict(SENTENCES)
 
 
@@ -128,7 +123,7 @@ def join(*sentences: str) -> str:
 
 
 def told(words: str) -> Sentence:
-    """A sentence itself; of words of ours that were kept as text, one that a page reads as it reads rows of before.
+    """A sentence itself; of words of ours that are text, one that a page reads as it reads rows of before.
 
     Never for what a person or Slurm has said.
     """
@@ -197,8 +192,6 @@ def _plain(value: Param) -> Any:
             return {"held": dict(value)}
         case Listed():
             return {"list": [_plain(each) for each in value], "more": value.more}
-        case Kept():
-            return {"kept": str(value)}
         case _:
             return value
 
@@ -231,8 +224,6 @@ def _param(value: Any, depth: int) -> Param:
         return Seconds(value["s"])
     if "at" in value:
         return Moment(value["at"])
-    if "kept" in value:
-        return Kept(value["kept"])
     if "held" in value:
         return Held({str(name): int(amount) for name, amount in value["held"].items()})
     return Listed.of([_param(each, depth - 1) for each in value["list"]], int(value["more"]))

@@ -35,60 +35,55 @@ SENTENCES: dict[str, str] = {
     "free.on": "%(node)s (%(amounts)s)",
     # What is decided
     "start": "%(who)s needs %(need)s; %(free)s.",
-    "start.late": "%(why)s Slurm has not started it within two cycles, so it is put first in its line.",
-    "room.coming": "%(who)s needs %(need)s. Jobs that are ending already make room for it on %(nodes)s.",
+    "start.late": "%(why)s Slurm has not started it within two cycles: it is put first in line.",
+    "room.coming": "%(who)s needs %(need)s; ending jobs make room on %(nodes)s.",
     "room.promised": "Room for %(who)s is being made on %(nodes)s.",
     "stop": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s makes room on %(nodes)s.",
-    "stop.held": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room on %(nodes)s, but %(why)s.",
-    "stop.held.anywhere": "%(who)s needs %(need)s; %(free)s. Stopping %(victims)s would make room, but %(why)s.",
+    "stop.held": "%(who)s needs %(need)s; %(why)s. Stopping %(victims)s would make room on %(nodes)s; %(free)s.",
+    "stop.held.anywhere": "%(who)s needs %(need)s; %(why)s. Stopping %(victims)s would make room; %(free)s.",
     "limit.crashes": (
-        "it ended badly within a minute of its start %(n)s times in an hour: others are stopped for it again once it "
-        "has run well, or is submitted anew"
+        "it failed within a minute of its start %(n)s times in an hour: nobody is stopped for it until it "
+        "runs well or is submitted anew"
     ),
-    "limit.too_soon": "it has to wait %(left)s more: others are stopped only for a job that has waited %(time)s",
-    "limit.cool_down": "it was stopped itself %(time)s ago: others are not stopped for it for %(left)s yet",
-    "limit.comes_back": "some of them would come back ranked above %(job)s",
+    "limit.too_soon": "it must wait %(left)s more of %(time)s before others are stopped for it",
+    "limit.cool_down": "it was stopped %(time)s ago: nobody is stopped for it for %(left)s yet",
+    "limit.comes_back": "some victims would come back above %(job)s",
     "limit.user_hour": "jobs of %(user)s were stopped %(used)s of %(most)s times in this hour",
     "limit.hour": "%(partition)s has had %(used)s of %(most)s stops in this hour",
-    "limit.too_many": "%(why)s, and %(n)s more would be too many",
-    "queue.nothing_lower": "%(who)s needs %(need)s; nothing of lower rank runs in %(partition)s.",
-    "queue.none_may": "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped.",
+    "limit.too_many": "%(why)s, and %(n)s more are too many",
+    "queue.nothing_lower": "%(who)s needs %(need)s; no lower job runs in %(partition)s.",
+    "queue.none_may": "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running).",
     "queue.none_may.often": (
-        "%(who)s needs %(need)s; none of the %(n)s lower jobs that run may be stopped, %(m)s of them because their "
-        "users' jobs were stopped often enough in this hour."
+        "%(who)s needs %(need)s; no lower job may be stopped (%(n)s running, %(m)s of users who were stopped "
+        "often enough in this hour)."
     ),
-    "queue.not_enough": "%(who)s needs %(need)s. Stopping %(below)s, %(amounts)s together, would not make enough room.",
+    "queue.not_enough": "%(who)s needs %(need)s; not enough room even by stopping %(below)s: %(amounts)s together.",
     "below.one": "the only lower job",
     "below.all": "all %(n)s lower jobs",
-    "below.spared": "%(below)s (%(n)s more may not be stopped)",
+    "below.spared": "%(below)s (%(n)s more protected)",
     "below.spared.often": (
-        "%(below)s (%(n)s more may not be stopped, %(m)s of them because their users' jobs were stopped often enough "
-        "in this hour)"
+        "%(below)s (%(n)s more protected, %(m)s of users who were stopped often enough in this hour)"
     ),
-    "never.empty": "%(who)s needs %(need)s; %(partition)s does not have that, even when it is empty.",
+    "never.empty": "%(who)s needs %(need)s; %(partition)s does not have that, even empty.",
     "never.amounts": "%(who)s needs %(need)s; no node of %(partition)s has %(amounts)s: it can never start here.",
     "never.node": "%(who)s needs %(need)s; %(partition)s has no such node: it can never start here.",
-    "never.nodes": (
-        "%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here."
-    ),
+    "never.nodes": "%(who)s needs %(need)s; of such nodes %(partition)s has only %(n)s: it can never start here.",
     "blocked.unknown": "%(who)s asks for something unknown.",
     "blocked": "%(who)s may not start yet: %(why)s.",
     "quota.held": "%(who)s is held until a job of its level ends: %(why)s.",
     "quota.refused": "%(who)s is refused: %(why)s.",
     "quota.lowest": "%(job)s counts as unconfigured: %(why)s.",
-    "quota.job": "%(user)s may have %(limit)s %(level)s job running at a time and has %(used)s",
-    "quota.jobs": "%(user)s may have %(limit)s %(level)s jobs running at a time and has %(used)s",
-    "quota.all.alone": "all running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s",
-    "quota.all": "all running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s",
-    "quota.user.alone": (
-        "%(user)s's running %(level)s jobs may hold %(limit)s together, and it alone asks for %(asked)s"
-    ),
+    "quota.job": "%(user)s may run %(limit)s %(level)s job at a time and runs %(used)s",
+    "quota.jobs": "%(user)s may run %(limit)s %(level)s jobs at a time and runs %(used)s",
+    "quota.all.alone": "running %(level)s jobs may hold %(limit)s together; it alone asks for %(asked)s",
+    "quota.all": "running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s",
+    "quota.user.alone": "%(user)s's running %(level)s jobs may hold %(limit)s together; it alone asks for %(asked)s",
     "quota.user": (
         "%(user)s's running %(level)s jobs may hold %(limit)s together and hold %(used)s; it asks for %(asked)s"
     ),
     # Parts of jobs (units, elastic)
     "shrink": "%(who)s needs %(need)s; %(free)s. Nobody is stopped: %(losses)s.",
-    "shrink.held": "%(who)s needs %(need)s; %(free)s. %(victims)s could shrink for it, but %(why)s.",
+    "shrink.held": "%(who)s needs %(need)s; %(why)s. %(victims)s could shrink for it; %(free)s.",
     "parts": "%(who)s needs %(need)s; %(free)s. To make room, %(losses)s.",
     "loses.all": "%(who)s stops",
     "loses.run": "%(who)s is stopped",
@@ -102,8 +97,8 @@ SENTENCES: dict[str, str] = {
     "again.rigid": "Elastic jobs count as rigid here now; %(job)s would have been taken from one.",
     "again.minimum": "The elastic job %(group)s has %(n)s other workers left and needs %(least)s.",
     "spared.workers": "its workers are more than may be stopped within an hour",
-    "grow.units": "%(who)s holds %(n)s of the %(m)s units that it wishes for; free for it: %(nodes)s.",
-    "grow.nodes": "%(who)s is on %(n)s of the %(m)s nodes that it wishes for; free for it: %(nodes)s.",
+    "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
+    "grow.nodes": "%(who)s is on %(n)s of %(m)s nodes that it wishes for; free for it: %(nodes)s.",
     "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
     # Predicted starts (reservation)
     "soon": (
@@ -128,30 +123,27 @@ SENTENCES: dict[str, str] = {
         "nobody below it gets anything there."
     ),
     "next_plan.one": (
-        "%(who)s needs %(need)s. %(nodes)s has room for it beside a job that starts there in this plan; one job a plan "
-        "gets a node, so it is its turn in the next one."
+        "%(who)s needs %(need)s; %(nodes)s has room, but a plan gives a node to one job only: its turn is in "
+        "the next plan."
     ),
     "next_plan.many": (
-        "%(who)s needs %(need)s. %(nodes)s have room for it beside a job that starts there in this plan; one job a "
-        "plan gets a node, so it is its turn in the next one."
+        "%(who)s needs %(need)s; %(nodes)s have room, but a plan gives a node to one job only: its turn is in"
+        " the next plan."
     ),
     # Equal compute power (balance)
     "even.not_measured": "Not measured: %(nodes)s.",
-    "even.nearest": "It is the nearest set: the nodes differ by %(n)s in compute power, %(m)s is allowed.",
+    "even.nearest": "It is the nearest set: its nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even": "The nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even.unit": "The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s.",
     "even.wanted": "It asks for nodes of equal compute power: %(n)s apart is allowed.",
-    "uneven": (
-        "%(who)s needs %(need)s of equal compute power; there is room, but the nearest set differs by %(n)s, %(m)s is "
-        "allowed."
-    ),
+    "uneven": "%(who)s needs %(need)s of equal compute power; the nearest free set differs by %(n)s, %(m)s is allowed.",
     "uneven.not_measured": (
-        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use have been measured "
+        "%(who)s needs %(need)s of equal compute power; only %(n)s of the nodes that it may use are measured "
         "(%(name)s)."
     ),
     "uneven.exchange": (
-        "%(who)s needs %(need)s of equal compute power; what is free is too uneven. %(victims)s exchanges %(node)s for "
-        "%(other)s, so that both have even sets; it starts on %(nodes)s."
+        "%(who)s needs %(need)s of equal compute power; the free nodes are too uneven. %(victims)s exchanges "
+        "%(node)s for %(other)s, so both get even sets; it starts on %(nodes)s."
     ),
     # Why a job may not start (scheduler/reconcile/blocking.py); the codes are Slurm's own words
     "waits.jobhelduser": "it is held by its user",
@@ -159,7 +151,7 @@ SENTENCES: dict[str, str] = {
     "waits.dependency": "it waits for another job",
     "waits.dependencyneversatisfied": "the job that it depends on did not end as it wants",
     "waits.begintime": "its begin time has not come",
-    "waits.jobarraytasklimit": "its array runs as many tasks at a time as it may",
+    "waits.jobarraytasklimit": "its array runs as many tasks as it may",
     "waits.reservation": "its reservation has not begun or is full",
     "waits.licenses": "it waits for licences",
     "waits.invalidaccount": "its account is not valid",
@@ -177,7 +169,7 @@ SENTENCES: dict[str, str] = {
     "waits.for_job": "it waits for another job (%(job)s)",
     "waits.unknown": "what it asks for is not known",
     "waits.says": "Slurm says %(state)s",
-    "waits.unplannable": "no room can be made for it, because %(why)s",
+    "waits.unplannable": "no room can be made for it: %(why)s",
     "waits.also": "%(why)s, and %(what)s",
     "waits.comes_back": "stopped for %(job)s, comes back when it runs",
     "waits.elsewhere": "room is set aside for it in another partition",
@@ -188,11 +180,11 @@ SENTENCES: dict[str, str] = {
     "spared.het": "it is part of a heterogeneous job",
     "spared.interactive": "it is interactive and cannot be requeued",
     "spared.no_requeue": "it was submitted with --no-requeue",
-    "spared.changed": "it was made not requeueable after it was submitted",
+    "spared.changed": "it was made not requeueable after submission",
     "spared.notice": "%(why)s; it may be cancelled %(time)s after it was first seen so",
     "spared.none": "the partition allows no job to be stopped",
-    "spared.once": "it was stopped once already, as often as the partition allows",
-    "spared.times": "it was stopped %(n)s times already, as often as the partition allows",
+    "spared.once": "it was stopped once, as often as the partition allows",
+    "spared.times": "it was stopped %(n)s times, as often as the partition allows",
     "spared.job": "the partition protects the job %(name)s",
     "spared.user": "the partition protects the user %(name)s",
     "spared.account": "the partition protects the account %(name)s",
@@ -201,6 +193,19 @@ SENTENCES: dict[str, str] = {
     "spared.user.by": "the partition protects the user %(name)s (by %(pattern)s)",
     "spared.account.by": "the partition protects the account %(name)s (by %(pattern)s)",
     "spared.QOS.by": "the partition protects the QOS %(name)s (by %(pattern)s)",
+    # Where a level comes from (scheduler/priority/derive.py)
+    "origin.nothing": "nothing configured",
+    "origin.keyword": "keyword %(word)s",
+    "origin.denied": "keyword %(words)s is not %(user)s's to use; %(origin)s",
+    "origin.denied.many": "keywords %(words)s are not %(user)s's to use; %(origin)s",
+    "origin.pattern": "pattern %(pattern)s of %(code)s",
+    "origin.override": "override by the partition",
+    "origin.override.until": "override by the partition until %(moment)s",
+    "origin.ended": "%(origin)s; the override to %(level)s ended %(moment)s",
+    "origin.below": "%(code)s: %(sum)s below every level",
+    "origin.below.pattern": "%(code)s: %(sum)s below every level (pattern %(pattern)s of %(code)s)",
+    "origin.score": "%(code)s: %(sum)s → %(level)s",
+    "origin.score.pattern": "%(code)s: %(sum)s → %(level)s (pattern %(pattern)s of %(code)s)",
     # Looking again before a stop (scheduler/reconcile/still.py, eligible.py)
     "again.node": "Node %(node)s no longer takes jobs.",
     "again.room": "Other jobs have taken the room on %(node)s: %(amounts)s would no longer be free.",

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Level, ObservedJob
 from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
-from scheduler.model.words import moment
+from scheduler.model.sentence import Listed, Moment, Sentence, say
 from scheduler.priority.globs import Globs, globs
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import task_score, user_score
 
 _TOKENS = re.compile(r"[\s,;|]+")
-_NOTHING = "nothing configured"
+_NOTHING = say("origin.nothing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,67 +141,88 @@ class Deriver:
         return JobStanding(project.code, known.score, score, user_level, level, user_origin, origin)
 
     def _user(self, user: str, known: _Known | None) -> tuple[Level, str]:
-        override, origin = self._override(self._user_overrides, user)
+        override, ended = self._override(self._user_overrides, user)
         if override is not None:
-            return override, origin
-        level, derived = (None, _NOTHING) if known is None else self._by_score(known, None)
-        return level, derived + origin
+            return self._by_hand(override)
+        level, origin = (None, _NOTHING) if known is None else self._by_score(known, None)
+        return level, _with_ended(origin, ended)
 
     def _task(self, name: str, user: str, known: _Known | None) -> tuple[Level, str, float]:
         """Level, origin and the importance that counts for the score."""
         pattern = known.task(name) if known else None
         importance = pattern.importance if pattern else 1.0
-        override, by_hand = self._override(self._task_overrides, name)
+        override, ended = self._override(self._task_overrides, name)
         if override is not None:
-            return override, by_hand, importance
-        denied = ""
-        for keyword in self._keywords:
-            if not begins_with_keyword(name, keyword.word):
-                continue
-            if keyword.is_for(user):
-                return keyword.rank, f"{denied}keyword {keyword.word}{by_hand}", importance
-            denied += f"keyword {keyword.word} is not {user}'s to use; "
-        level, origin = self._without_keyword(known, pattern)
-        return level, denied + origin + by_hand, importance
+            return *self._by_hand(override), importance
+        level, origin = self._by_keyword(name, user, known, pattern)
+        return level, _with_ended(origin, ended), importance
 
-    def _without_keyword(self, known: _Known | None, pattern: TaskRule | None) -> tuple[Level, str]:
+    def _by_keyword(
+        self, name: str, user: str, known: _Known | None, pattern: TaskRule | None
+    ) -> tuple[Level, Sentence]:
+        denied: list[str] = []
+        found: tuple[Level, Sentence] | None = None
+        for keyword in self._keywords:
+            if begins_with_keyword(name, keyword.word):
+                if keyword.is_for(user):
+                    found = keyword.rank, say("origin.keyword", word=keyword.word)
+                    break
+                denied.append(keyword.word)
+        level, origin = found or self._without_keyword(known, pattern)
+        if not denied:
+            return level, origin
+        code = "origin.denied" if len(denied) == 1 else "origin.denied.many"
+        return level, say(code, words=Listed(denied), user=user[:LONGEST_USER], origin=origin)
+
+    def _without_keyword(self, known: _Known | None, pattern: TaskRule | None) -> tuple[Level, Sentence]:
         """What is left when neither an override nor a keyword says the task's level."""
         if known is None:
             return None, _NOTHING
         if pattern and pattern.level is not None:
             level = self.policy.level_index(pattern.level)
             if level is not None:
-                return level, f"pattern {pattern.pattern} of {known.project.code}"
+                return level, say("origin.pattern", pattern=pattern.pattern, code=known.project.code)
         return self._by_score(known, pattern)
 
-    def _override(self, overrides: _Overrides, name: str) -> tuple[Level, str]:
-        """Level and origin; without a level, what to add to the origin of the one that counts instead."""
-        if not overrides.values:
-            return None, ""
-        ended = ""
-        for each in overrides.of(name):
-            if each.until is None:
-                return self.policy.level_index(each.level), "override by the partition"
-            if self.now < each.until:
-                return self.policy.level_index(
-                    each.level
-                ), f"override by the partition until {moment(each.until)}"
-            ended = ended or f"; the override to {each.level} ended {moment(each.until)}"
+    def _override(self, overrides: _Overrides, name: str) -> tuple[_Override | None, _Override | None]:
+        """The override that counts, and, where none does, the first one that has ended."""
+        ended = None
+        for each in overrides.of(name) if overrides.values else ():
+            if each.until is None or self.now < each.until:
+                return each, None
+            ended = ended or each
         return None, ended
 
-    def _by_score(self, known: _Known, pattern: TaskRule | None) -> tuple[Level, str]:
+    def _by_hand(self, override: _Override) -> tuple[Level, Sentence]:
+        level = self.policy.level_index(override.level)
+        if override.until is None:
+            return level, say("origin.override")
+        return level, say("origin.override.until", moment=Moment(override.until))
+
+    def _by_score(self, known: _Known, pattern: TaskRule | None) -> tuple[Level, Sentence]:
         project = known.project
         factors = f"{project.size:g} ÷ {project.grade:g} × {project.urgency:g}"
-        score, end = known.score, ""
+        score, given, more = known.score, {"code": project.code}, ""
         if pattern:
             score = task_score(project.size, project.grade, project.urgency, pattern.importance)
             factors += f" × {pattern.importance:g}"
-            end = f" (pattern {pattern.pattern} of {project.code})"
+            given["pattern"], more = pattern.pattern, ".pattern"
         level = level_of(score, self.policy.levels)
-        result = f"→ {self.policy.level_name(level)}" if level is not None else "below every level"
-        return level, f"{project.code}: {factors} = {score:.6g} {result}{end}"
+        given["sum"] = f"{factors} = {score:.6g}"
+        if level is None:
+            return level, say(f"origin.below{more}", **given)
+        return level, say(f"origin.score{more}", **given, level=self.policy.level_name(level))
 
 
+def _with_ended(origin: Sentence, ended: _Override | None) -> Sentence:
+    """The origin, with the override that would count had it not ended."""
+    if ended is None or ended.until is None:
+        return origin
+    return say("origin.ended", origin=origin, level=ended.level, moment=Moment(ended.until))
+
+
+LONGEST_USER = 64
+"""Characters of a user's name in the words; in Slurm it may be anything."""
 MOST_ANSWERS = 200_000
 """So many are kept from one moment to the next; then it begins anew."""
 

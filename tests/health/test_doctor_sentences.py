@@ -9,9 +9,9 @@ from django.utils import translation
 
 from console.core.resaying import resay
 from console.health import sentences, slurm_sentences
-from console.health.doctor.findings import Finding, Level, counted, cure, fail, ok, told_again, warn, why
+from console.health.doctor.findings import Finding, Level, counted, cure, fail, ok, told_again, warn
 from console.health.names import CHECKS
-from scheduler.model.sentence import Listed, Sentence, say
+from scheduler.model.sentence import Listed, Sentence, say, told
 from tests.test_project.repository import ROOT
 
 DOCTOR = ROOT / "console" / "health" / "doctor"
@@ -113,7 +113,7 @@ def test_all_is_well_without_a_cure() -> None:
 
 def test_what_hinders_is_said_in_chinese_too_and_a_name_never_is() -> None:
     found = fail(
-        "slurmctld", "doctor.slurm.away", why=why("scontrol failed: it gave no reason")
+        "slurmctld", "doctor.slurm.away", why=told("scontrol failed: it gave no reason")
     ).without_secrets()
     named = ok("slurmctld", "doctor.slurm.simulated", name="it gave no reason")
     with translation.override("zh-hans"):

@@ -40,7 +40,7 @@ def test_a_job_waits_before_others_are_stopped_for_it(sim: Sim) -> None:
     sim.cycle()
     assert verdict(sim, urgent) == ("queue", "too_soon")
     assert f"Stopping {low} (ann, P3" in sim.row(urgent).explain
-    assert "others are stopped only for a job that has waited 1 min" in sim.row(urgent).explain
+    assert "of 1 min before others are stopped for it" in sim.row(urgent).explain
     assert not Plan.objects.exists()
     sim.port.advance(60)
     sim.cycles(3)

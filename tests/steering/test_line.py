@@ -283,9 +283,7 @@ def test_a_job_with_free_room_that_slurm_does_not_start_is_put_first(sim: Sim) -
     assert sim.state(small) is JobState.RUNNING
     plan = sim.plan()
     assert (plan.job_id, plan.victims, plan.state) == (small, [], PlanState.VERIFIED)
-    assert plan.explain.endswith(
-        "Slurm has not started it within two cycles, so it is put first in its line."
-    )
+    assert plan.explain.endswith("Slurm has not started it within two cycles: it is put first in line.")
     assert "2 cpu free" in plan.explain
 
 

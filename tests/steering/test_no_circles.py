@@ -157,7 +157,7 @@ class TestCrashLoops:
         assert FailedStart.objects.count() == 3
         sim.cycles(10, every_s=5)
         assert (sim.row(urgent).verdict, sim.row(urgent).reason) == ("queue", "crashes")
-        assert "it ended badly within a minute of its start 3 times in an hour" in sim.row(urgent).explain
+        assert "it failed within a minute of its start 3 times in an hour" in sim.row(urgent).explain
         sim.cycles(20, every_s=600)
         assert sim.state(low) is JobState.RUNNING, "time alone does not give the right back"
         self.runs_well_in_free_room(sim, low, urgent)

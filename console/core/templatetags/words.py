@@ -12,6 +12,7 @@ from console.core import diff
 from console.core.labels import label_of
 from console.core.resaying import resay
 from console.core.templatetags.cut import LISTED, and_more
+from scheduler.model.sentence import Sentence
 
 register = template.Library()
 
@@ -150,7 +151,7 @@ KEYS: dict[str, Any] = {
 """Keys of the priority file and of what else the audit log keeps, as people read them."""
 WHOSE = "keyword_users"
 _SENTENCES = frozenset({"outcome", "detail", "faults", "user_origin", "task_origin", "resources"})
-"""Keys of what is kept in English."""
+"""Keys of what was kept in English; what is kept now is a sentence wherever it stands."""
 
 
 _HOLDERS = frozenset(
@@ -198,7 +199,9 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, Mapping):
         return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None
-    if label is None and isinstance(value, str) and _key(path) in _SENTENCES:
+    if label is None and (
+        isinstance(value, Sentence) or (isinstance(value, str) and _key(path) in _SENTENCES)
+    ):
         label = resay(value)
     return label or diff.words(value)
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from console.core.redaction import hide_in_sentence
-from scheduler.model.sentence import Kept, Moment, Param, Sentence, from_json, lines, say, to_json
+from scheduler.model.sentence import Moment, Param, Sentence, from_json, lines, say, to_json
 
 
 class Level(StrEnum):
@@ -94,11 +94,6 @@ def cure(code: str, /, **params: Param) -> Sentence:
 def moment(at: datetime) -> Moment:
     """A point in time, as sentences have it."""
     return Moment(at.timestamp())
-
-
-def why(words: str) -> Param:
-    """What hinders, told by another part of Giveway: its sentence, or words that are none yet."""
-    return words if isinstance(words, Sentence) else Kept(words)
 
 
 def counted(code: str, count: int) -> str:

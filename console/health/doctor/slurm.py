@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from console.health.doctor.findings import Finding, fail, ok, warn, why
+from console.health.doctor.findings import Finding, fail, ok, warn
 from scheduler.model.checkup import Checkup
 from scheduler.model.observation import Resizing
-from scheduler.model.sentence import Listed, say
+from scheduler.model.sentence import Listed, say, told
 
 OLDEST = (22, 5)
 TRIED = ("22.05", "24.11", "26.05")
@@ -49,7 +49,7 @@ def check_tried(slurm: Checkup) -> Iterator[Finding]:
 def check_answers(slurm: Checkup) -> Iterator[Finding]:
     """slurmctld answers."""
     if slurm.fault:
-        yield fail("slurmctld", "doctor.slurm.away", why=why(slurm.fault))
+        yield fail("slurmctld", "doctor.slurm.away", why=told(slurm.fault))
     else:
         host = slurm.words.get("SlurmctldHost[0]", "slurmctld")
         yield ok("slurmctld", "doctor.slurm.answers", name=host, cluster=slurm.words.get("ClusterName", ""))
@@ -66,7 +66,7 @@ def check_rights(slurm: Checkup) -> Iterator[Finding]:
         yield ok("rights", "doctor.rights.granted", who=who)
     elif slurm.operator is None:
         code = "doctor.rights.untold" if slurm.refusal else "doctor.rights.untold.nothing"
-        yield warn("rights", code, who=who, why=why(slurm.refusal))
+        yield warn("rights", code, who=who, why=told(slurm.refusal))
     else:
         yield fail("rights", "doctor.rights.refused", who=who, said=slurm.refusal)
     hidden = {word.strip() for word in slurm.words.get("PrivateData", "").lower().split(",")}

@@ -13,12 +13,12 @@ from console.audit.models import AuditEntry, AuditHead
 from console.audit.witnesses import witnesses
 from console.core import clock
 from console.core.installation import is_production
-from console.health.doctor.findings import Finding, counted, fail, moment, ok, warn, why
+from console.health.doctor.findings import Finding, counted, fail, moment, ok, warn
 from console.health.measuring import BROKER_S, QUEUES
 from console.health.selectors import Health, pulse
 from console.steering.models import Incident
 from console.steering.recording.submit_rules import fault_of_rules, rules_path
-from scheduler.model.sentence import Listed
+from scheduler.model.sentence import Listed, told
 
 OLDEST_REDIS = (5, 0)
 MANY = 100
@@ -76,9 +76,9 @@ def check_worker() -> Iterator[Finding]:
     else:
         yield ok("worker", "doctor.worker.runs", n=f"{now.cycle_age_s:.1f}")
     if now.failure:
-        yield fail("worker", "doctor.worker.failed", why=why(now.failure))
+        yield fail("worker", "doctor.worker.failed", why=told(now.failure))
     if now.fault and now.cycle_age_s is not None:
-        yield fail("worker", "doctor.worker.blind", why=why(now.fault))
+        yield fail("worker", "doctor.worker.blind", why=told(now.fault))
 
 
 def check_incidents() -> Iterator[Finding]:
@@ -123,7 +123,7 @@ def check_chain() -> Iterator[Finding]:
     elif latest is None or latest.finished_at is None:
         yield warn("audit", "doctor.audit.never")
     elif latest.faults:
-        yield fail("audit", "doctor.audit.broken", why=why(latest.faults[0]))
+        yield fail("audit", "doctor.audit.broken", why=told(latest.faults[0]))
     elif state.late:
         yield warn("audit", "doctor.audit.late", moment=moment(latest.finished_at))
     else:
@@ -158,6 +158,6 @@ def check_submit_rules() -> Iterator[Finding]:
         return
     fault = fault_of_rules(int(clock.now().timestamp()))
     if fault:
-        yield warn("job_submit", "doctor.rules.unchecked", why=why(fault))
+        yield warn("job_submit", "doctor.rules.unchecked", why=told(fault))
     else:
         yield ok("job_submit", "doctor.rules.up_to_date", path=str(path))

@@ -7,7 +7,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from console.cluster.models import LONGEST_GROUP
-from console.core.sentence_field import SentenceField
+from console.core.sentence_field import SentenceField, SentencesField
 from console.steering.models.cycles import Cycle, StoredSnapshot
 from scheduler.model.policy import Enforcement
 
@@ -77,9 +77,9 @@ class Plan(models.Model):
     group = models.CharField(max_length=LONGEST_GROUP, blank=True)
     whole = models.BooleanField(default=False)
     """Whether its tasks' user wants all of them at once, or none."""
-    victims = models.JSONField(default=list)
+    victims = SentencesField(default=list)
     passed_over = models.JSONField(default=list)
-    alternatives = models.JSONField(default=list)
+    alternatives = SentencesField(default=list)
     priority = models.BigIntegerField(default=0)
     """The place in Slurm's line that the beneficiary gets."""
     stored_snapshot = models.ForeignKey(
@@ -165,7 +165,7 @@ class PlanVersion(models.Model):
     plan = models.ForeignKey(Plan, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     at = models.DateTimeField()
-    victims = models.JSONField(default=list)
+    victims = SentencesField(default=list)
     ended = models.JSONField(default=list)
     placement = models.JSONField(default=dict)
     explain = SentenceField()

@@ -235,9 +235,9 @@ class _Source:
         row.user_level, row.task_level = planned.user_level, planned.task_level
         row.user_level_name = self.policy.level_name(planned.user_level)
         row.task_level_name = self.policy.level_name(planned.task_level)
-        row.user_origin = standing.user_origin[:300]
-        row.task_origin = standing.task_origin[:300]
-        row.protected = planned.protected[:200]
+        row.user_origin = standing.user_origin
+        row.task_origin = standing.task_origin
+        row.protected = planned.protected
 
 
 def _resources(job: ObservedJob) -> str:

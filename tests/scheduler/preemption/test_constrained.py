@@ -137,7 +137,7 @@ class TestSoManyOfEach:
         jobs, nodes = filled(1, 2, 3), cluster("a", "a", "v")
         held = decide(*jobs, urgent(3, counted=self.WANT), nodes=nodes, max_stops_per_hour=2)
         assert (held.action, held.reason) == (QUEUE, Reason.HOURLY_LIMIT)
-        assert "has had 0 of 2 stops in this hour, and 3 more would be too many" in held.explain
+        assert "has had 0 of 2 stops in this hour, and 3 more are too many" in held.explain
         enough = decide(*jobs, urgent(3, counted=self.WANT), nodes=nodes, max_stops_per_hour=3)
         assert enough.action is PREEMPT
         own = [running(f"v{i}", f"n{i}", 8, user=3, of="ann") for i in (1, 2, 3)]

@@ -182,7 +182,7 @@ def test_what_holds_stops_back_for_a_job_holds_shrinks_back(
     trained = elastic("T", on(n1=8, n2=8))
     decision = decide(trained, pending("J", one_node(4), user=1, **fields), nodes=nodes(2), **rules)
     assert (decision.action, decision.reason, decision.victims) == (DecisionKind.QUEUE, reason, ())
-    assert "T (uT, P3) could shrink for it, but" in decision.explain
+    assert ". T (uT, P3) could shrink for it; n1 has nothing free." in decision.explain
 
 
 def test_the_stops_of_an_hour_do_not_count_shrinks() -> None:

@@ -41,7 +41,7 @@ def test_it_grows_after_higher_jobs_and_before_lower_ones() -> None:
     assert grown.placement == on(n3=8)
     assert made["higher"].nodes == ("n2",)
     assert made["lower"].action is DecisionKind.QUEUE
-    assert grown.explain == "T (uT, P2) is on 1 of the 3 nodes that it wishes for; free for it: n3 (8 cpu)."
+    assert grown.explain == "T (uT, P2) is on 1 of 3 nodes that it wishes for; free for it: n3 (8 cpu)."
     document = next(d for d in encode_plan(plan(snapshot(jobs, nodes(3))))["decisions"] if d["job"] == "T")
     assert document == {
         "job": "T",
@@ -88,7 +88,7 @@ def test_units_come_back_as_many_as_fit() -> None:
     grown = decisions([held, running("R", "n2", 5)], nodes(2))["T"]
     assert (grown.units, grown.placement) == (3, on(n1=4, n2=2))
     assert grown.explain == (
-        "T (uT, P2) holds 2 of the 9 units that it wishes for; free for it: n1 (4 cpu) and n2 (2 cpu)."
+        "T (uT, P2) holds 2 of 9 units that it wishes for; free for it: n1 (4 cpu) and n2 (2 cpu)."
     )
     limited = decisions([replace(held, task_level=1)], nodes(2), quota_totals={1: {"cpu": 11}})["T"]
     assert limited.units == 3, "of 6 that are free: a limit is reached"
@@ -134,4 +134,4 @@ def test_two_axes_decide_whose_turn_it_is() -> None:
 def test_explaining_a_job_that_grows() -> None:
     said = explain(snapshot([lacks("T", on(n1=8), 2)], nodes(2)), "T")
     assert "Verdict: grow (grows). There is free room for workers that it lacks." in said
-    assert "T (uT, P2) is on 1 of the 2 nodes" in said
+    assert "T (uT, P2) is on 1 of 2 nodes" in said

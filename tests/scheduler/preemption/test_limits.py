@@ -63,12 +63,12 @@ def test_nobody_is_stopped_and_the_reason_says_why(
         (
             {"min_wait_s": 60},
             {"waited": 20},
-            "it has to wait 40 s more: others are stopped only for a job that has waited 1 min",
+            "it must wait 40 s more of 1 min before others are stopped for it",
         ),
         (
             {"cool_down_s": 300},
             {"stopped_at": NOW - 120},
-            "it was stopped itself 2 min ago: others are not stopped for it for 3 min yet",
+            "it was stopped 2 min ago: nobody is stopped for it for 3 min yet",
         ),
         ({"max_stops_per_hour": 5, "stopped": 5}, {}, "x has had 5 of 5 stops in this hour"),
         (
@@ -82,8 +82,8 @@ def test_the_sentence_names_the_victims_and_the_limit(
     rules: dict[str, Any], fields: dict[str, Any], words: str
 ) -> None:
     assert decide(FULL, urgent(**fields), **rules).explain == (
-        "J (cy, P0) needs 6 cpu on one node; n1 has nothing free."
-        f" Stopping 1 (ann, P3, ran 1 h) would make room on n1, but {words}."
+        f"J (cy, P0) needs 6 cpu on one node; {words}. "
+        "Stopping 1 (ann, P3, ran 1 h) would make room on n1; n1 has nothing free."
     )
 
 
@@ -158,7 +158,7 @@ class TestStopsOfThePartition:
     def test_never_a_part_of_the_victims(self) -> None:
         decision = decide(*self.JOBS, urgent(6), max_stops_per_hour=5, stopped=3)
         assert decision.action is QUEUE
-        assert decision.explain.endswith("x has had 3 of 5 stops in this hour, and 3 more would be too many.")
+        assert "; x has had 3 of 5 stops in this hour, and 3 more are too many. Stopping" in decision.explain
         assert stopped(decide(*self.JOBS, urgent(6), max_stops_per_hour=5, stopped=2)) == ["1", "2", "3"]
 
     def test_what_this_plan_stops_counts(self) -> None:
@@ -253,8 +253,9 @@ class TestStopsOfAUser:
         jobs = [running(str(i), cpu=2, user=3, of="ann", ran=60 * i) for i in (1, 2, 3, 4)]
         decision = decide(*jobs, urgent(8), max_stops_per_user_hour=3, stopped_by_user={"ann": 1})
         assert decision.reason is Reason.HOURLY_LIMIT
-        assert decision.explain.endswith(
-            "but jobs of ann were stopped 1 of 3 times in this hour, and 4 more would be too many."
+        assert (
+            "; jobs of ann were stopped 1 of 3 times in this hour, and 4 more are too many. Stopping"
+            in decision.explain
         )
         assert set(left_alone(decision).values()) <= {Reason.USER_LIMIT, Reason.HELD_BACK}
 
@@ -306,8 +307,8 @@ class TestStopsOfAUser:
         decision = decide(*jobs[:3], pending("J", on_nodes(3, 6), user=0), nodes=nodes(3), **used)
         assert decision.reason is Reason.NOT_ENOUGH_EVEN_SO
         assert (
-            "none of the 2 lower jobs that run may be stopped, 2 of them because their users' jobs were stopped"
-            " often enough in this hour." in decision.explain
+            "no lower job may be stopped (2 running, 2 of users who were stopped often enough in this hour)."
+            in decision.explain
         )
 
     def test_a_job_of_the_same_wishes_gets_the_same_answer(self) -> None:

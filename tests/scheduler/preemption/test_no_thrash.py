@@ -102,9 +102,9 @@ class TestBeyondTheQuota:
         made = decisions(jobs, nodes(2), mode=TASK, quotas={2: 1})
         assert stopped(made["top"]) == ["kept"]
         assert (made["low"].action, made["low"].reason) == (QUEUE, Reason.NO_LASTING_ROOM)
-        assert made["low"].explain.endswith(
-            "Stopping beyond (ann, task L2, ran 1 h) would make room on n2,"
-            " but some of them would come back ranked above low."
+        assert (
+            "; some victims would come back above low. Stopping beyond (ann, task L2, ran 1 h) would make room on n2;"
+            in made["low"].explain
         )
         assert {other.job: other.reason for other in made["low"].passed_over} == {"beyond": Reason.COMES_BACK}
 

@@ -129,7 +129,7 @@ class TestPendingOverQuota:
         assert list(made) == ["over", "over4", "other"]
         assert made["over"].action is made["over4"].action is QUEUE
         assert made["over"].reason is Reason.OVER_QUOTA_HELD
-        assert "may have 1 L0 job running at a time and has 1" in made["over"].explain
+        assert "may run 1 L0 job at a time and runs 1" in made["over"].explain
 
     def test_reject_says_so(self) -> None:
         made = decisions(self.jobs(), nodes(2), mode=TASK, quotas={0: 1}, over_quota=OverQuota.REJECT)
@@ -202,14 +202,14 @@ class TestAmounts:
             "ann's running L0 jobs may hold 4 gpu together and hold 4 gpu; it asks for 2 gpu."
             in made["over"].explain
         )
-        assert "may hold 4 gpu together, and it alone asks for 5 gpu." in made["never"].explain
+        assert "may hold 4 gpu together; it alone asks for 5 gpu." in made["never"].explain
 
     def test_all_users_together_hold_no_more_than_the_total(self) -> None:
         limits: dict[str, Any] = {"quota_totals": {0: {"gpu": 7}}, "over_quota": OverQuota.HOLD}
         made = decisions(self.jobs(), GPUS, TASK, **limits)
         assert [name for name, decision in made.items() if decision.action is QUEUE] == ["never", "bobs"]
         assert (
-            "all running L0 jobs may hold 7 gpu together and hold 6 gpu; it asks for 4 gpu."
+            "running L0 jobs may hold 7 gpu together and hold 6 gpu; it asks for 4 gpu."
             in made["bobs"].explain
         )
 

@@ -118,9 +118,9 @@ class TestCrashLoops:
         assert (decision.action, decision.reason) == (QUEUE, Reason.CRASHES)
         assert left_alone(decision) == {"1": Reason.HELD_BACK}
         assert decision.explain == (
-            "J (cy, P0) needs 8 cpu on one node; n1 has nothing free. Stopping 1 (ann, P3, ran 1 h) would make room "
-            "on n1, but it ended badly within a minute of its start 3 times in an hour: others are stopped for it "
-            "again once it has run well, or is submitted anew."
+            "J (cy, P0) needs 8 cpu on one node; it failed within a minute of its start 3 times in an hour: nobody is "
+            "stopped for it until it runs well or is submitted anew. Stopping 1 (ann, P3, ran 1 h) would make room "
+            "on n1; n1 has nothing free."
         )
 
     def test_twice_is_not_again_and_again(self) -> None:
@@ -148,7 +148,7 @@ class TestChains:
         decision = decide(self.MID, self.LOW, self.TOP, nodes=nodes(2), rest_s=600)
         assert (decision.action, decision.reason) == (QUEUE, Reason.NOT_ENOUGH_EVEN_SO)
         assert left_alone(decision)["mid"] is Reason.CHAIN
-        assert "(1 more may not be stopped)" in decision.explain
+        assert "(1 more protected)" in decision.explain
 
     @pytest.mark.parametrize("rules", [{}, {"rest_s": 600, "cool_down_s": 300}])
     def test_where_stopped_jobs_cool_down_or_nothing_is_asked_for_it_is_as_ever(

@@ -45,14 +45,12 @@ def test_room_that_is_free() -> None:
 
 def test_room_that_is_coming() -> None:
     decision = decide(ending("x", cpu=8), pending("J", one_node(4), user=1, of="bob"))
-    assert decision.explain == (
-        "J (bob, P1) needs 4 cpu on one node. Jobs that are ending already make room for it on n1."
-    )
+    assert decision.explain == ("J (bob, P1) needs 4 cpu on one node; ending jobs make room on n1.")
 
 
 def test_nobody_lower() -> None:
     decision = decide(running("x", cpu=8, user=1), pending("J", one_node(4), user=1, of="bob"))
-    assert decision.explain == "J (bob, P1) needs 4 cpu on one node; nothing of lower rank runs in x."
+    assert decision.explain == "J (bob, P1) needs 4 cpu on one node; no lower job runs in x."
 
 
 def test_not_enough_even_so() -> None:
@@ -60,19 +58,19 @@ def test_not_enough_even_so() -> None:
     keeper = running("k", cpu=4, user=0)
     decision = decide(*low, keeper, pending("J", one_node(6), user=1, of="bob"))
     assert decision.explain == (
-        "J (bob, P1) needs 6 cpu on one node. "
-        "Stopping all 2 lower jobs, 4 cpu together, would not make enough room."
+        "J (bob, P1) needs 6 cpu on one node; "
+        "not enough room even by stopping all 2 lower jobs: 4 cpu together."
     )
     decision = decide(low[0], running("k", cpu=6, user=0), pending("J", one_node(6), user=1, of="bob"))
-    assert "Stopping the only lower job, 2 cpu together, would" in decision.explain
+    assert "even by stopping the only lower job: 2 cpu together." in decision.explain
 
 
 def test_lower_jobs_that_may_not_be_stopped_are_counted() -> None:
     spared = running("s", cpu=4, user=3, preemptable=False)
     decision = decide(spared, running("a", cpu=4, user=3), pending("J", one_node(6), user=1, of="bob"))
-    assert "Stopping the only lower job (1 more may not be stopped), 4 cpu together" in decision.explain
+    assert "even by stopping the only lower job (1 more protected): 4 cpu together" in decision.explain
     alone = decide(spared, running("k", cpu=4, user=0), pending("J", one_node(6), user=1, of="bob"))
-    assert "none of the 1 lower jobs that run may be stopped" in alone.explain
+    assert "no lower job may be stopped (1 running)" in alone.explain
 
 
 def test_too_much_for_the_partition() -> None:
@@ -97,9 +95,7 @@ def test_too_much_for_the_partition() -> None:
     assert said(on_nodes(2, 4, features=frozenset({"a"}))).endswith(
         "of such nodes x has only 1: it can never start here."
     )
-    assert said(anywhere(19)) == (
-        "J (bob, P1) needs 19 cpu in all; x does not have that, even when it is empty."
-    )
+    assert said(anywhere(19)) == ("J (bob, P1) needs 19 cpu in all; x does not have that, even empty.")
 
 
 def test_blocked_and_promised() -> None:
@@ -113,14 +109,14 @@ def test_over_quota() -> None:
     jobs = [running("r", task=0, of="bob"), pending("J", one_node(1), task=0, of="bob")]
     held = decisions(jobs, mode=Mode.TASK, quotas={0: 1}, over_quota=OverQuota.HOLD)["J"]
     assert held.explain == (
-        "J (bob, task L0) is held until a job of its level ends: bob may have 1 L0 job running at a time and has 1."
+        "J (bob, task L0) is held until a job of its level ends: bob may run 1 L0 job at a time and runs 1."
     )
     refused = decisions(jobs, mode=Mode.TASK, quotas={0: 1}, over_quota=OverQuota.REJECT)["J"]
-    assert refused.explain.startswith("J (bob, task L0) is refused: bob may have 1 L0 job running at a time")
+    assert refused.explain.startswith("J (bob, task L0) is refused: bob may run 1 L0 job at a time")
     lowest = decisions(jobs, mode=Mode.TASK, quotas={0: 1})["J"]
     assert lowest.explain == (
         "J (bob, task L0) needs 1 cpu on one node; n1 has 7 cpu free. "
-        "J counts as unconfigured: bob may have 1 L0 job running at a time and has 1."
+        "J counts as unconfigured: bob may run 1 L0 job at a time and runs 1."
     )
 
 

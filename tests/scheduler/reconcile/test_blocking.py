@@ -50,7 +50,7 @@ class TestBlocked:
             ("Dependency", "it waits for another job"),
             ("DependencyNeverSatisfied", "the job that it depends on did not end as it wants"),
             ("BeginTime", "its begin time has not come"),
-            ("JobArrayTaskLimit", "its array runs as many tasks at a time as it may"),
+            ("JobArrayTaskLimit", "its array runs as many tasks as it may"),
             ("Reservation", "its reservation has not begun or is full"),
             ("Licenses", "it waits for licences"),
             ("ReqNodeNotAvail, UnavailableNodes:n1", "a node that it names is down, drained or reserved"),
@@ -119,13 +119,13 @@ class TestBlocked:
 
     def test_what_cannot_be_planned_for(self) -> None:
         assert blocked(unplannable="it asks for GPUs per socket") == (
-            "no room can be made for it, because it asks for GPUs per socket"
+            "no room can be made for it: it asks for GPUs per socket"
         )
         assert blocked(request=None) == "what it asks for is not known"
 
     def test_what_is_not_understood_of_a_held_job_is_told_too(self) -> None:
         assert blocked(held=True, unplannable="its CoreSpec is not told") == (
-            "it is held, and no room can be made for it, because its CoreSpec is not told"
+            "it is held, and no room can be made for it: its CoreSpec is not told"
         )
 
     def test_the_strongest_cause_is_told_first(self) -> None:
@@ -188,7 +188,7 @@ class TestProtected:
 
     def test_a_job_is_stopped_only_so_often(self) -> None:
         assert protected(2, most=3) == ""
-        assert protected(3, most=3) == "it was stopped 3 times already, as often as the partition allows"
-        assert protected(4, most=3) == "it was stopped 4 times already, as often as the partition allows"
-        assert protected(1, most=1) == "it was stopped once already, as often as the partition allows"
+        assert protected(3, most=3) == "it was stopped 3 times, as often as the partition allows"
+        assert protected(4, most=3) == "it was stopped 4 times, as often as the partition allows"
+        assert protected(1, most=1) == "it was stopped once, as often as the partition allows"
         assert protected(0, most=0) == "the partition allows no job to be stopped"

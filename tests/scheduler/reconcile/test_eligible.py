@@ -46,7 +46,7 @@ def test_in_a_partition_that_starts_nothing_nobody_may(state: str) -> None:
 
 
 def test_a_victim_that_was_stopped_too_often_since_may_not() -> None:
-    assert "1 may no longer be stopped: it was stopped 3 times already" in why(URGENT, LOW, OTHER, job1=3)
+    assert "1 may no longer be stopped: it was stopped 3 times, as often" in why(URGENT, LOW, OTHER, job1=3)
 
 
 def test_a_victim_that_has_become_protected_may_not() -> None:

@@ -89,7 +89,7 @@ def test_a_request_that_stands_says_why_nothing_can_be_approved(sim: Sim) -> Non
 
     assert answer.headline.startswith("It waits: ")
     assert "approval" not in answer.headline
-    assert "none of the 1 lower jobs that run may be stopped" in said(answer)
+    assert "no lower job may be stopped (1 running)" in said(answer)
     told = f"Plan {sim.plan().pk} goes on standing: it can be approved as soon as room can be made."
     assert told in said(answer)
     assert "Approved, it starts" not in said(answer)

@@ -8,10 +8,8 @@ import pytest
 from django.utils import translation
 from hypothesis import given, settings
 
-from console.core.doctor_phrases import FINDINGS, HINDRANCES
-from console.core.fault_phrases import FAULTS
-from console.core.phrases import PHRASES
-from console.core.resaying import LISTS, NUMBERS, PLACE, TIMES, resaid, resay, resay_marked
+from console.core.old_sentences import LINES, LISTS, NUMBERS, PLACE, TIMES
+from console.core.resaying import resaid, resay, resay_marked
 from scheduler.model.reasons import SENTENCES, Reason
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.planner import plan
@@ -43,7 +41,7 @@ SAMPLES = {
 
 
 def test_every_phrase_is_said_in_chinese_with_all_that_it_holds() -> None:
-    for phrase in (*PHRASES, *FAULTS, *FINDINGS, *HINDRANCES):
+    for phrase in LINES["zh-hans"]:
         said = resaid(PLACE.sub(lambda place: SAMPLES.get(place[1], ("X1", ""))[0], phrase))
         assert said is not None and not ENGLISH.search(COMMANDS.sub("", said)), (phrase, said)
         for name in PLACE.findall(phrase):
