@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -24,11 +24,18 @@ _JOB_FIELDS = [
 ]
 _PLACE_FIELDS = ("place", "line_place", "own_priority")
 """What moves for all who wait when one joins the line: too often to write whole rows for it."""
+VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
+"""What is decided about a job: of one that waits it changes much more often than what is observed of it."""
 _NODE_FIELDS = [
     f.name
     for f in Node._meta.concrete_fields  # noqa: SLF001 - as above
     if f.name not in {"id", "cluster", "name"}
 ]
+
+
+Mark = tuple[str, str]
+"""What a row shows, digested: its `VERDICT_FIELDS`, and all the rest but its places. Each has `MARK` characters."""
+MARK = 16
 
 
 class JobRow(Protocol):
@@ -44,8 +51,13 @@ class JobRow(Protocol):
         """The row's `place`, `line_place` and `own_priority`."""
         ...
 
-    def mark(self) -> str:
-        """A short text that is the same as long as the row would show the same but for its places; cheap."""
+    def mark(self) -> Mark:
+        """Short texts that are the same as long as the row would show the same; cheap."""
+        ...
+
+    @property
+    def verdict(self) -> tuple[Any, ...]:
+        """The row's `VERDICT_FIELDS`."""
         ...
 
     def build(self) -> Job:
@@ -65,39 +77,48 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
         .values_list("pk", "job_id", "partition", "fingerprint", *_PLACE_FIELDS)
     }
     fresh: list[Job] = []
-    moved: list[tuple[int | None, ...]] = []
+    decided: list[tuple[Any, ...]] = []
+    moved: list[tuple[Any, ...]] = []
     for row in rows:
-        mark = row.mark()
+        seen, verdict = row.mark()
         before = known.pop(row.key, None)
-        if before is None or before[1] != mark:
+        if before is None or before[1][:MARK] != seen:
             job = row.build()
-            job.fingerprint = mark
+            job.fingerprint = seen + verdict
             fresh.append(job)
+        elif before[1][MARK:] != verdict:
+            decided.append((*row.verdict, *row.places, seen + verdict, before[0]))
         elif before[2] != [*row.places]:
             moved.append((*row.places, before[0]))
     go_on(cluster, fresh, BATCH)
     Job.objects.bulk_create(
         fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS
     )
-    _move(moved)
+    _update(_PLACE_FIELDS, moved)
+    _update((*VERDICT_FIELDS, *_PLACE_FIELDS, "fingerprint"), decided)
     _mark_ended([pk for pk, *_ in known.values()])
     if known:
         # One that waited in several partitions and has started leaves the others only.
         end_runs(cluster, {job_id for job_id, _ in known} - {row.key[0] for row in rows}, BATCH)
-    return bool(fresh or moved or known)
+    return bool(fresh or decided or moved or known)
 
 
-def _move(places: Sequence[tuple[int | None, ...]]) -> None:
-    """Write the places of rows that show the same otherwise; each with its row's key last.
+def _update(fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write these fields of rows that show the same otherwise; each with its key last.
 
     One prepared statement for all: `bulk_update` makes a text of megabytes of a thousand rows.
     """
-    if not places:
+    if not rows:
         return
-    name = connection.ops.quote_name
-    columns = ", ".join(f"{name(field)} = %s" for field in _PLACE_FIELDS)
+    table, name = Job._meta, connection.ops.quote_name  # noqa: SLF001 - Django's documented name
+    columns = [table.get_field(field) for field in fields]
+    values = [
+        (*(c.get_db_prep_save(value, connection) for c, value in zip(columns, row, strict=False)), row[-1])
+        for row in rows
+    ]
+    changes = ", ".join(f"{name(column.column)} = %s" for column in columns)
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {name(Job._meta.db_table)} SET {columns} WHERE id = %s", places)  # noqa: SLF001, S608 - names of our own columns
+        cursor.executemany(f"UPDATE {name(table.db_table)} SET {changes} WHERE id = %s", values)  # noqa: S608 - names of our own columns
 
 
 def _mark_ended(keys: Sequence[int]) -> None:

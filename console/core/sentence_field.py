@@ -1,6 +1,7 @@
 """A column of text that keeps sentences with their codes and parameters (`scheduler.model.sentence`)."""
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
@@ -56,8 +57,12 @@ class SentencesField(models.JSONField):
         return super().get_prep_value(value)
 
 
+@lru_cache(maxsize=4096)
 def _read(value: str) -> str:
-    """Never raises: a row that somebody has cut or changed by hand is shown as it is."""
+    """Never raises: a row that somebody has cut or changed by hand is shown as it is.
+
+    Nobody changes a sentence, so what is read again in the next cycle, or on the next page, is the same one.
+    """
     try:
         document = json.loads(value) if len(value) <= LONGEST else None
     except ValueError:

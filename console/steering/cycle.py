@@ -47,6 +47,7 @@ from console.steering.signals import observed
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
+from scheduler.preemption import collector
 
 log = structlog.get_logger(__name__)
 
@@ -61,7 +62,8 @@ def run_cycle(cluster: Cluster) -> Report | None:
         return None
     try:
         failpoint("cycle.leased")
-        return _run(cluster, lease)
+        with collector.paused():  # What a cycle makes lives until it is done, and is freed then without the collector.
+            return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
         log.warning("cycle given up", reason=str(error))

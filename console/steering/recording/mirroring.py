@@ -5,13 +5,14 @@ made for the jobs whose mark has changed. Durations in an explanation grow by th
 """
 
 import hashlib
+from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from console.cluster.models import Cluster, Job
-from console.cluster.services import JobRow
+from console.cluster.services import MARK, VERDICT_FIELDS, JobRow, Mark
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanState
@@ -73,9 +74,14 @@ class _Row:
     def places(self) -> tuple[int, int, int | None]:
         return self.source.places(self.job)
 
-    def mark(self) -> str:
-        """What the row would show but for its places, as a short text."""
-        return self.source.marks.mark(self.key, self.job, self.source.derived(self.job))
+    @property
+    def verdict(self) -> tuple[Any, ...]:
+        return self.source.verdict(self.job)
+
+    def mark(self) -> Mark:
+        """What the row would show but for its places, as two short texts."""
+        source, job = self.source, self.job
+        return source.marks.mark((job.id, source.partition), job, source.derived(job), source.decided(job))
 
     def build(self) -> Job:
         return self.source.row(self.job)
@@ -92,17 +98,41 @@ class Marks:
         """A new look: rows that are not asked for in it are forgotten with the next."""
         self._before, self._now = self._now, {}
 
-    def mark(self, key: tuple[str, str], job: ObservedJob, derived: tuple[Any, ...]) -> str:
-        """A digest of both. A job that was not read anew is the same object as before: that is quick to see."""
+    def mark(
+        self, key: tuple[str, str], job: ObservedJob, derived: tuple[Any, ...], decided: tuple[Any, ...]
+    ) -> Mark:
+        """Digests of the job with what is derived of it, and of what is decided about it.
+
+        A job that was not read anew is the same object as before: that is quick to see.
+        """
         known = self._before.get(key)
-        if known is None or (known[0] is not job and known[0] != job) or known[1] != derived:
-            text = repr((job, *derived))
-            known = job, derived, hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-        self._now[key] = known
-        return known[2]
+        if known is not None and (known.job is job or known.job == job) and known.derived == derived:
+            seen = known.mark[0]
+        else:
+            seen = _digest((job, *derived))
+        if known is not None and known.decided == decided:
+            verdict = known.mark[1]
+        else:
+            verdict = _digest(decided)
+        mark = seen, verdict
+        self._now[key] = _Marked(job, derived, decided, mark)
+        return mark
 
 
-_Marked = tuple[ObservedJob, tuple[Any, ...], str]
+class _Marked(NamedTuple):
+    """What a row was marked from, and its mark."""
+
+    job: ObservedJob
+    derived: tuple[Any, ...]
+    decided: tuple[Any, ...]
+    mark: Mark
+
+
+def _digest(facts: tuple[Any, ...]) -> str:
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=MARK * 3 // 4, usedforsecurity=False)
+    return urlsafe_b64encode(digest.digest()).decode("ascii")
+
+
 _MARKS: dict[int, Marks] = defaultdict(Marks)
 """By cluster. A mark depends on nothing but the row, so it is right whoever asks."""
 
@@ -141,21 +171,41 @@ class _Source:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 
     def derived(self, job: ObservedJob) -> tuple[Any, ...]:
-        """Everything in the row that is not observed, but for its places."""
-        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
-        _, decision = self.decisions.get(job.id, (0, None))
-        stands = self._stands(job)
+        """Everything in the row that is neither observed nor decided, but for its places."""
+        planned = self.planned.get(job.id)
         return (
-            standing,
+            self.standings.get(job.id),
             planned and (planned.user_level, planned.task_level, planned.protected),
             self.immune(job),
             self.names,
             self.preemptions.get(job.id, 0),
+        )
+
+    def decided(self, job: ObservedJob) -> tuple[Any, ...]:
+        """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
+        if job.state is not JobState.PENDING:
+            return (self.plan_of.get(job.id),)
+        _, decision = self.decisions.get(job.id, (0, None))
+        stands = self._stands(job)
+        return (
             self.plan_of.get(job.id),
             decision and (decision.action, decision.reason, facts_of(decision.explain)),
             stands and (self.line is not None and self.line.is_ordered, stands.keeps),
             self._startable(job),
         )
+
+    def verdict(self, job: ObservedJob) -> tuple[Any, ...]:
+        """The row's `VERDICT_FIELDS`."""
+        action, reason, explain, startable = "", "", "", 0
+        if self._is_decided(job):
+            decision = self.decisions[job.id][1]
+            action, reason, explain = decision.action.value, decision.reason.value, decision.explain
+            startable = self._startable(job)
+        stands = self._stands(job)
+        is_ordered, keeps = (
+            (False, False) if stands is None or self.line is None else (self.line.is_ordered, stands.keeps)
+        )
+        return action, reason, explain, startable, self.plan_of.get(job.id), is_ordered, keeps
 
     def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
         """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
@@ -206,7 +256,6 @@ class _Source:
             request=encode_request(job.request) if job.request else {},
             resources=_resources(job)[:200],
             preemptions=self.preemptions.get(job.id, 0),
-            plan=self.plan_of.get(job.id),
             was_requeueable=job.requeue or job.was_requeueable,
         )
         why = self.immune(job)
@@ -216,14 +265,8 @@ class _Source:
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)
         row.place, row.line_place, row.own_priority = self.places(job)
-        if self._is_decided(job):
-            decision = self.decisions[job.id][1]
-            row.verdict, row.reason = decision.action.value, decision.reason.value
-            row.explain = decision.explain
-            row.startable = self._startable(job)
-        stands = self._stands(job)
-        if stands is not None and self.line is not None:
-            row.line_ordered, row.keeps_place = self.line.is_ordered, stands.keeps
+        for field, value in zip(VERDICT_FIELDS, self.verdict(job), strict=True):
+            setattr(row, field, value)
         return row
 
     def _add_levels(self, row: Job, standing: JobStanding, planned: PlannedJob) -> None:
