@@ -8,6 +8,7 @@ from django.db import models
 
 from scheduler.model.sentence import LONGEST, Sentence, from_json, to_json
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CODED, _PLAIN = '{"code":', '{"text":'
 
 
@@ -34,7 +35,7 @@ class SentenceField(_Text):
         """As it is kept."""
         value = super().get_prep_value(value)
         if isinstance(value, Sentence):
-            return json.dumps(to_json(value), ensure_ascii=False)
+            return _ENCODER.encode(to_json(value))
         if isinstance(value, str) and value.startswith((_CODED, _PLAIN)):
             return json.dumps({"text": value}, ensure_ascii=False)
         return value

@@ -1,16 +1,19 @@
 """One cycle: observe, verify what was issued, decide, record and intend, act.
 
 Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
-before but what is in the database. One at a time per cluster (`lease`); whoever finds it taken leaves.
+before but what is in the database, and what only saves work (`_KNOWN`). One at a time per cluster (`lease`); whoever
+finds it taken leaves.
 Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
 (`closing`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import structlog
 from django.db import transaction
 
+from console.audit.services import recorded_together
 from console.cluster.connect import connect
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
@@ -48,8 +51,12 @@ from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.preemption import collector
+from scheduler.reconcile.build import KnownJobs
 
 log = structlog.get_logger(__name__)
+
+_KNOWN: dict[int, dict[str, KnownJobs]] = defaultdict(lambda: defaultdict(KnownJobs))
+"""By cluster and partition. Saves work and nothing else: whatever it holds, the decisions are the same."""
 
 
 def run_cycle(cluster: Cluster) -> Report | None:
@@ -62,7 +69,9 @@ def run_cycle(cluster: Cluster) -> Report | None:
         return None
     try:
         failpoint("cycle.leased")
-        with collector.paused():  # What a cycle makes lives until it is done, and is freed then without the collector.
+        with (
+            collector.paused()
+        ):  # What a cycle makes lives until it is done, and is freed then without the collector.
             return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
@@ -185,7 +194,7 @@ def _verify(
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
     cluster, jobs = following.cluster, following.jobs
-    plans = open_plans(cluster)
+    plans = open_plans(cluster, brief=True)
     report.open_before, report.asked_before = _shown(plans), _asked(plans)
     with failures.kept(), transaction.atomic():
         checkpoints.watch(cluster, jobs)
@@ -209,7 +218,7 @@ def _decide(
     """Decide, and write down what was decided."""
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
-        verdicts = decide_all(acting.observation, facts, acting.failures)
+        verdicts = decide_all(acting.observation, facts, acting.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()
         _record(acting, facts, verdicts, report, kept)
@@ -231,18 +240,19 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     """The mirror and the intents, in the caller's transaction."""
     cluster, before = kept.cluster, startable(kept.cluster)
     observed_jobs = {job.id: job for job in acting.observation.jobs}
-    for verdict in verdicts:
-        if verdict.is_undecided:
-            continue  # its plans stay as they are
-        is_held = acting.failures.holds(verdict.facts.row.name)
-        starts = left_waiting(verdict, observed_jobs, before)
-        starts -= declined_starts(verdict.facts.row.name, facts.rejections)
-        report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
-        report.lines.extend(
-            f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
-            for decision in verdict.decisions
-        )
-    open_now = open_plans(cluster)
+    with recorded_together():
+        for verdict in verdicts:
+            if verdict.is_undecided:
+                continue  # its plans stay as they are
+            is_held = acting.failures.holds(verdict.facts.row.name)
+            starts = left_waiting(verdict, observed_jobs, before)
+            starts -= declined_starts(verdict.facts.row.name, facts.rejections)
+            report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
+            report.lines.extend(
+                f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
+                for decision in verdict.decisions
+            )
+    open_now = open_plans(cluster, brief=True)
     had_fault = cluster.fault
     remember(cluster, acting.observation)
     acting.lines.by_partition = work_out(

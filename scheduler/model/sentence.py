@@ -78,6 +78,8 @@ class Listed(tuple["Param", ...]):
 
 Param = Union[str, int, float, "Sentence", Kept, Seconds, Moment, Held, Listed]
 _LINES: dict[str, str] = dict(SENTENCES)
+_PLAIN = frozenset({str, int, float, Moment, Kept})
+"""Types whose values are compared as they are."""
 
 
 class Sentence(str):
@@ -141,9 +143,11 @@ def facts_of(text: str) -> object:
 
 
 def _facts(value: object) -> object:
+    if type(value) in _PLAIN:
+        return value
     match value:
         case Sentence():
-            return value.code, tuple((name, _facts(each)) for name, each in sorted(value.params.items()))
+            return value.code, tuple([(name, _facts(each)) for name, each in sorted(value.params.items())])
         case Seconds():
             return Seconds
         case Listed():

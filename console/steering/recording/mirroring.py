@@ -32,6 +32,8 @@ from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
+_NO_PLACE = (0, 0, None)
+_NO_PLAN = (None,)
 
 
 def rows(
@@ -52,7 +54,7 @@ def rows(
         for v in verdicts
     }
     return [
-        _Row(job, sources[partition])
+        _Row((job.id, partition), job, sources[partition])
         for job in observation.jobs
         for partition in job.partitions
         if partition in sources
@@ -63,12 +65,9 @@ def rows(
 class _Row:
     """One job in one partition, for `write_jobs`."""
 
+    key: tuple[str, str]
     job: ObservedJob
     source: "_Source"
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.job.id, self.source.partition
 
     @property
     def places(self) -> tuple[int, int, int | None]:
@@ -80,52 +79,48 @@ class _Row:
 
     def mark(self) -> Mark:
         """What the row would show but for its places, as two short texts."""
-        source, job = self.source, self.job
-        return source.marks.mark((job.id, source.partition), job, source.derived(job), source.decided(job))
+        return self.source.mark(self.key, self.job)
 
     def build(self) -> Job:
         return self.source.row(self.job)
+
+
+class _Marked(NamedTuple):
+    """What a row was marked from, and its mark: the job, as it was planned, what is derived of it, what is decided."""
+
+    job: ObservedJob
+    planned: PlannedJob | None
+    derived: tuple[Any, ...]
+    decided: tuple[Any, ...]
+    mark: Mark
 
 
 class Marks:
     """The marks of the rows of the last look, so that only what has changed is put into words again."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, str], _Marked] = {}
-        self._now: dict[tuple[str, str], _Marked] = {}
+        self.before: dict[tuple[str, str], _Marked] = {}
+        self.now: dict[tuple[str, str], _Marked] = {}
 
     def begin(self) -> None:
         """A new look: rows that are not asked for in it are forgotten with the next."""
-        self._before, self._now = self._now, {}
-
-    def mark(
-        self, key: tuple[str, str], job: ObservedJob, derived: tuple[Any, ...], decided: tuple[Any, ...]
-    ) -> Mark:
-        """Digests of the job with what is derived of it, and of what is decided about it.
-
-        A job that was not read anew is the same object as before: that is quick to see.
-        """
-        known = self._before.get(key)
-        if known is not None and (known.job is job or known.job == job) and known.derived == derived:
-            seen = known.mark[0]
-        else:
-            seen = _digest((job, *derived))
-        if known is not None and known.decided == decided:
-            verdict = known.mark[1]
-        else:
-            verdict = _digest(decided)
-        mark = seen, verdict
-        self._now[key] = _Marked(job, derived, decided, mark)
-        return mark
+        self.before, self.now = self.now, {}
 
 
-class _Marked(NamedTuple):
-    """What a row was marked from, and its mark."""
-
-    job: ObservedJob
-    derived: tuple[Any, ...]
-    decided: tuple[Any, ...]
-    mark: Mark
+def _marked(
+    known: _Marked | None,
+    job: ObservedJob,
+    planned: PlannedJob | None,
+    derived: tuple[Any, ...],
+    decided: tuple[Any, ...],
+) -> _Marked:
+    """A row's mark; what is the same as in the one that is known is not digested again."""
+    if known is not None and known.derived == derived and (known.job is job or known.job == job):
+        seen = known.mark[0]
+    else:
+        seen = _digest((job, *derived))
+    verdict = known.mark[1] if known is not None and known.decided == decided else _digest(decided)
+    return _Marked(job, planned, derived, decided, (seen, verdict))
 
 
 def _digest(facts: tuple[Any, ...]) -> str:
@@ -170,6 +165,20 @@ class _Source:
                 if plan.state == PlanState.EXECUTING:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 
+    def mark(self, key: tuple[str, str], job: ObservedJob) -> Mark:
+        """Digests of the job with what is derived of it, and of what is decided about it.
+
+        The planned job is the same object as before only where nothing has changed that it, or what is derived, rests
+        on (`KnownJobs`): that is quick to see.
+        """
+        known, planned, decided = self.marks.before.get(key), self.planned.get(job.id), self.decided(job)
+        is_same = known is not None and planned is not None and known.planned is planned
+        if known is None or not is_same or known.decided != decided:
+            derived = known.derived if known is not None and is_same else self.derived(job)
+            known = _marked(known, job, planned, derived, decided)
+        self.marks.now[key] = known
+        return known.mark
+
     def derived(self, job: ObservedJob) -> tuple[Any, ...]:
         """Everything in the row that is neither observed nor decided, but for its places."""
         planned = self.planned.get(job.id)
@@ -184,7 +193,8 @@ class _Source:
     def decided(self, job: ObservedJob) -> tuple[Any, ...]:
         """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
         if job.state is not JobState.PENDING:
-            return (self.plan_of.get(job.id),)
+            plan = self.plan_of.get(job.id)
+            return _NO_PLAN if plan is None else (plan,)
         _, decision = self.decisions.get(job.id, (0, None))
         stands = self._stands(job)
         return (
@@ -209,6 +219,8 @@ class _Source:
 
     def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
         """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
+        if job.state is not JobState.PENDING:
+            return _NO_PLACE
         stands = self._stands(job)
         place = self.decisions[job.id][0] if self._is_decided(job) else 0
         return (place, 0, None) if stands is None else (place, stands.number, stands.own)
