@@ -70,6 +70,13 @@ class _JobMaker:
         return _Made(observed, stops, standing, job, lasts)
 
 
+def _made_again(last: _Made | None, observed: ObservedJob, stops: int) -> _Made | None:
+    """The last one, if it was made from the same. A job that was not read anew is the same object as before."""
+    if last is None or last.stops != stops:
+        return None
+    return last if last.observed is observed or last.observed == observed else None
+
+
 class KnownJobs:
     """The jobs of the last snapshot of a partition: most are the same in the next, and are not made again."""
 
@@ -112,29 +119,26 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     nodes = [node for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
-    deriver = deriver or Deriver(policy, projects, observation.taken_at)
-    maker = _JobMaker(deriver, names, partition.state, observation.taken_at)
-    before = known.of(maker) if known is not None else {}
+    now = observation.taken_at
+    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, partition.state, now)
+    known = known or KnownJobs()
+    before = known.of(maker)
     made: dict[str, _Made] = {}
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
-        if policy.name not in observed.partitions:
-            if observed.state is not JobState.PENDING:
-                leaves = observed.state is JobState.COMPLETING or observed.run in ending
-                _hold(coming if leaves else held, observed.alloc)
-            continue
-        stops = preemptions.get(observed.id, 0)
-        job = before.get(observed.id)
-        if job is None or job.stops != stops or (job.observed is not observed and job.observed != observed):
-            job = maker.make(observed, stops)
-        made[observed.id] = job
-    if known is not None:
-        known.keep(maker, made)
+        if policy.name in observed.partitions:
+            stops = preemptions.get(observed.id, 0)
+            same = _made_again(before.get(observed.id), observed, stops)
+            made[observed.id] = same or maker.make(observed, stops)
+        elif observed.state is not JobState.PENDING:
+            leaves = observed.state is JobState.COMPLETING or observed.run in ending
+            _hold(coming if leaves else held, observed.alloc)
+    known.keep(maker, made)
     shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
     jobs = tuple([each.job for each in made.values()])
     standings = {job_id: each.standing for job_id, each in made.items()}
-    return Built(Snapshot(observation.taken_at, rules_of(policy), shared, jobs), standings)
+    return Built(Snapshot(now, rules_of(policy), shared, jobs), standings)
 
 
 def rules_of(policy: PartitionPolicy) -> PartitionRules:

@@ -8,7 +8,7 @@ import hashlib
 from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from console.cluster.models import Cluster, Job
@@ -33,7 +33,6 @@ from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
 _NO_PLACE = (0, 0, None)
-_NO_PLAN = (None,)
 
 
 def rows(
@@ -86,7 +85,7 @@ class _Row:
 
 
 class _Marked(NamedTuple):
-    """What a row was marked from, and its mark: the job, as it was planned, what is derived of it, what is decided."""
+    """What a row was marked from, and its mark: the job, as planned, what is derived of it, what is decided."""
 
     job: ObservedJob
     planned: PlannedJob | None
@@ -95,12 +94,12 @@ class _Marked(NamedTuple):
     mark: Mark
 
 
+@dataclass(slots=True)
 class Marks:
     """The marks of the rows of the last look, so that only what has changed is put into words again."""
 
-    def __init__(self) -> None:
-        self.before: dict[tuple[str, str], _Marked] = {}
-        self.now: dict[tuple[str, str], _Marked] = {}
+    before: dict[tuple[str, str], _Marked] = field(default_factory=dict)
+    now: dict[tuple[str, str], _Marked] = field(default_factory=dict)
 
     def begin(self) -> None:
         """A new look: rows that are not asked for in it are forgotten with the next."""
@@ -168,8 +167,7 @@ class _Source:
     def mark(self, key: tuple[str, str], job: ObservedJob) -> Mark:
         """Digests of the job with what is derived of it, and of what is decided about it.
 
-        The planned job is the same object as before only where nothing has changed that it, or what is derived, rests
-        on (`KnownJobs`): that is quick to see.
+        A planned job is the same object as before only where nothing has changed that it rests on (`KnownJobs`).
         """
         known, planned, decided = self.marks.before.get(key), self.planned.get(job.id), self.decided(job)
         is_same = known is not None and planned is not None and known.planned is planned
@@ -193,8 +191,7 @@ class _Source:
     def decided(self, job: ObservedJob) -> tuple[Any, ...]:
         """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
         if job.state is not JobState.PENDING:
-            plan = self.plan_of.get(job.id)
-            return _NO_PLAN if plan is None else (plan,)
+            return (self.plan_of.get(job.id),)
         _, decision = self.decisions.get(job.id, (0, None))
         stands = self._stands(job)
         return (
@@ -206,23 +203,21 @@ class _Source:
 
     def verdict(self, job: ObservedJob) -> tuple[Any, ...]:
         """The row's `VERDICT_FIELDS`."""
-        action, reason, explain, startable = "", "", "", 0
+        said: tuple[Any, ...] = ("", "", "", 0)
         if self._is_decided(job):
             decision = self.decisions[job.id][1]
-            action, reason, explain = decision.action.value, decision.reason.value, decision.explain
             startable = self._startable(job)
-        stands = self._stands(job)
-        is_ordered, keeps = (
-            (False, False) if stands is None or self.line is None else (self.line.is_ordered, stands.keeps)
-        )
-        return action, reason, explain, startable, self.plan_of.get(job.id), is_ordered, keeps
+            said = decision.action.value, decision.reason.value, decision.explain, startable
+        stands, line = self._stands(job), self.line
+        place = (False, False) if stands is None or line is None else (line.is_ordered, stands.keeps)
+        return *said, self.plan_of.get(job.id), *place
 
     def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
         """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
         if job.state is not JobState.PENDING:
             return _NO_PLACE
-        stands = self._stands(job)
-        place = self.decisions[job.id][0] if self._is_decided(job) else 0
+        stands, is_decided = self._stands(job), self._is_decided(job)
+        place = self.decisions[job.id][0] if is_decided else 0
         return (place, 0, None) if stands is None else (place, stands.number, stands.own)
 
     def _is_decided(self, job: ObservedJob) -> bool:
@@ -277,8 +272,8 @@ class _Source:
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)
         row.place, row.line_place, row.own_priority = self.places(job)
-        for field, value in zip(VERDICT_FIELDS, self.verdict(job), strict=True):
-            setattr(row, field, value)
+        for name, value in zip(VERDICT_FIELDS, self.verdict(job), strict=True):
+            setattr(row, name, value)
         return row
 
     def _add_levels(self, row: Job, standing: JobStanding, planned: PlannedJob) -> None:
