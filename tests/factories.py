@@ -19,6 +19,7 @@ from console.accounts.sessions import BEGAN, SEEN
 from console.accounts.tokens import digest_of
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Node
 from console.core import clock
+from console.forecasts.models import JobForecast
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
@@ -264,3 +265,15 @@ def make_incident(plan: Plan, **fields: Any) -> Incident:
         cluster=plan.cluster, victim=victim, kind="gone", beneficiary=plan.job_id, opened_at=NOW,
         **{**defaults, **fields},
     )  # fmt: skip
+
+
+# --- Forecasts --------------------------------------------------------------------------------------------
+
+
+def make_forecast(cluster: Cluster, job_id: str, **fields: Any) -> JobForecast:
+    """Of a run time of about an hour, between a quarter of one and four."""
+    known: dict[str, Any] = {
+        "submit": 0, "partition": "x", "user": "ann", "nodes": 1, "cpus": 1, "gpus": 0, "made_at": NOW,
+        "p10": 1800, "p50": 3600, "p90": 7200, "low": 900, "high": 14400,
+    }  # fmt: skip
+    return JobForecast.objects.create(cluster=cluster, job_id=job_id, **{**known, **fields})

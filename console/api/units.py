@@ -23,6 +23,10 @@ class UnitsPolicySerializer(serializers.Serializer):
     give_back = serializers.ChoiceField(
         choices=[g.value for g in GiveBack], required=False, help_text="How what is left over goes back."
     )
+    patience_s = serializers.IntegerField(
+        required=False,
+        help_text="Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
+    )
     regrow_s = serializers.IntegerField(
         required=False, help_text="How long a job is not restarted again to grow; 0: no limit."
     )

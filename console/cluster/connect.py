@@ -9,6 +9,7 @@ from console.cluster.models import Cluster as ClusterRow
 from console.cluster.selectors import shown_cluster
 from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
+from scheduler.model.finished import FinishedRuns
 from scheduler.ports import ClusterPort
 
 
@@ -58,6 +59,15 @@ def read_accounts(row: ClusterRow) -> Associations:
     from scheduler.adapters.slurm.accounting import look
 
     return look(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+
+
+def read_finished(row: ClusterRow, since: int, until: int) -> FinishedRuns:
+    """Jobs that ended within a span (epoch seconds), from Slurm's accounting. The simulator keeps none."""
+    if row.kind != "slurm":
+        return FinishedRuns(kept=False)
+    from scheduler.adapters.slurm.finished import look
+
+    return look(since, until, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
 
 
 def forget_adapters() -> None:

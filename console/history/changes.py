@@ -36,6 +36,10 @@ class HypotheticalChange:
         """Both changes together."""
         return HypotheticalChange({**self.policies, **other.policies}, {**self.projects, **other.projects})
 
+    def policies_beside(self, policies: Iterable[PartitionPolicy]) -> list[PartitionPolicy]:
+        """All policies that are decided by: those in force, and these."""
+        return [*policies, *self.policies.values()]
+
     def changed(self, projects: Iterable[CoreProject]) -> list[CoreProject]:
         """All projects as they would be, by code."""
         after = {project.code: project for project in projects} | dict(self.projects)

@@ -24,6 +24,7 @@ from console.history.recording import unpacked
 from console.history.replay import Look, LookReplay, ReplayScope, acting
 from console.history.what_if import NotNowError, alone, latest_look, neighbourhoods, touched
 from console.steering.decisions.facts import Facts, gather, partition_policies
+from console.steering.decisions.patience import foresee
 from console.steering.work import Work, add_work, work_words
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import NamedLevel
@@ -141,6 +142,8 @@ def over_days(
     if len(looks) < 2:
         raise NotNowError(_("Too little is recorded yet. A look at the cluster is kept every few minutes."))
     facts = gather(cluster, [], partition_policies(cluster))
+    policies = change.policies_beside(facts.policies)
+    facts = replace(facts, foresight=foresee(cluster, policies, since=looks[0][1]))
     newest = unpacked(bytes(latest_look(cluster).body))
     names, group = _where(newest, facts, change)
     if not names:

@@ -19,6 +19,7 @@ from console.history.models import LatestObservation
 from console.history.recording import unpacked
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, gather, open_plans, partition_policies
+from console.steering.decisions.patience import foresee
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from scheduler.reconcile.compare import Comparison, DecidedSide, compare
@@ -59,6 +60,7 @@ def what_if(cluster: Cluster, change: HypotheticalChange) -> WhatIfAnswer:
         look = latest_look(cluster)
         observation = unpacked(bytes(look.body))
         facts = gather(cluster, open_plans(cluster), partition_policies(cluster))
+        facts = replace(facts, foresight=foresee(cluster, change.policies_beside(facts.policies)))
         compared: list[Comparison] = []
         left: list[str] = []
         for group in neighbourhoods(observation, touched(observation, facts, change)):

@@ -25,7 +25,7 @@ LONGEST_LEVEL = 40
 MOST_TIMES = 10**9
 SECONDS = (
     "exempt_s", "grace_s", "start_deadline_s", "rest_s", "min_wait_s", "cool_down_s", "cancel_notice_s",
-    "regrow_s",
+    "regrow_s", "patience_s",
 )  # fmt: skip
 NUMBERS = (
     "max_preemptions_per_job", "max_stops_per_hour", "max_stops_per_user_hour", "max_stops_per_job_hour",

@@ -26,6 +26,16 @@ class UnitsForm(forms.Form):
         help_text=_("A job that grows only by a restart is not restarted again sooner. 0: no limit."),
     )
 
+    patience_s = WholeField(
+        label=_("Patience"),
+        unit=_("seconds"),
+        required=False,
+        help_text=_(
+            "Nobody is stopped for a job that is forecast to start by itself within this time. If it has not started "
+            "by then, others may be stopped for it. 0: no patience."
+        ),
+    )
+
     def clean_partial(self) -> str:
         """Scripts from before there was a choice do not say it."""
         return self.cleaned_data["partial"] or Partial.TAKE.value
@@ -37,3 +47,7 @@ class UnitsForm(forms.Form):
     def clean_regrow_s(self) -> int:
         """As with the parts."""
         return self.cleaned_data["regrow_s"] or 0
+
+    def clean_patience_s(self) -> int:
+        """As with the parts."""
+        return self.cleaned_data["patience_s"] or 0

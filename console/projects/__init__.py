@@ -1,4 +1,4 @@
 """Projects: size, grade, urgency, members and task patterns, from which priorities are derived.
 
-May import: `console.cluster` and what is below it.
+May import: `console.forecasts`, `console.cluster` and what is below it.
 """

@@ -8,7 +8,7 @@ from console.settings.directory import *  # noqa: F403
 from console.settings.directory import DIRECTORY_SCHEDULE
 from console.settings.env import BASE_DIR, choice, env, home, number, syslog_address
 from console.settings.history import *  # noqa: F403
-from console.settings.history import HISTORY_SCHEDULE
+from console.settings.history import FORECAST_SCHEDULE, HISTORY_SCHEDULE
 from console.settings.languages import *  # noqa: F403
 from console.settings.limits import *  # noqa: F403
 from console.settings.logs import configure_logging
@@ -24,6 +24,7 @@ INSTALLED_APPS = [
     "console.accounts",
     "console.audit",
     "console.cluster",
+    "console.forecasts",
     "console.projects",
     "console.partitions",
     "console.steering",
@@ -262,6 +263,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     **DIRECTORY_SCHEDULE,
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,
+    **FORECAST_SCHEDULE,
 }
 LOGGING_CONFIG = None
 configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))

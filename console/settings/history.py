@@ -15,4 +15,16 @@ HISTORY_SCHEDULE: dict[str, dict[str, Any]] = {
     "studies": {"task": "history.studies", "schedule": 3.0, "options": {"expires": 10.0}},
 }
 # Minutes of work that must not stand before steering: a worker of their own takes them.
-CELERY_TASK_ROUTES: dict[str, dict[str, Any]] = {"history.study": {"queue": "studies"}}
+CELERY_TASK_ROUTES: dict[str, dict[str, Any]] = {
+    "history.study": {"queue": "studies"},
+    "forecasts.learn": {"queue": "studies"},
+    "forecasts.*": {"queue": "forecasts"},
+}
+# Finished jobs and what was forecast of them (docs/forecasts.md) are kept for so many days.
+GIVEWAY_FORECAST_DAYS = number("GIVEWAY_FORECAST_DAYS", 365, 1)
+FORECAST_SCHEDULE: dict[str, dict[str, Any]] = {
+    "forecast": {"task": "forecasts.forecast", "schedule": 10.0, "options": {"expires": 10.0}},
+    "keep-finished": {"task": "forecasts.keep", "schedule": 60.0, "options": {"expires": 60.0}},
+    "learn": {"task": "forecasts.train", "schedule": 600.0, "options": {"expires": 600.0}},
+    "forget-finished": {"task": "forecasts.forget", "schedule": 3600.0},
+}

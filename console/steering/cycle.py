@@ -31,6 +31,7 @@ from console.steering.actions.victims import Following, ask_after
 from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts, decide_all
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
 from console.steering.decisions.rejections import declined_starts
 from console.steering.failures import Failures
@@ -242,16 +243,8 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     observed_jobs = {job.id: job for job in acting.observation.jobs}
     with recorded_together():
         for verdict in verdicts:
-            if verdict.is_undecided:
-                continue  # its plans stay as they are
-            is_held = acting.failures.holds(verdict.facts.row.name)
-            starts = left_waiting(verdict, observed_jobs, before)
-            starts -= declined_starts(verdict.facts.row.name, facts.rejections)
-            report.planned += intend(NewPlans(cluster, kept.row, verdict, is_held, starts), facts.plans)
-            report.lines.extend(
-                f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
-                for decision in verdict.decisions
-            )
+            if not verdict.is_undecided:  # the plans of one that is stay as they are
+                _intend(acting, facts, verdict, report, kept, before)
     open_now = open_plans(cluster, brief=True)
     had_fault = cluster.fault
     remember(cluster, acting.observation)
@@ -273,6 +266,33 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
+
+
+def _intend(
+    acting: Acting,
+    facts: Facts,
+    verdict: Verdicts,
+    report: Report,
+    kept: KeptCycle,
+    before: Mapping[tuple[str, str], int],
+) -> None:
+    """The intents of one partition. `before`: as `startable` tells it."""
+    observation, name = acting.observation, verdict.facts.row.name
+    starts = left_waiting(verdict, {job.id: job for job in observation.jobs}, before)
+    starts -= declined_starts(name, facts.rejections)
+    remember_patience(
+        kept.cluster,
+        verdict.facts.policy,
+        verdict.decisions,
+        observation.jobs,
+        facts.foresight,
+        observation.taken_at,
+    )
+    new = NewPlans(kept.cluster, kept.row, verdict, acting.failures.holds(name), starts)
+    report.planned += intend(new, facts.plans)
+    report.lines.extend(
+        f"{name} {decision.job} {decision.action.value}: {decision.explain}" for decision in verdict.decisions
+    )
 
 
 def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:

@@ -47,6 +47,7 @@ POLICY_KEYS = (
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
+    "patience_s",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -113,7 +114,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
 
 
 def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
-    """The policy with what the fields say about units and elastic jobs."""
+    """The policy with what the fields say about units, elastic jobs and patience."""
     return replace(
         policy,
         units=fields.get("units", flag, policy.units),
@@ -121,6 +122,7 @@ def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
         partial=fields.get("partial", choice(Partial), policy.partial),
         give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
         regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
+        patience_s=fields.get("patience_s", whole, policy.patience_s),
     )
 
 
@@ -167,6 +169,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "partial": policy.partial.value,
         "give_back": policy.give_back.value,
         "regrow_s": policy.regrow_s,
+        "patience_s": policy.patience_s,
     }
 
 

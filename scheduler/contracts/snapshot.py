@@ -43,12 +43,12 @@ _JOB_KEYS = (
     "id", "name", "state", "user", "user_level", "task_level", "submit", "start", "alloc", "request",
     "preemptable", "protected", "blocked", "restarts", "predicted_end", "how", "promised",
     "stopped_at", "beneficiary", "elastic", "balanced", "unit", "ran_s", "rested", "stopped", "crashes",
-    "group",
+    "group", "patience_spent",
 )  # fmt: skip
 
 _SAID = (
     "protected", "blocked", "restarts", "beneficiary", "balanced", "ran_s", "rested", "stopped", "crashes",
-    "group",
+    "group", "patience_spent",
 )  # fmt: skip
 """Keys of a job that are written where they say something."""
 
@@ -140,6 +140,7 @@ def _job(value: object, path: str) -> SnapshotJob:
         stopped=fields.get("stopped", whole, 0),
         crashes=fields.get("crashes", whole, 0),
         group=fields.get("group", text, ""),
+        patience_spent=fields.get("patience_spent", flag, False),
     )
     _check_state(job, fields)
     check_pieces(job, fields)
@@ -171,6 +172,7 @@ def _check_state(job: SnapshotJob, fields: Fields) -> None:
         raise InputError(fields.at("start"), "is missing; a running job has started at some time")
     _absent(fields, bool(job.blocked), "blocked", "only a pending job can be blocked")
     _absent(fields, bool(job.promised), "promised", "room is promised to pending jobs only")
+    _absent(fields, job.patience_spent, "patience_spent", "only pending jobs wait for a start")
     _absent(fields, job.stopped_at is not None, "stopped_at", "only of a pending job it matters")
 
 

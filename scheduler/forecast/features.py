@@ -107,7 +107,7 @@ def _values(x: Floats, known: NDArray[np.bool_], limit: Floats, context: Floats)
     short = x.astype(np.float32)
     agreeing = (np.abs(short[:, :, None] - short[:, None, :]) < 0.1) & known[:, None, :]
     beside_twins = [
-        np.clip(x - np.where(ran > 0, np.log1p(ran), -2.0), -3, 3) / 3
+        np.clip(x - np.where(ran > 0, np.log1p(np.maximum(ran, 0)), -2.0), -3, 3) / 3
         for ran in (context[:, 2, None], context[:, 3, None])
     ]
     own = [

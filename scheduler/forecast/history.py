@@ -86,9 +86,16 @@ class RunHistory:
         """A job is seen running since `at`."""
         self._running[facts.owner][job_id] = at, keys_of(facts)[TWINS]
 
+    def leave(self, job_id: str, facts: JobFacts) -> None:
+        """A job runs no more."""
+        running = self._running.get(facts.owner, {})
+        running.pop(job_id, None)
+        if not running:
+            self._running.pop(facts.owner, None)
+
     def end(self, job: EndedJob) -> None:
         """A job has ended; ends are told in their order."""
-        self._running[job.facts.owner].pop(job.id, None)
+        self.leave(job.id, job.facts)
         row = len(self._jobs)
         if row == len(self._rows):
             self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])

@@ -91,6 +91,11 @@ class Model:
             self._judge(*kept, log_s(job.runtime_s))
         self.history.end(job)
 
+    def gone(self, job_id: str, facts: JobFacts) -> None:
+        """A job is not there any more and will never be told as ended: nothing is learned of it."""
+        self._waiting.pop(job_id, None)
+        self.history.leave(job_id, facts)
+
     # --- what is asked --------------------------------------------------------------------------------
 
     def forecast(self, facts: JobFacts) -> Forecast:

@@ -89,7 +89,8 @@ class SnapshotJob:
     running only. `balanced`: it wants nodes of equal compute power (spec 5).
     `ran_s`: how long earlier runs took that count because their state is kept. `rested`: it need not rest in this run,
     whatever its `restarts`. `stopped`: how often it was stopped within the last hour. `crashes`: how often it ended
-    badly at once, within one hour, after others had been stopped for it. `group`: the same for the tasks of one array.
+    badly at once, within one hour, after others had been stopped for it. `patience_spent`: it has waited for a start
+    that was predicted and did not come: pending only. `group`: the same for the tasks of one array.
     """
 
     id: str
@@ -119,6 +120,7 @@ class SnapshotJob:
     stopped: int = 0
     crashes: int = 0
     group: str = ""
+    patience_spent: bool = False
 
     @property
     def run(self) -> RunKey:

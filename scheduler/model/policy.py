@@ -164,7 +164,8 @@ class PartitionPolicy:
     (None: any number). `protected_…`: shell-style patterns of what is never stopped; of jobs, their ids or names.
     `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
     `units`, `elastic`, `partial`, `give_back`: as in the planner's rules (contract A). `regrow_s`: for so long after
-    a restart by which it shrank or grew, a job is not restarted to grow again.
+    a restart by which it shrank or grew, a job is not restarted to grow again. `patience_s`: nobody is stopped for a
+    job that is predicted to start by itself within so long (spec 3.1); once, and not beyond it.
     What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
@@ -213,6 +214,7 @@ class PartitionPolicy:
     partial: Partial = Partial.TAKE
     give_back: GiveBack = GiveBack.UNITS
     regrow_s: int = 0
+    patience_s: int = 0
 
     def at(self, now: int) -> "PartitionPolicy":
         """The policy without the overrides that have ended by `now`."""

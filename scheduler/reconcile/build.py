@@ -166,6 +166,7 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         elastic=policy.elastic,
         partial=policy.partial,
         give_back=policy.give_back,
+        patience_s=policy.patience_s,
     )
 
 

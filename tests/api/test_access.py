@@ -64,6 +64,9 @@ TABLE: list[Row] = [
     ("api-checkpoint-token", {"job_id": "101"}, "post", (401, 403, 403, 403, 403, 403)),
     ("api-checkpoints", {}, "post", (401, 400, 400, 400, 400, 400)),
     ("api-my-jobs", {}, "get", EVERYBODY),
+    ("api-forecasts", {}, "get", EVERYBODY),
+    # The house has no forecast; tests/forecasts/test_pages.py has what it says.
+    ("api-job-forecast", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),

@@ -63,6 +63,7 @@ NEW_KEYS: dict[str, Any] = {
     "partial": "take",
     "give_back": "whole",
     "regrow_s": 600,
+    "patience_s": 60,
     "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
     "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [

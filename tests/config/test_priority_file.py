@@ -424,6 +424,7 @@ PARTITIONS: Entries = st.lists(
             "partial": st.sampled_from(["spare", "take"]),
             "give_back": st.sampled_from(["units", "whole"]),
             "regrow_s": st.integers(0, 1000),
+            "patience_s": st.integers(0, 1000),
         },
     ).flatmap(
         lambda entry: st.fixed_dictionaries(

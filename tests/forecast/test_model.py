@@ -1,5 +1,6 @@
 """The run-time model: what it learns, what it never knows, and what it says of the unknown."""
 
+import copy
 import dataclasses
 import itertools
 import json
@@ -70,6 +71,14 @@ class TestForecast:
     def test_nothing_is_forecast_beyond_the_limit(self, model: Model) -> None:
         forecast = model.forecast(asked("ann", "train-5", 600, 4))
         assert forecast.high <= 600 * (1 + 1e-9)
+
+    def test_a_job_that_is_asked_for_after_its_twin_has_started(self, model: Model) -> None:
+        """A console asks a little later than jobs are submitted."""
+        twin = JobFacts("ann", "lab", "train", 3600, 1, 4, 0, submit=10**9)
+        model = copy.deepcopy(model)
+        model.started("twin", twin, twin.submit + 5)
+        with np.errstate(invalid="raise", divide="raise"):
+            assert model.submitted("job", twin).p50 > 0
 
     def test_without_any_history(self) -> None:
         for facts in (JobFacts(), JobFacts(limit_s=1), JobFacts(limit_s=MOST_S), asked("zoe", "x", 3600)):

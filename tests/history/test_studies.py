@@ -10,7 +10,8 @@ from rest_framework.test import APIClient
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
-from console.history import apart, past, studies, studying, tasks
+from console.core import apart
+from console.history import past, studies, studying, tasks
 from console.history.answering import decode_past, encode_past
 from console.history.housekeeping import forget_old_record
 from console.history.models import RecordedObservation, Study

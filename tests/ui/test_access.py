@@ -62,6 +62,7 @@ CASES = (
     Case("partition-timeline", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("jobs", "get", EVERYBODY),
     Case("my-jobs", "get", EVERYBODY),
+    Case("forecasts", "get", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),
     Case("job", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("plans", "get", EVERYBODY),

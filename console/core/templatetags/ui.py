@@ -188,6 +188,12 @@ def duration(seconds: float | str | None) -> str:
 
 
 @register.filter
+def percent(share: float | None) -> str:
+    """`12 %` of a share of 0.12; a dash for what is not known."""
+    return "–" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
+@register.filter
 def amounts(value: Mapping[str, int] | None) -> str:
     """`4 × a100, 16 cpu, 32 GB`."""
     return saying.amounts(value or {})

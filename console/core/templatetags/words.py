@@ -65,6 +65,7 @@ KEYS: dict[str, Any] = {
     "elastic": gettext_lazy("elastic jobs give up workers"),
     "partial": gettext_lazy("a request in units that does not fit whole"),
     "give_back": gettext_lazy("what is left over goes back to"),
+    "patience_s": gettext_lazy("patience, seconds"),
     "regrow_s": gettext_lazy("between two restarts to grow, seconds"),
     "keyword_users": gettext_lazy("who may use the keyword"),
     "keyword_denied": gettext_lazy("a job with a keyword that is not its user's"),

@@ -1,5 +1,6 @@
 """All jobs, and the story of one."""
 
+from typing import TypeGuard
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -11,9 +12,10 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.elastic import WorkerCounter
-from console.cluster.models import Cluster, Job
+from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
+from console.forecasts.selectors import forecasts_of
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.selectors import listed_partitions, open_plans
@@ -78,11 +80,16 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "rows": known.rows,
         "job": known.row,
         "said": WorkerCounter(cluster).said_of(known.row) if known.row else None,
+        "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "answer": explain(known),
         "events": tell(known),
         "open_plans": known.open_plans,
     }
     return render_page(request, "overview/job.html", context)
+
+
+def _is_there(row: Job | None) -> TypeGuard[Job]:
+    return row is not None and row.phase != JobPhase.ENDED
 
 
 def _array_or_nothing(request: HttpRequest, cluster: Cluster, job_id: str) -> HttpResponse:

@@ -85,7 +85,10 @@ def _decide(
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
         built.snapshot,
-        jobs=tuple(_with_past(jobs, observation, facts)),
+        jobs=tuple(
+            facts.foresight.told(job, partition.policy, observation.taken_at)
+            for job in _with_past(jobs, observation, facts)
+        ),
         partition=_rules(built.snapshot.partition, partition, facts.stops),
     )
     snapshot = overlay(snapshot, outstanding)

@@ -12,6 +12,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.selectors import core_projects
 from console.steering.decisions.past import PastRuns, past_of
+from console.steering.decisions.patience import Foresight, foresee
 from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
@@ -57,8 +58,8 @@ class Facts:
 
     `stops`: what was stopped lately. `past`: what is behind each job. `quota_held`: jobs that Giveway holds because
     of a quota. `refused`: runs that Slurm refused to stop. `backed_off`: jobs whose last plan was undone a moment ago,
-    with the words that say so. `put_off`: who is not tried again for longer, because nobody could start it in the room
-    that was made.
+    with the words that say so. `foresight`: when running jobs are expected to end, and who is patient. `put_off`: who
+    is not tried again for longer, because nobody could start it in the room that was made.
     """
 
     partitions: Mapping[str, PartitionFacts]
@@ -72,6 +73,12 @@ class Facts:
     put_off: PuttingOff = field(default_factory=lambda: PuttingOff(clock.now()))
     rejections: Rejections = field(default_factory=dict)
     past: PastRuns = field(default_factory=PastRuns)
+    foresight: Foresight = field(default_factory=Foresight)
+
+    @property
+    def policies(self) -> list[PartitionPolicy]:
+        """The policies of all partitions."""
+        return [partition.policy for partition in self.partitions.values()]
 
     @property
     def preemptions(self) -> Mapping[str, int]:
@@ -146,6 +153,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         put_off=putting_off(cluster),
         rejections=recent_rejections(cluster),
         past=past_of(cluster),
+        foresight=foresee(cluster, [partition.policy for partition in partitions.values()]),
     )
 
 

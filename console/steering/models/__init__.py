@@ -9,6 +9,7 @@ from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleO
 from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
 from console.steering.models.line import LinePlace
+from console.steering.models.patience import Patience
 from console.steering.models.pauses import Pause
 from console.steering.models.plans import BEGUN_STATES, OPEN_STATES, Plan, PlanKind, PlanState, PlanVersion
 from console.steering.models.requeueing import NotRequeued
@@ -30,6 +31,7 @@ __all__ = [
     "IncidentKind",
     "LinePlace",
     "NotRequeued",
+    "Patience",
     "Pause",
     "Plan",
     "PlanKind",

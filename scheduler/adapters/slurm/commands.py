@@ -23,6 +23,7 @@ from scheduler.adapters.slurm.errors import (
 
 JOB_ID = r"[1-9]\d{0,9}(?:_\d{1,10})?"
 _ID_LIST = rf"{JOB_ID}(?:,{JOB_ID})*"
+_MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _TASKS = r"[1-9]\d{0,9}_\[\d{1,10}(?:[,-]\d{1,10})*\]"
 _ID_OR_TASKS = rf"(?:{JOB_ID}|{_TASKS})"
 _JOB_ID = re.compile(JOB_ID)
@@ -44,7 +45,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
         "update", rf"JobId={_ID_OR_TASKS}(?:,{_ID_OR_TASKS})*", r"Priority=\d{1,10}", r"Nice=-?\d{1,10}",
-        r"StartTime=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+        rf"StartTime={_MOMENT}",
         "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
     ),
@@ -57,7 +58,8 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ),
     ("sacct", ""): (
         "--noheader", "--parsable2", "--allocations", "--allusers", "--duplicates", r"--format=[\w,]+",
-        rf"--jobs={_ID_LIST}",
+        rf"--jobs={_ID_LIST}", r"--state=[A-Z,]+", rf"--starttime={_MOMENT}", rf"--endtime={_MOMENT}",
+        "--delimiter=[0-9a-f]{16}",
     ),
     ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip

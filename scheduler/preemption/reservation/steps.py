@@ -1,7 +1,8 @@
 """The steps of a decision that look ahead (spec 3.1), for partitions with managed dispatch or with patience.
 
 1. Managed: the best nodes that can run it now (`score`); they leave the node set, like all that are given later.
-2. It is predicted to start by itself within the partition's patience: nobody is stopped. Where Slurm places the job it
+2. It is predicted to start by itself within the partition's patience, and has not waited that long for it before:
+   nobody is stopped. Where Slurm places the job it
    waits, in managed dispatch nodes are kept for it; both ways that room is set aside.
 3. Managed: a node that another job starts on has room for it too: nobody is stopped for what the next plan gives it.
 4. Whoever would stay in the queue: in managed dispatch the nodes that it can start on earliest are kept for it; where
@@ -31,7 +32,7 @@ def best_free_nodes(cycle: PlanningRun, ask: Ask) -> Decision | None:
 def starts_soon(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
     outlook = cycle.outlook
-    if outlook is None or not outlook.patience_s:
+    if outlook is None or not outlook.patience_s or ask.job.patience_spent:
         return None
     later = outlook.soonest(ask.job, ask.shape, by=cycle.snapshot.now + outlook.patience_s)
     if later is None:

@@ -91,6 +91,7 @@ def _likeness(job: SnapshotJob) -> tuple[object, ...]:
     request = job.request or Request()
     return (
         job.group, job.user, job.name, job.user_level, job.task_level, bool(job.restarts),
+        job.patience_spent,
         tuple(sorted(request.per_node.items())), request.partial, request.features, request.only_nodes,
         request.not_nodes,
     )  # fmt: skip

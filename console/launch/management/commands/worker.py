@@ -30,7 +30,7 @@ class Command(BaseCommand):
         worker = app.Worker(
             pool="solo",
             concurrency=1,
-            queues="celery,steer,studies",
+            queues="celery,steer,studies,forecasts",
             loglevel="WARNING",
             quiet=True,
             without_gossip=True,

@@ -1,6 +1,6 @@
-"""Studies of an embedded installation: its worker steers and does one thing at a time, so a process beside it studies.
+"""Long work of an embedded installation: its worker does one thing at a time, and steers. A process beside it does it.
 
-The process is less urgent than everything else, works off all that waits, and ends.
+The process is less urgent than everything else, works off all that waits (studies, a model to train), and ends.
 """
 
 import os

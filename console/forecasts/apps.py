@@ -1,0 +1,10 @@
+"""Django's entry for the `forecasts` app."""
+
+from django.apps import AppConfig
+
+
+class ForecastsConfig(AppConfig):
+    """The `forecasts` app."""
+
+    name = "console.forecasts"
+    label = "forecasts"

@@ -1,0 +1,23 @@
+"""Keeping the history of finished jobs as short as it is set, and bounded."""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from console.core import clock
+from console.forecasts.models import JobForecast, KeptRun
+
+MOST_JOBS = 1_000_000
+"""Of a cluster that ends more in a year, the oldest are forgotten sooner."""
+
+
+def forget_old_history() -> int:
+    """Delete finished jobs, and what was forecast of them, that are older than they are kept; how many rows."""
+    oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
+    gone = KeptRun.objects.filter(end__lt=int(oldest.timestamp())).delete()[0]
+    gone += JobForecast.objects.filter(ended_at__lt=oldest).delete()[0]
+    for rows in (KeptRun.objects.all(), JobForecast.objects.filter(ended_at__isnull=False)):
+        beyond = rows.order_by("-pk").values_list("pk", flat=True)[MOST_JOBS : MOST_JOBS + 1].first()
+        if beyond is not None:
+            gone += rows.filter(pk__lte=beyond).delete()[0]
+    return gone

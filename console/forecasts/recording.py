@@ -1,0 +1,130 @@
+"""Keeping finished jobs: from Slurm's accounting where there is one, else from what the cycles saw.
+
+A job counts with its last run, and only where that run was its only one: one that was stopped and went on from its
+saved state ran longer than its last run tells.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import F
+
+from console.cluster.connect import read_finished
+from console.cluster.models import Cluster, Job, JobPhase, JobRun
+from console.core import clock
+from console.forecasts.models import LONGEST_NAME, AccountingRead, FinishedSource, JobForecast, KeptRun
+from console.forecasts.requests import RequestSize, size_of
+from scheduler.model.finished import FinishedRun
+
+BATCH = 300
+AGAIN = timedelta(minutes=10)
+"""slurmdbd may be told of an end so much later: the last minutes are read once more."""
+PORTION_S = 24 * 3600
+FIRST_LOOK = timedelta(days=30)
+"""Of a past that nobody has imported, so much is read by itself."""
+SEEN_SINCE = timedelta(hours=1)
+"""What ended so long ago was kept by an earlier round."""
+Tell = Callable[[int, int, int], None]
+
+
+def keep_seen(cluster: Cluster) -> int:
+    """Keep what the cycles saw end within the last hour; how many are new."""
+    since = clock.now() - SEEN_SINCE
+    rows = list(Job.objects.filter(cluster=cluster, phase=JobPhase.ENDED, ended_at__gte=since, start__gt=0))
+    ids = {row.job_id for row in rows}
+    runs = list(JobRun.objects.filter(cluster=cluster, job_id__in=ids, ended__isnull=False))
+    times = Counter(run.job_id for run in runs)
+    last = {run.job_id: run for run in runs}
+    told = {row.job_id: row for row in JobForecast.objects.filter(cluster=cluster, job_id__in=ids)}
+    fresh = [
+        _seen(cluster, row, run, told.get(row.job_id))
+        for row in rows
+        if (run := last.get(row.job_id)) is not None
+        and times[row.job_id] == 1
+        and run.start == row.start
+        and not row.restarts
+    ]
+    return _keep(fresh)
+
+
+def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> KeptRun:
+    size = size_of(job)
+    if told is not None and told.submit == (job.first_submit or job.submit):
+        # What it got may be more than it asked for, and the next one alike is known by what it asks for.
+        size = RequestSize(told.nodes, told.cpus, told.gpus, size.memory_mb)
+    return KeptRun(
+        cluster=cluster,
+        job_id=job.job_id,
+        user=job.user,
+        account=job.account,
+        name=job.name[:LONGEST_NAME],
+        partition=job.partition,
+        submit=job.first_submit or job.submit,
+        start=run.start,
+        end=max(run.ended or run.start, run.start),
+        limit_s=job.time_limit_s,
+        state=job.slurm_state,
+        source=FinishedSource.CYCLES,
+        **size._asdict(),
+    )
+
+
+def keep_accounted(
+    cluster: Cluster, since: int | None = None, tell: Tell | None = None
+) -> AccountingRead | None:
+    """Read Slurm's accounting on from where the last reading ended, a day at a time; None where there is none.
+
+    `since`: begin there instead, for a longer past. `tell` is called after each portion with the moment reached, the
+    moment to reach, and the jobs kept. Each portion is kept with the mark of how far it reaches: a reading that is cut
+    short goes on from there. A reading that fails leaves its reason in `fault`.
+    """
+    now = int(clock.now().timestamp())
+    read = AccountingRead.objects.filter(cluster=cluster).first()
+    begin = _begin(read, now) if since is None else since
+    kept = 0
+    while begin < now:
+        until = min(begin + PORTION_S, now)
+        answer = read_finished(cluster, begin, until)
+        if not answer.kept:
+            return None
+        with transaction.atomic():
+            read, _ = AccountingRead.objects.get_or_create(cluster=cluster, defaults={"until": begin})
+            read.fault = answer.fault
+            if answer.fault:
+                read.save(update_fields=["fault"])
+                return read
+            kept += _keep(_accounted(cluster, answer.runs))
+            read.until, read.strange = max(read.until, until), F("strange") + answer.strange
+            read.save()
+        if tell is not None:
+            tell(until, now, kept)
+        begin = until
+    return AccountingRead.objects.filter(cluster=cluster).first()
+
+
+def _begin(read: AccountingRead | None, now: int) -> int:
+    if read is None:
+        return now - int(FIRST_LOOK.total_seconds())
+    return min(read.until, now) - int(AGAIN.total_seconds())
+
+
+def _accounted(cluster: Cluster, runs: Sequence[FinishedRun]) -> Iterable[KeptRun]:
+    """Of jobs that Giveway saw run more than once nothing is learned; of an older past that is not known."""
+    for first in range(0, len(runs), BATCH):
+        part = runs[first : first + BATCH]
+        seen = JobRun.objects.filter(cluster=cluster, job_id__in=[run.job_id for run in part])
+        times = Counter(job_id for job_id, start in seen.values_list("job_id", "start"))
+        for run in part:
+            if times[run.job_id] <= 1:
+                told = {name: getattr(run, name) for name in FinishedRun.__slots__}
+                yield KeptRun(cluster=cluster, source=FinishedSource.ACCOUNTING, **told)
+
+
+def _keep(jobs: Iterable[KeptRun]) -> int:
+    """Write what is not there yet; how many rows are new."""
+    rows: Sequence[KeptRun] = list(jobs)
+    before = KeptRun.objects.count() if rows else 0
+    KeptRun.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+    return KeptRun.objects.count() - before if rows else 0

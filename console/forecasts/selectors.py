@@ -1,0 +1,38 @@
+"""What is forecast, for the planner, for pages and for the API."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from console.cluster.models import Cluster, Job
+from console.forecasts.models import JobForecast, RunTimeModel
+
+
+def expected_ends(cluster: Cluster) -> dict[tuple[str, int], int]:
+    """By job and start: when its run is expected to have ended with four chances in five (epoch seconds)."""
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None, end_p80__isnull=False)
+    ends = rows.values_list("job_id", "start", "end_p80")
+    return {(job_id, start): end for job_id, start, end in ends if start is not None and end is not None}
+
+
+def past_ends(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
+    """The same of all runs that ended after a moment or run still, as it was said of them at their submission."""
+    rows = JobForecast.objects.filter(cluster=cluster, start__isnull=False)
+    rows = rows.exclude(ended_at__lt=since)
+    return {
+        (row.job_id, row.start): row.start + int(row.whole.p80)
+        for row in rows.iterator()
+        if row.start is not None
+    }
+
+
+def version_in_force(cluster: Cluster) -> str:
+    """The version of the model in force; empty where the plain weights serve."""
+    version = RunTimeModel.objects.filter(cluster=cluster, in_force=True).values_list("version", flat=True)
+    return version.first() or ""
+
+
+def forecasts_of(cluster: Cluster, jobs: Iterable[Job]) -> dict[str, JobForecast]:
+    """By job: what is forecast of those that have not ended; one query."""
+    ids = {job.job_id for job in jobs}
+    rows = JobForecast.objects.filter(cluster=cluster, job_id__in=ids, ended_at=None).order_by("submit")
+    return {row.job_id: row for row in rows}

@@ -1,0 +1,48 @@
+"""Celery's door to forecasts: shells of a few lines, in a queue of their own."""
+
+from celery import shared_task
+from django.conf import settings
+
+from console.cluster.connect import configured_cluster
+from console.core import apart
+from console.forecasts.forecaster import forecaster
+from console.forecasts.housekeeping import forget_old_history
+from console.forecasts.learning import is_due, learn_if_due
+from console.forecasts.recording import keep_accounted, keep_seen
+
+
+@shared_task(name="forecasts.keep")
+def keep() -> None:
+    """Keep jobs that have ended: as accounting tells, or as the cycles saw where there is none."""
+    cluster = configured_cluster()
+    if keep_accounted(cluster) is None:
+        keep_seen(cluster)
+
+
+@shared_task(name="forecasts.forecast")
+def forecast() -> None:
+    """Say of new jobs how long they will run, and of running ones when they end."""
+    forecaster(configured_cluster()).forecast_jobs()
+
+
+@shared_task(name="forecasts.train")
+def train() -> None:
+    """Have a model trained, where one is due: minutes of work that must not stand before steering."""
+    if not is_due(configured_cluster()):
+        return
+    if settings.REDIS_URL:
+        learn.delay()
+    else:
+        apart.start()
+
+
+@shared_task(name="forecasts.learn", time_limit=1800)
+def learn() -> None:
+    """Train a model of run times."""
+    learn_if_due(configured_cluster())
+
+
+@shared_task(name="forecasts.forget")
+def forget() -> None:
+    """Forget what is kept long enough."""
+    forget_old_history()

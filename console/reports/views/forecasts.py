@@ -1,0 +1,21 @@
+"""How good the forecasts of run times are."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.selectors import shown_cluster
+from console.forecasts.quality import DAYS, forecast_quality
+from console.partitions.selectors import visible_partitions
+
+
+@require_safe
+def forecasts(request: HttpRequest) -> HttpResponse:
+    """The last weeks: how near the forecasts were, what they promised and kept, and the models that were tried."""
+    require_read(request, Permission.JOB_VIEW)
+    cluster = shown_cluster()
+    names = visible_partitions(person(request)).filter(cluster=cluster).values_list("name", flat=True)
+    quality = forecast_quality(cluster, list(names))
+    return render(request, "reports/forecasts.html", {"quality": quality, "days": DAYS})
