@@ -90,12 +90,13 @@ def anchor_if_due() -> Anchor | None:
     return write_anchor(anew=False) if added or quiet else None
 
 
-def anchor_soon(head: AuditHead) -> None:
-    """Called where a row is added, after the head was moved: every hundred rows are anchored when they are committed.
+def anchor_soon(head: AuditHead, had: int) -> None:
+    """Called where rows are added, after the head was moved from row `had`: every hundred rows are anchored, when they
+    are committed.
 
     A row is no worse for an anchor that could not be written: the log says so, and the next minute tries again.
     """
-    if (head.sequence - head.anchored) % ROWS == 0:
+    if (head.sequence - head.anchored) // ROWS > (had - head.anchored) // ROWS:
         transaction.on_commit(partial(write_anchor, anew=False), robust=True)
 
 

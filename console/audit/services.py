@@ -1,6 +1,10 @@
 """Writing the audit log: one door, in the caller's transaction."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
+from dataclasses import field as item
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -8,7 +12,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from console.audit.anchors import anchor_soon
-from console.audit.canonical import GENESIS, SAID, clean, row_hash, storable
+from console.audit.canonical import FIELDS, GENESIS, SAID, clean, row_hash, storable
 from console.audit.models import SYSTEM_ACTOR, AuditEntry, AuditHead
 from console.audit.registry import known
 from console.audit.told import sentences_in
@@ -17,11 +21,23 @@ from console.core import clock
 from console.core.limits import beyond
 from scheduler.model.sentence import Sentence, to_json
 
-__all__ = ["NO_CONTEXT", "SYSTEM", "AuditError", "Context", "Subject", "reason_of", "record", "verify_chain"]
+__all__ = [
+    "NO_CONTEXT",
+    "SYSTEM",
+    "AuditError",
+    "Context",
+    "Subject",
+    "reason_of",
+    "record",
+    "recorded_together",
+    "verify_chain",
+]
 
 SYSTEM = SYSTEM_ACTOR
 """The actor of what Giveway does by itself."""
 HEAD = 1
+ROWS_AT_ONCE = 300
+"""Per statement: SQLite takes about 32,000 values in one."""
 
 
 class AuditError(Exception):
@@ -84,6 +100,7 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
        without gaps and forks. (Change first, record last: whoever held the head and waited for a row of
        something else would stop everybody.)
     3. Store the row with the hash of the one before it, and move the head.
+    Within `recorded_together` 2. and 3. come at its end; the row that is returned has its number from then on.
 
     `before` and `after` are JSON values. Raises `ValueError` for 1. and `TransactionManagementError` outside
     a transaction.
@@ -94,19 +111,56 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
         raise transaction.TransactionManagementError(
             "record() must be called in the transaction of the change that it tells of."
         )
-    head = _locked_head()
-    row = {
-        **facts,
-        "action": action,
-        "at": clock.now(),
-        "sequence": head.sequence + 1,
-        "previous_hash": head.hash,
-    }
-    entry = AuditEntry.objects.create(id=row["sequence"], hash=row_hash(row), **row)
-    head.sequence, head.hash = entry.sequence, entry.hash
-    head.save(update_fields=["sequence", "hash"])
-    anchor_soon(head)
+    entry = AuditEntry(action=action, at=clock.now(), **facts)
+    batch = _BATCH.get()
+    if batch is None or batch.depth != len(transaction.get_connection().savepoint_ids):
+        _append([entry])
+    else:
+        batch.rows.append(entry)
     return entry
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Rows that are to be appended together. `depth`: savepoints that were open when it began; what is recorded within
+    a further one may be rolled back by itself, and is appended there."""
+
+    depth: int
+    rows: list[AuditEntry] = item(default_factory=list)
+
+
+_BATCH: ContextVar[_Batch | None] = ContextVar("audit_batch", default=None)
+
+
+@contextmanager
+def recorded_together() -> Iterator[None]:
+    """What is recorded inside is appended at the end, in its order: one look at the head and one statement for all.
+
+    Must be in the transaction of all changes that it tells of. After an exception nothing is appended; who catches it
+    outside must have rolled the changes back.
+    """
+    batch = _Batch(len(transaction.get_connection().savepoint_ids))
+    token = _BATCH.set(batch)
+    try:
+        yield
+    finally:
+        _BATCH.reset(token)
+    if batch.rows:
+        _append(batch.rows)
+
+
+def _append(entries: Sequence[AuditEntry]) -> None:
+    """Chain the rows to the one before them, and move the head."""
+    head = _locked_head()
+    had = head.sequence
+    for entry in entries:
+        entry.id = entry.sequence = head.sequence + 1
+        entry.previous_hash = head.hash
+        entry.hash = row_hash({name: getattr(entry, name) for name in (*FIELDS, SAID)})
+        head.sequence, head.hash = entry.sequence, entry.hash
+    AuditEntry.objects.bulk_create(entries, batch_size=ROWS_AT_ONCE)
+    head.save(update_fields=["sequence", "hash"])
+    anchor_soon(head, had)
 
 
 def _facts(

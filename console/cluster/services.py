@@ -1,20 +1,26 @@
 """Writing the mirror: only what has changed since the last look is written."""
 
+import json
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import F, TextField
+from django.db.models.functions import Cast
 
 from console.cluster.lives import end_runs, go_on
 from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
 from console.core import clock
+from console.core.sentence_field import SentenceField
 from scheduler.model.observation import Observation
 from scheduler.model.resources import Amounts, add
 
 BATCH = 300
 """Rows per statement: SQLite takes about 32,000 values in one."""
+MANY = 5_000
+"""Rows that are read at a time."""
 
 _KEYS = ("cluster", "job_id", "partition")
 _JOB_FIELDS = [
@@ -24,11 +30,15 @@ _JOB_FIELDS = [
 ]
 _PLACE_FIELDS = ("place", "line_place", "own_priority")
 """What moves for all who wait when one joins the line: too often to write whole rows for it."""
-_NODE_FIELDS = [
-    f.name
-    for f in Node._meta.concrete_fields  # noqa: SLF001 - as above
-    if f.name not in {"id", "cluster", "name"}
-]
+VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
+"""What is decided about a job: of one that waits it changes much more often than what is observed of it."""
+_NODE_JSON = ("total", "used", "features", "partitions")
+_NODE_FIELDS = ("up", "state", "state_reason", *_NODE_JSON)
+
+
+Mark = tuple[str, str]
+"""What a row shows, digested: its `VERDICT_FIELDS`, and all the rest but its places. Each has `MARK` characters."""
+MARK = 16
 
 
 class JobRow(Protocol):
@@ -44,8 +54,13 @@ class JobRow(Protocol):
         """The row's `place`, `line_place` and `own_priority`."""
         ...
 
-    def mark(self) -> str:
-        """A short text that is the same as long as the row would show the same but for its places; cheap."""
+    def mark(self) -> Mark:
+        """Short texts that are the same as long as the row would show the same; cheap."""
+        ...
+
+    @property
+    def verdict(self) -> tuple[Any, ...]:
+        """The row's `VERDICT_FIELDS`."""
         ...
 
     def build(self) -> Job:
@@ -58,46 +73,57 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
 
     Jobs that are no longer there are marked as ended and kept for the story of a job.
     """
-    known = {
-        (job_id, partition): (pk, mark, places)
-        for pk, job_id, partition, mark, *places in Job.objects.filter(cluster=cluster)
-        .exclude(phase=JobPhase.ENDED)
-        .values_list("pk", "job_id", "partition", "fingerprint", *_PLACE_FIELDS)
-    }
+    living = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
+    asked = living.values_list("job_id", "partition", "pk", "fingerprint", *_PLACE_FIELDS)
+    known = {row[:2]: row[2:] for row in asked.iterator(chunk_size=MANY)}
     fresh: list[Job] = []
-    moved: list[tuple[int | None, ...]] = []
+    decided: list[tuple[Any, ...]] = []
+    moved: list[tuple[Any, ...]] = []
     for row in rows:
-        mark = row.mark()
+        seen, verdict = row.mark()
         before = known.pop(row.key, None)
-        if before is None or before[1] != mark:
+        if before is None or before[1][:MARK] != seen:
             job = row.build()
-            job.fingerprint = mark
+            job.fingerprint = seen + verdict
             fresh.append(job)
-        elif before[2] != [*row.places]:
+        elif before[1][MARK:] != verdict:
+            decided.append((*row.verdict, *row.places, seen + verdict, before[0]))
+        elif before[2:] != row.places:
             moved.append((*row.places, before[0]))
     go_on(cluster, fresh, BATCH)
     Job.objects.bulk_create(
         fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS
     )
-    _move(moved)
-    _mark_ended([pk for pk, *_ in known.values()])
+    _update(_PLACE_FIELDS, moved)
+    _update((*VERDICT_FIELDS, *_PLACE_FIELDS, "fingerprint"), decided)
+    _mark_ended([before[0] for before in known.values()])
     if known:
         # One that waited in several partitions and has started leaves the others only.
         end_runs(cluster, {job_id for job_id, _ in known} - {row.key[0] for row in rows}, BATCH)
-    return bool(fresh or moved or known)
+    return bool(fresh or decided or moved or known)
 
 
-def _move(places: Sequence[tuple[int | None, ...]]) -> None:
-    """Write the places of rows that show the same otherwise; each with its row's key last.
+def _update(fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
+    """Write these fields of rows that show the same otherwise; each with its key last.
 
     One prepared statement for all: `bulk_update` makes a text of megabytes of a thousand rows.
     """
-    if not places:
+    if not rows:
         return
-    name = connection.ops.quote_name
-    columns = ", ".join(f"{name(field)} = %s" for field in _PLACE_FIELDS)
+    table, name = Job._meta, connection.ops.quote_name  # noqa: SLF001 - Django's documented name
+    columns: list[Any] = [table.get_field(field) for field in fields]
+    values = [
+        tuple([_stored(field, value) for field, value in zip((*columns, None), row, strict=True)])
+        for row in rows
+    ]
+    changes = ", ".join(f"{name(column.column)} = %s" for column in columns)
     with connection.cursor() as cursor:
-        cursor.executemany(f"UPDATE {name(Job._meta.db_table)} SET {columns} WHERE id = %s", places)  # noqa: SLF001, S608 - names of our own columns
+        cursor.executemany(f"UPDATE {name(table.db_table)} SET {changes} WHERE id = %s", values)  # noqa: S608 - names of our own columns
+
+
+def _stored(field: Any, value: Any) -> Any:
+    """A value as the database takes it: plain ones as they are."""
+    return field.get_db_prep_save(value, connection) if isinstance(field, SentenceField) else value
 
 
 def _mark_ended(keys: Sequence[int]) -> None:
@@ -119,23 +145,23 @@ def _mark_ended(keys: Sequence[int]) -> None:
 def write_nodes(cluster: Cluster, observation: Observation) -> bool:
     """Make the mirror's nodes and partitions equal to what was observed. True when anything changed."""
     used = _used(observation)
-    known = {node.name: node for node in Node.objects.filter(cluster=cluster)}
+    known = _known_nodes(cluster)
     fresh = []
     for seen in observation.nodes:
-        row = Node(
-            cluster=cluster,
-            name=seen.name,
-            up=seen.up,
-            state=seen.state[:60],
-            state_reason=seen.state_reason[:300],
-            total=dict(seen.total),
-            used=used.get(seen.name, {}),
-            features=sorted(seen.features),
-            partitions=list(seen.partitions),
+        values = (
+            seen.up,
+            seen.state[:60],
+            seen.state_reason[:300],
+            dict(seen.total),
+            used.get(seen.name, {}),
+            sorted(seen.features),
+            list(seen.partitions),
         )
         before = known.pop(seen.name, None)
-        if before is None or any(getattr(before, f) != getattr(row, f) for f in _NODE_FIELDS):
-            fresh.append(row)
+        if before is None or before[1:] != values:
+            fresh.append(
+                Node(cluster=cluster, name=seen.name, **dict(zip(_NODE_FIELDS, values, strict=True)))
+            )
     Node.objects.bulk_create(
         fresh,
         batch_size=BATCH,
@@ -144,8 +170,28 @@ def write_nodes(cluster: Cluster, observation: Observation) -> bool:
         update_fields=_NODE_FIELDS,
     )
     if known:
-        Node.objects.filter(pk__in=[node.pk for node in known.values()]).delete()
+        Node.objects.filter(pk__in=[before[0] for before in known.values()]).delete()
     return _write_partitions(cluster, observation) or bool(fresh or known)
+
+
+def _known_nodes(cluster: Cluster) -> dict[str, tuple[Any, ...]]:
+    """By name, the key and `_NODE_FIELDS` of the nodes as they are kept. To be compared, never changed."""
+    texts = {field: Cast(field, TextField()) for field in _NODE_JSON}
+    asked = (
+        Node.objects.filter(cluster=cluster)
+        .order_by()
+        .annotate(**{f"{field}_text": text for field, text in texts.items()})
+    )
+    columns = [f"{field}_text" if field in texts else field for field in _NODE_FIELDS]
+    plain = len(_NODE_FIELDS) - len(_NODE_JSON)
+    found = asked.values_list("name", "pk", *columns).iterator(chunk_size=MANY)
+    return {row[0]: (*row[1 : 2 + plain], *map(_decoded, row[2 + plain :])) for row in found}
+
+
+@lru_cache(maxsize=8192)
+def _decoded(text: str) -> Any:
+    """Of thousands of nodes most are alike, and as they were."""
+    return json.loads(text)
 
 
 def _used(observation: Observation) -> dict[str, dict[str, int]]:

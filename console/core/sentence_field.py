@@ -1,12 +1,14 @@
 """A column of text that keeps sentences with their codes and parameters (`scheduler.model.sentence`)."""
 
 import json
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
 from scheduler.model.sentence import LONGEST, Sentence, from_json, to_json
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CODED, _PLAIN = '{"code":', '{"text":'
 
 
@@ -33,7 +35,7 @@ class SentenceField(_Text):
         """As it is kept."""
         value = super().get_prep_value(value)
         if isinstance(value, Sentence):
-            return json.dumps(to_json(value), ensure_ascii=False)
+            return _ENCODER.encode(to_json(value))
         if isinstance(value, str) and value.startswith((_CODED, _PLAIN)):
             return json.dumps({"text": value}, ensure_ascii=False)
         return value
@@ -77,8 +79,12 @@ def without_sentences(value: Any) -> Any:
             return value
 
 
+@lru_cache(maxsize=4096)
 def _read(value: str) -> str:
-    """Never raises: a row that somebody has cut or changed by hand is shown as it is."""
+    """Never raises: a row that somebody has cut or changed by hand is shown as it is.
+
+    Nobody changes a sentence, so what is read again in the next cycle, or on the next page, is the same one.
+    """
     try:
         document = json.loads(value) if len(value) <= LONGEST else None
     except ValueError:

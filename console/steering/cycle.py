@@ -1,16 +1,19 @@
 """One cycle: observe, verify what was issued, decide, record and intend, act.
 
 Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
-before but what is in the database. One at a time per cluster (`lease`); whoever finds it taken leaves.
+before but what is in the database, and what only saves work (`_KNOWN`). One at a time per cluster (`lease`); whoever
+finds it taken leaves.
 Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
 (`closing`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 import structlog
 from django.db import transaction
 
+from console.audit.services import recorded_together
 from console.cluster.connect import connect
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
@@ -49,8 +52,13 @@ from console.steering.signals import observed
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
 from scheduler.ports import ClusterPort, ClusterUnavailableError
+from scheduler.preemption import collector
+from scheduler.reconcile.build import KnownJobs
 
 log = structlog.get_logger(__name__)
+
+_KNOWN: dict[int, dict[str, KnownJobs]] = defaultdict(lambda: defaultdict(KnownJobs))
+"""By cluster and partition. Saves work and nothing else: whatever it holds, the decisions are the same."""
 
 
 def run_cycle(cluster: Cluster) -> Report | None:
@@ -63,7 +71,10 @@ def run_cycle(cluster: Cluster) -> Report | None:
         return None
     try:
         failpoint("cycle.leased")
-        return _run(cluster, lease)
+        with (
+            collector.paused()
+        ):  # What a cycle makes lives until it is done, and is freed then without the collector.
+            return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
         log.warning("cycle given up", reason=str(error))
@@ -185,7 +196,7 @@ def _verify(
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
     cluster, jobs = following.cluster, following.jobs
-    plans = open_plans(cluster)
+    plans = open_plans(cluster, brief=True)
     report.open_before, report.asked_before = _shown(plans), _asked(plans)
     following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
@@ -210,7 +221,7 @@ def _decide(
     """Decide, and write down what was decided."""
     with report.phase("decide"):
         facts = gather(cluster, open_plans(cluster), policies)
-        verdicts = decide_all(acting.observation, facts, acting.failures)
+        verdicts = decide_all(acting.observation, facts, acting.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()
         _record(acting, facts, verdicts, report, kept)
@@ -232,28 +243,11 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     """The mirror and the intents, in the caller's transaction."""
     cluster, before = kept.cluster, startable(kept.cluster)
     observed_jobs = {job.id: job for job in acting.observation.jobs}
-    for verdict in verdicts:
-        if verdict.is_undecided:
-            continue  # its plans stay as they are
-        is_held = acting.failures.holds(verdict.facts.row.name)
-        starts = left_waiting(verdict, observed_jobs, before)
-        starts -= declined_starts(verdict.facts.row.name, facts.rejections)
-        remember_patience(
-            cluster,
-            verdict.facts.policy,
-            verdict.decisions,
-            acting.observation.jobs,
-            facts.foresight,
-            acting.observation.taken_at,
-        )
-        report.planned += intend(
-            NewPlans(cluster, kept.row, verdict, is_held, starts, facts.held_together), facts.plans
-        )
-        report.lines.extend(
-            f"{verdict.facts.row.name} {decision.job} {decision.action.value}: {decision.explain}"
-            for decision in verdict.decisions
-        )
-    open_now = open_plans(cluster)
+    with recorded_together():
+        for verdict in verdicts:
+            if not verdict.is_undecided:  # the plans of one that is stay as they are
+                _intend(acting, facts, verdict, report, kept, before)
+    open_now = open_plans(cluster, brief=True)
     had_fault = cluster.fault
     remember(cluster, acting.observation)
     acting.lines.by_partition = work_out(
@@ -274,6 +268,33 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
     note_cycle(cluster, fault="", changed=any(changed))
     if had_fault:
         tell_cluster(cluster, "cluster.recovered", had_fault)
+
+
+def _intend(
+    acting: Acting,
+    facts: Facts,
+    verdict: Verdicts,
+    report: Report,
+    kept: KeptCycle,
+    before: Mapping[tuple[str, str], int],
+) -> None:
+    """The intents of one partition. `before`: as `startable` tells it."""
+    observation, name = acting.observation, verdict.facts.row.name
+    starts = left_waiting(verdict, {job.id: job for job in observation.jobs}, before)
+    starts -= declined_starts(name, facts.rejections)
+    remember_patience(
+        kept.cluster,
+        verdict.facts.policy,
+        verdict.decisions,
+        observation.jobs,
+        facts.foresight,
+        observation.taken_at,
+    )
+    new = NewPlans(kept.cluster, kept.row, verdict, acting.failures.holds(name), starts, facts.held_together)
+    report.planned += intend(new, facts.plans)
+    report.lines.extend(
+        f"{name} {decision.job} {decision.action.value}: {decision.explain}" for decision in verdict.decisions
+    )
 
 
 def _shown(plans: Iterable[Plan]) -> list[tuple[int, str]]:

@@ -76,8 +76,8 @@ def encode_snapshot(snapshot: Snapshot) -> dict[str, Any]:
         "schema": SCHEMA,
         "now": snapshot.now,
         "partition": encode_rules(snapshot.partition),
-        "nodes": [_encode_node(node) for node in snapshot.nodes],
-        "jobs": [_encode_job(job) for job in snapshot.jobs],
+        "nodes": [encode_node(node) for node in snapshot.nodes],
+        "jobs": [encode_job(job) for job in snapshot.jobs],
     }
 
 
@@ -191,7 +191,8 @@ def _check_nodes_exist(jobs: Iterable[SnapshotJob], nodes: set[str]) -> None:
                     raise InputError(join(f"$.jobs[{i}].{key}", node), "there is no such node in nodes")
 
 
-def _encode_node(node: SnapshotNode) -> dict[str, Any]:
+def encode_node(node: SnapshotNode) -> dict[str, Any]:
+    """A node as a JSON value."""
     result: dict[str, Any] = {"name": node.name, "up": node.up, "total": dict(node.total)}
     optional: dict[str, Any] = {
         "features": sorted(node.features),
@@ -207,7 +208,8 @@ def _encode_node(node: SnapshotNode) -> dict[str, Any]:
     return result | {key: value for key, value in optional.items() if value or value == 0}
 
 
-def _encode_job(job: SnapshotJob) -> dict[str, Any]:
+def encode_job(job: SnapshotJob) -> dict[str, Any]:
+    """A job as a JSON value."""
     result: dict[str, Any] = {
         "id": job.id,
         "name": job.name,

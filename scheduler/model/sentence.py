@@ -73,6 +73,8 @@ class Listed(tuple["Param", ...]):
 
 Param = Union[str, int, float, "Sentence", Seconds, Moment, Held, Listed]
 _LINES: dict[str, str] = dict(SENTENCES)
+_PLAIN = frozenset({str, int, float, Moment})
+"""Types whose values are compared as they are."""
 
 
 class Sentence(str):
@@ -136,9 +138,11 @@ def facts_of(text: str) -> object:
 
 
 def _facts(value: object) -> object:
+    if type(value) in _PLAIN:
+        return value
     match value:
         case Sentence():
-            return value.code, tuple((name, _facts(each)) for name, each in sorted(value.params.items()))
+            return value.code, tuple([(name, _facts(each)) for name, each in sorted(value.params.items())])
         case Seconds():
             return Seconds
         case Listed():

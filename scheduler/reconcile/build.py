@@ -8,12 +8,12 @@ from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import Observation, ObservedPartition
 from scheduler.model.plan import How
-from scheduler.model.policy import PartitionPolicy, ProjectFacts
+from scheduler.model.policy import NotRequeueable, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.reconcile.blocking import why_blocked, why_protected
-from scheduler.reconcile.immunity import must_be_cancelled
+from scheduler.reconcile.immunity import must_be_cancelled, not_requeued
 from scheduler.reconcile.snapshot_jobs import snapshot_job
 
 T = TypeVar("T")
@@ -31,7 +31,71 @@ class Built:
     standings: Mapping[str, JobStanding]
 
 
-def snapshot_for(
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A job of a snapshot with all that it was made from, but for what its `_JobMaker` knows. `stops`: how often we
+    have stopped it. `lasts`: it stays as it is while time goes by."""
+
+    observed: ObservedJob
+    stops: int
+    standing: JobStanding
+    job: SnapshotJob
+    lasts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _JobMaker:
+    """Makes a partition's jobs. `nodes`: those that it has. `state`: the partition's."""
+
+    deriver: Deriver
+    nodes: frozenset[str]
+    state: str
+    now: int
+
+    def goes_on_from(self, last: "_JobMaker") -> bool:
+        """Whether jobs that the last one made, and that last, would be made the same."""
+        same = self.deriver is last.deriver and self.nodes == last.nodes and self.state == last.state
+        return same and last.now <= self.now
+
+    def make(self, observed: ObservedJob, stops: int) -> _Made:
+        """One job, with what keeps it waiting or protects it."""
+        policy, standing = self.deriver.policy, self.deriver.derive(observed)
+        job, lasts = snapshot_job(observed, standing, self.nodes), True
+        if job.state is JobState.PENDING:
+            job = replace(job, blocked=why_blocked(observed, self.state, self.now))
+            lasts = observed.eligible is None or observed.eligible <= self.now
+        elif job.state is JobState.RUNNING:
+            job = _as_victim(job, observed, policy, why_protected(observed, policy, stops, self.now))
+            lasts = not_requeued(observed) is None or policy.not_requeueable is not NotRequeueable.CANCEL
+        return _Made(observed, stops, standing, job, lasts)
+
+
+def _made_again(last: _Made | None, observed: ObservedJob, stops: int) -> _Made | None:
+    """The last one, if it was made from the same. A job that was not read anew is the same object as before."""
+    if last is None or last.stops != stops:
+        return None
+    return last if last.observed is observed or last.observed == observed else None
+
+
+class KnownJobs:
+    """The jobs of the last snapshot of a partition: most are the same in the next, and are not made again."""
+
+    def __init__(self) -> None:
+        self._maker: _JobMaker | None = None
+        self._made: Mapping[str, _Made] = {}
+
+    def of(self, maker: _JobMaker) -> Mapping[str, _Made]:
+        """Those that `maker` would make the same of the same."""
+        if self._maker is None or not maker.goes_on_from(self._maker):
+            return {}
+        return self._made
+
+    def keep(self, maker: _JobMaker, made: Mapping[str, _Made]) -> None:
+        """They are the last ones now."""
+        self._maker, self._made = maker, {key: each for key, each in made.items() if each.lasts}
+
+
+def snapshot_for(  # noqa: PLR0913 - each is named at the call
     observation: Observation,
     policy: PartitionPolicy,
     projects: Sequence[ProjectFacts],
@@ -39,6 +103,7 @@ def snapshot_for(
     preemptions: Mapping[str, int],
     ending: Set[RunKey] = frozenset(),
     deriver: Deriver | None = None,
+    known: KnownJobs | None = None,
 ) -> Built:
     """What there is to plan in one partition: its nodes, its jobs with their levels, its rules.
 
@@ -46,6 +111,7 @@ def snapshot_for(
     hold on shared nodes is `held_elsewhere`, or `coming_elsewhere` of those that are ending. `preemptions`: how often
     each job was stopped by us so far. `ending`: runs that are being stopped; of other partitions they count as ending.
     `deriver`: one of this policy, these projects and this moment, whose answers are used.
+    `known`: the jobs of an earlier snapshot, whose place those of this one take.
     Raises `PartitionNotObservedError`.
     """
     partition = _partition(observation, policy.name)
@@ -53,27 +119,26 @@ def snapshot_for(
     nodes = [node for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
-    deriver = deriver or Deriver(policy, projects, observation.taken_at)
-    jobs: list[SnapshotJob] = []
-    standings: dict[str, JobStanding] = {}
+    now = observation.taken_at
+    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, partition.state, now)
+    known = known or KnownJobs()
+    before = known.of(maker)
+    made: dict[str, _Made] = {}
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
     for observed in observation.jobs:
-        if policy.name not in observed.partitions:
-            if observed.state is not JobState.PENDING:
-                leaves = observed.state is JobState.COMPLETING or observed.run in ending
-                _hold(coming if leaves else held, observed.alloc)
-            continue
-        standing = standings[observed.id] = deriver.derive(observed)
-        job = snapshot_job(observed, standing, names)
-        if job.state is JobState.PENDING:
-            job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
-        elif job.state is JobState.RUNNING:
-            protected = why_protected(observed, policy, preemptions.get(observed.id, 0), observation.taken_at)
-            job = _as_victim(job, observed, policy, protected)
-        jobs.append(job)
+        if policy.name in observed.partitions:
+            stops = preemptions.get(observed.id, 0)
+            same = _made_again(before.get(observed.id), observed, stops)
+            made[observed.id] = same or maker.make(observed, stops)
+        elif observed.state is not JobState.PENDING:
+            leaves = observed.state is JobState.COMPLETING or observed.run in ending
+            _hold(coming if leaves else held, observed.alloc)
+    known.keep(maker, made)
     shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
-    return Built(Snapshot(observation.taken_at, rules_of(policy), shared, tuple(jobs)), standings)
+    jobs = tuple([each.job for each in made.values()])
+    standings = {job_id: each.standing for job_id, each in made.items()}
+    return Built(Snapshot(now, rules_of(policy), shared, jobs), standings)
 
 
 def rules_of(policy: PartitionPolicy) -> PartitionRules:

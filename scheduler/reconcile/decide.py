@@ -29,13 +29,13 @@ class Outstanding:
     def plus(self, made: PlanningResult, snapshot: Snapshot) -> "Outstanding":
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under
         way."""
-        runs = {job.id: job.run for job in snapshot.jobs if job.state is JobState.RUNNING}
         rooms = _rooms(made)
         victims = (victim for decision in made.decisions for victim in decision.victims)
         # Who only loses a part goes on, and its partition has had its turn.
-        stopped = {runs[victim.job] for victim in victims if victim.how in STOPPED}
+        stopped = {victim.job for victim in victims if victim.how in STOPPED}
+        runs = {job.run for job in snapshot.jobs if job.id in stopped and job.state is JobState.RUNNING}
         return replace(
-            self, beneficiaries={**self.beneficiaries, **rooms}, victims=self.victims | frozenset(stopped)
+            self, beneficiaries={**self.beneficiaries, **rooms}, victims=self.victims | frozenset(runs)
         )
 
 
@@ -69,7 +69,14 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
     """
     if outstanding == NOTHING:
         return snapshot
-    jobs = tuple(_under_way(job, outstanding, snapshot) for job in snapshot.jobs)
+    concerned = {
+        *(run.job_id for run in outstanding.victims),
+        *outstanding.beneficiaries,
+        *outstanding.yielded,
+    }
+    jobs = tuple(
+        [_under_way(job, outstanding, snapshot) if job.id in concerned else job for job in snapshot.jobs]
+    )
     here = {job.id for job in snapshot.jobs}
     elsewhere: dict[str, dict[str, int]] = {}
     for beneficiary, room in outstanding.beneficiaries.items():

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from console.audit.canonical import GENESIS, row_hash, storable
 from console.audit.models import AuditEntry, AuditHead
-from console.audit.services import SYSTEM, AuditError, Context, Subject, reason_of, record
+from console.audit.services import SYSTEM, AuditError, Context, Subject, reason_of, record, recorded_together
+from console.audit.verification import verify_chain
 from scheduler.model.sentence import Listed, say, to_json
 from tests.audit.rows import PROJECT, append
 
@@ -200,3 +201,52 @@ def test_a_sentence_of_another_release_is_read_in_english() -> None:
     )
     with translation.override("zh-hans"):
         assert entry.told_reason == "It was odd."
+
+
+def one_row(number: str = "1", *, fails: bool = False) -> AuditEntry:
+    """One row of the system's, in the caller's transaction itself; `fails`: and then an error."""
+    subject = Subject("cluster", number, number, cluster="dev")
+    entry = record(actor=SYSTEM, action="cluster.degraded", subject=subject, reason="x")
+    if fails:
+        raise RuntimeError
+    return entry
+
+
+def test_rows_that_are_recorded_together_are_appended_at_the_end_and_chained() -> None:
+    append()
+    with transaction.atomic():
+        with recorded_together():
+            first, second = one_row(), one_row("2")
+            assert AuditEntry.objects.count() == 1
+        assert (first.sequence, second.sequence) == (2, 3)
+    assert AuditEntry.objects.count() == AuditHead.objects.get().sequence == 3
+    assert stored(3)["previous_hash"] == stored(2)["hash"]
+    assert not verify_chain().faults
+
+
+def test_of_what_is_given_up_in_between_nothing_is_recorded() -> None:
+    with pytest.raises(RuntimeError), transaction.atomic(), recorded_together():
+        one_row(fails=True)
+    append()
+    assert AuditEntry.objects.count() == 1
+
+
+def test_what_is_rolled_back_by_itself_is_not_recorded_with_the_rest() -> None:
+    with transaction.atomic(), recorded_together():
+        one_row()
+        with pytest.raises(RuntimeError), transaction.atomic():
+            one_row("2", fails=True)
+        append()
+    assert [entry.object_id for entry in AuditEntry.objects.order_by("sequence")] == ["alpha", "1"]
+    assert not verify_chain().faults
+
+
+def test_many_rows_at_once_are_anchored_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.audit.anchors.ROWS", 3)
+    asked: list[Any] = []
+    monkeypatch.setattr("console.audit.anchors.transaction.on_commit", lambda *a, **_: asked.append(a))
+    for count in (2, 1, 4, 1):
+        with transaction.atomic(), recorded_together():
+            for _ in range(count):
+                one_row()
+    assert len(asked) == 2, "rows 3 and 6 are among them; 8 are not 9"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.held_together import all_let_go
+from console.steering.decisions.putting_off import LONGEST_USER
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
 from console.steering.failures import Failures
@@ -17,7 +18,7 @@ from scheduler.model.reasons import Reason
 from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding, deriver_for
-from scheduler.reconcile.build import rules_of, snapshot_for
+from scheduler.reconcile.build import KnownJobs, rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
 REFUSED = say("action.stop_refused")
@@ -39,11 +40,17 @@ class Verdicts:
     is_undecided: bool = False
 
 
-def decide_all(observation: Observation, facts: Facts, failures: Failures | None = None) -> list[Verdicts]:
+def decide_all(
+    observation: Observation,
+    facts: Facts,
+    failures: Failures | None = None,
+    known: Mapping[str, KnownJobs] | None = None,
+) -> list[Verdicts]:
     """Decide for every partition that has a policy and was observed, in the order of their names.
 
     Partitions that share nodes see what the ones before them have set aside in this cycle. Plans that are only
     proposed set nothing aside. With `failures` a partition on which deciding raises is told there, and is undecided.
+    `known`: of each partition, the jobs of an earlier snapshot, whose place those of this one take.
     """
     observation = all_let_go(observation, facts.held_together)
     seen = {partition.name for partition in observation.partitions}
@@ -53,7 +60,8 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
         partition = facts.partitions[name]
         decided: list[Verdicts] = []
         with failures.kept(name, only_there=True) if failures is not None else nullcontext():
-            verdict, plan = _decide(observation, partition, facts, outstanding)
+            mine = known[name] if known is not None else None
+            verdict, plan = _decide(observation, partition, facts, outstanding, mine)
             outstanding = outstanding.plus(_that_will_happen(plan, partition.policy), verdict.snapshot)
             decided.append(verdict)
         verdicts += decided or [_undecided(observation, partition)]
@@ -61,7 +69,11 @@ def decide_all(observation: Observation, facts: Facts, failures: Failures | None
 
 
 def _decide(
-    observation: Observation, partition: PartitionFacts, facts: Facts, outstanding: Outstanding
+    observation: Observation,
+    partition: PartitionFacts,
+    facts: Facts,
+    outstanding: Outstanding,
+    known: KnownJobs | None,
 ) -> tuple[Verdicts, PlanningResult]:
     built = snapshot_for(
         observation,
@@ -70,6 +82,7 @@ def _decide(
         preemptions=facts.preemptions,
         ending=outstanding.victims,
         deriver=_deriver(partition, facts, observation.taken_at),
+        known=known,
     )
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
     snapshot = replace(
@@ -120,12 +133,15 @@ def _rules(rules: PartitionRules, facts: PartitionFacts, stops: Stops) -> Partit
 def _with_past(jobs: Iterable[SnapshotJob], observation: Observation, facts: Facts) -> Iterable[SnapshotJob]:
     """The jobs with what was done to them, or for them, and what is behind them."""
     comments = {job.id: job.comment for job in observation.jobs if job.restarts}
+    stops, past = facts.stops, facts.past
+    concerned = {*stops.ago_s, *stops.of_job, *(job_id for job_id, _ in stops.beneficiaries), *past.failed}
+    concerned.update(job_id for job_id, _restarts in past.saved_ago_s)
     for job in jobs:
-        yield facts.past.told(
-            _with_stops(job, facts.stops, observation.taken_at),
-            comments.get(job.id, ""),
-            observation.taken_at,
-        )
+        if job.restarts or job.id in concerned:
+            comment = comments.get(job.id, "")
+            yield past.told(_with_stops(job, stops, observation.taken_at), comment, observation.taken_at)
+        else:
+            yield job
 
 
 def _with_stops(job: SnapshotJob, stops: Stops, now: int) -> SnapshotJob:
@@ -157,7 +173,11 @@ def _amend(
 ) -> Iterable[SnapshotJob]:
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
+    concerned = {*(run.job_id for run in facts.refused), *facts.quota_held, *facts.backed_off}
     for job in jobs:
+        if job.id not in concerned and job.user[:LONGEST_USER] not in facts.put_off.users:
+            yield job
+            continue
         if job.state == JobState.RUNNING and job.run in facts.refused:
             yield replace(job, preemptable=False, protected=REFUSED)
         elif job.state == JobState.PENDING and job.id in facts.quota_held and job.id in held:

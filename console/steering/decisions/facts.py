@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, prefetch_related_objects
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -21,6 +21,7 @@ from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
     ActionState,
+    Cycle,
     Pause,
     Plan,
     PlanKind,
@@ -37,6 +38,7 @@ from scheduler.reconcile.decide import Outstanding
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 MISREAD = timedelta(days=1)
 """How long a stop that was seen to work is kept in mind, should its run be seen again."""
+_LONG = ("passed_over", "victims", "placement", "explain", "outcome", "undo_reason", "decision_reason")
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long; `putting_off` says when it is longer."""
 
@@ -91,10 +93,26 @@ def run_of(action: PlannedAction) -> RunKey:
     return RunKey(action.job_id, action.run_start, action.run_restarts)
 
 
-def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
-    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
+def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES, *, brief: bool = False) -> list[Plan]:
+    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone.
+
+    `brief`: of proposals, of which there may be very many, only what says whom they are for and how they stand.
+    """
     rows = Plan.objects.filter(cluster=cluster, state__in=states).order_by("id").defer("passed_over")
-    return list(rows.select_related("cycle", "cluster").prefetch_related("actions"))
+    if brief:
+        proposed = list(rows.filter(state=PlanState.PROPOSED).defer(*_LONG))
+        begun = list(rows.exclude(state=PlanState.PROPOSED))
+        # Who is approved between the two questions is in both answers: the later one counts.
+        by_key = {plan.pk: plan for plan in (*proposed, *begun)}
+        plans = [by_key[key] for key in sorted(by_key)]
+    else:
+        plans = list(rows)
+        begun = [plan for plan in plans if plan.state != PlanState.PROPOSED]
+    prefetch_related_objects(begun, "actions")  # Proposals have none yet.
+    cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in plans})
+    for plan in plans:
+        plan.cluster, plan.cycle = cluster, cycles[plan.cycle_id]
+    return plans
 
 
 def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:

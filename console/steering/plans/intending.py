@@ -61,6 +61,7 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
             made += now_open is not None and now_open is not plan
             if now_open is not None and now_open.enforcement == Enforcement.APPROVE:
                 asked.append(now_open)
+    new.keep()
     _settle_departed(claims.left, verdicts)
     add_alternatives(asked, verdicts)
     return made + settle_holds(new, open_plans)

@@ -5,10 +5,10 @@ grace time, then (when the beneficiary runs, or the plan is undone) the releases
 """
 
 import hashlib
-import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -30,7 +30,7 @@ from console.steering.models import (
 from console.steering.plans.kept_work import keep_of_shrunk
 from console.steering.plans.versions import keep_version
 from console.steering.served import Tasks, jobs_served, new_tasks, runs_served
-from scheduler.contracts.snapshot import encode_snapshot
+from scheduler.contracts.snapshot_text import SnapshotText
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey, SnapshotJob
 from scheduler.model.line import front
@@ -43,8 +43,12 @@ from scheduler.preemption.units.groups import label_of_jobs
 
 LONGEST_HOLD = timedelta(days=1)
 """How long jobs are held until all of their group fit: Slurm keeps no room for a job that is held."""
+BATCH = 200
+"""Plans per statement."""
 LONGEST_USER = 64
 """As the mirror keeps it. PostgreSQL refuses what is longer."""
+_TEXTS: dict[tuple[int, str], SnapshotText] = defaultdict(SnapshotText)
+"""By cluster and partition. Saves work and nothing else: the text is the same without it."""
 
 
 @dataclass
@@ -62,6 +66,7 @@ class NewPlans:
     is_held: bool = False
     starts: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
+    _made: list[tuple[Plan, list[str]]] = field(init=False, default_factory=list)
 
     def makes_room(self, decision: Decision) -> bool:
         """Whether a decision gets a plan: others are to be stopped, or the job is to be put first in its line."""
@@ -76,26 +81,32 @@ class NewPlans:
         return enforced and there and any(task.job in self.held for task in decision.tasks)
 
     def make_room(self, decision: Decision, victims: list[dict[str, Any]]) -> Plan:
-        """A plan that stops `victims`; approved at once, with its actions, where the policy enforces."""
+        """A plan that stops `victims`; approved at once where the policy enforces. `keep` saves it."""
         policy = self.verdicts.facts.policy
         plan = self.worked_out(decision, victims)
-        enforced = policy.enforcement == Enforcement.ENFORCE
-        if enforced:
+        if policy.enforcement == Enforcement.ENFORCE:
             plan.state = PlanState.APPROVED
             plan.deadline = deadline_for(policy)
-        plan.save()
-        # Its own number is part of its place in line.
-        plan.priority = self.priority_of(plan)
-        plan.save(update_fields=["priority"])
-        if plan.awaits_decision:
-            keep_version(plan)
-        after = {"state": plan.state, "victims": victims, "nodes": list(decision.nodes), "mode": plan.mode}
-        if plan.tasks:
-            after["tasks"] = jobs_served(plan)
-        tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
-        if enforced:
-            PlannedAction.objects.bulk_create(actions_for(plan, policy))
+        self._made.append((plan, list(decision.nodes)))
         return plan
+
+    def keep(self) -> None:
+        """Save the plans that were made, with their actions: many in one statement, and then each is told."""
+        made, self._made = self._made, []
+        Plan.objects.bulk_create([plan for plan, _ in made], batch_size=BATCH)
+        for plan, _ in made:
+            # Its own number is part of its place in line.
+            plan.priority = self.priority_of(plan)
+        Plan.objects.bulk_update([plan for plan, _ in made], ["priority"], batch_size=BATCH)
+        for plan, nodes in made:
+            if plan.awaits_decision:
+                keep_version(plan)
+            after = {"state": plan.state, "victims": plan.victims, "nodes": nodes, "mode": plan.mode}
+            if plan.tasks:
+                after["tasks"] = jobs_served(plan)
+            tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
+            if plan.state == PlanState.APPROVED:
+                PlannedAction.objects.bulk_create(actions_for(plan, self.verdicts.facts.policy))
 
     def hold(self, decision: Decision) -> Plan:
         """A plan that holds a job whose user is over quota, and lets it go when a place is free."""
@@ -169,8 +180,8 @@ class NewPlans:
     @cached_property
     def stored_snapshot(self) -> StoredSnapshot:
         """The input of this cycle's decisions; encoded once, shared by all plans."""
-        document = encode_snapshot(self.verdicts.snapshot)
-        text = json.dumps(document, separators=(",", ":"), sort_keys=True).encode()
+        writer = _TEXTS[self.cluster.pk, self.verdicts.facts.row.name]
+        text = writer.of(self.verdicts.snapshot).encode()
         stored, _ = StoredSnapshot.objects.get_or_create(
             digest=hashlib.sha256(text).hexdigest(), defaults={"body": zlib.compress(text)}
         )

@@ -5,13 +5,14 @@ made for the jobs whose mark has changed. Durations in an explanation grow by th
 """
 
 import hashlib
+from base64 import urlsafe_b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from console.cluster.models import LONGEST_GROUP, Cluster, Job
-from console.cluster.services import JobRow
+from console.cluster.services import MARK, VERDICT_FIELDS, JobRow, Mark
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanKind, PlanState
@@ -32,6 +33,7 @@ from scheduler.reconcile.blocking import why_protected_anyway
 from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
+_NO_PLACE = (0, 0, None)
 
 
 def rows(
@@ -52,7 +54,7 @@ def rows(
         for v in verdicts
     }
     return [
-        _Row(job, sources[partition])
+        _Row((job.id, partition), job, sources[partition])
         for job in observation.jobs
         for partition in job.partitions
         if partition in sources
@@ -63,47 +65,69 @@ def rows(
 class _Row:
     """One job in one partition, for `write_jobs`."""
 
+    key: tuple[str, str]
     job: ObservedJob
     source: "_Source"
-
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.job.id, self.source.partition
 
     @property
     def places(self) -> tuple[int, int, int | None]:
         return self.source.places(self.job)
 
-    def mark(self) -> str:
-        """What the row would show but for its places, as a short text."""
-        return self.source.marks.mark(self.key, self.job, self.source.derived(self.job))
+    @property
+    def verdict(self) -> tuple[Any, ...]:
+        return self.source.verdict(self.job)
+
+    def mark(self) -> Mark:
+        """What the row would show but for its places, as two short texts."""
+        return self.source.mark(self.key, self.job)
 
     def build(self) -> Job:
         return self.source.row(self.job)
 
 
+class _Marked(NamedTuple):
+    """What a row was marked from, and its mark: the job, as planned, what is derived of it, what is decided."""
+
+    job: ObservedJob
+    planned: PlannedJob | None
+    derived: tuple[Any, ...]
+    decided: tuple[Any, ...]
+    mark: Mark
+
+
+@dataclass(slots=True)
 class Marks:
     """The marks of the rows of the last look, so that only what has changed is put into words again."""
 
-    def __init__(self) -> None:
-        self._before: dict[tuple[str, str], _Marked] = {}
-        self._now: dict[tuple[str, str], _Marked] = {}
+    before: dict[tuple[str, str], _Marked] = field(default_factory=dict)
+    now: dict[tuple[str, str], _Marked] = field(default_factory=dict)
 
     def begin(self) -> None:
         """A new look: rows that are not asked for in it are forgotten with the next."""
-        self._before, self._now = self._now, {}
-
-    def mark(self, key: tuple[str, str], job: ObservedJob, derived: tuple[Any, ...]) -> str:
-        """A digest of both. A job that was not read anew is the same object as before: that is quick to see."""
-        known = self._before.get(key)
-        if known is None or (known[0] is not job and known[0] != job) or known[1] != derived:
-            text = repr((job, *derived))
-            known = job, derived, hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-        self._now[key] = known
-        return known[2]
+        self.before, self.now = self.now, {}
 
 
-_Marked = tuple[ObservedJob, tuple[Any, ...], str]
+def _marked(
+    known: _Marked | None,
+    job: ObservedJob,
+    planned: PlannedJob | None,
+    derived: tuple[Any, ...],
+    decided: tuple[Any, ...],
+) -> _Marked:
+    """A row's mark; what is the same as in the one that is known is not digested again."""
+    if known is not None and known.derived == derived and (known.job is job or known.job == job):
+        seen = known.mark[0]
+    else:
+        seen = _digest((job, *derived))
+    verdict = known.mark[1] if known is not None and known.decided == decided else _digest(decided)
+    return _Marked(job, planned, derived, decided, (seen, verdict))
+
+
+def _digest(facts: tuple[Any, ...]) -> str:
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=MARK * 3 // 4, usedforsecurity=False)
+    return urlsafe_b64encode(digest.digest()).decode("ascii")
+
+
 _MARKS: dict[int, Marks] = defaultdict(Marks)
 """By cluster. A mark depends on nothing but the row, so it is right whoever asks."""
 
@@ -142,28 +166,60 @@ class _Source:
                 if plan.state == PlanState.EXECUTING:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 
+    def mark(self, key: tuple[str, str], job: ObservedJob) -> Mark:
+        """Digests of the job with what is derived of it, and of what is decided about it.
+
+        A planned job is the same object as before only where nothing has changed that it rests on (`KnownJobs`).
+        """
+        known, planned, decided = self.marks.before.get(key), self.planned.get(job.id), self.decided(job)
+        is_same = known is not None and planned is not None and known.planned is planned
+        if known is None or not is_same or known.decided != decided:
+            derived = known.derived if known is not None and is_same else self.derived(job)
+            known = _marked(known, job, planned, derived, decided)
+        self.marks.now[key] = known
+        return known.mark
+
     def derived(self, job: ObservedJob) -> tuple[Any, ...]:
-        """Everything in the row that is not observed, but for its places."""
-        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
-        _, decision = self.decisions.get(job.id, (0, None))
-        stands = self._stands(job)
+        """Everything in the row that is neither observed nor decided, but for its places."""
+        planned = self.planned.get(job.id)
         return (
-            standing,
+            self.standings.get(job.id),
             planned and (planned.user_level, planned.task_level, planned.protected),
             self.immune(job),
             self.names,
             self.preemptions.get(job.id, 0),
+        )
+
+    def decided(self, job: ObservedJob) -> tuple[Any, ...]:
+        """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
+        if job.state is not JobState.PENDING:
+            return (self.plan_of.get(job.id),)
+        _, decision = self.decisions.get(job.id, (0, None))
+        stands = self._stands(job)
+        return (
             self.plan_of.get(job.id),
             decision and (decision.action, decision.reason, facts_of(decision.explain)),
-            group_of(job),
             stands and (self.line is not None and self.line.is_ordered, stands.keeps),
             self._startable(job),
         )
 
+    def verdict(self, job: ObservedJob) -> tuple[Any, ...]:
+        """The row's `VERDICT_FIELDS`."""
+        said: tuple[Any, ...] = ("", "", "", 0)
+        if self._is_decided(job):
+            decision = self.decisions[job.id][1]
+            startable = self._startable(job)
+            said = decision.action.value, decision.reason.value, decision.explain, startable
+        stands, line = self._stands(job), self.line
+        place = (False, False) if stands is None or line is None else (line.is_ordered, stands.keeps)
+        return *said, self.plan_of.get(job.id), *place
+
     def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
         """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
-        stands = self._stands(job)
-        place = self.decisions[job.id][0] if self._is_decided(job) else 0
+        if job.state is not JobState.PENDING:
+            return _NO_PLACE
+        stands, is_decided = self._stands(job), self._is_decided(job)
+        place = self.decisions[job.id][0] if is_decided else 0
         return (place, 0, None) if stands is None else (place, stands.number, stands.own)
 
     def _is_decided(self, job: ObservedJob) -> bool:
@@ -210,7 +266,6 @@ class _Source:
             request=encode_request(job.request) if job.request else {},
             resources=_resources(job)[:200],
             preemptions=self.preemptions.get(job.id, 0),
-            plan=self.plan_of.get(job.id),
             was_requeueable=job.requeue or job.was_requeueable,
         )
         why = self.immune(job)
@@ -220,14 +275,8 @@ class _Source:
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)
         row.place, row.line_place, row.own_priority = self.places(job)
-        if self._is_decided(job):
-            decision = self.decisions[job.id][1]
-            row.verdict, row.reason = decision.action.value, decision.reason.value
-            row.explain = decision.explain
-            row.startable = self._startable(job)
-        stands = self._stands(job)
-        if stands is not None and self.line is not None:
-            row.line_ordered, row.keeps_place = self.line.is_ordered, stands.keeps
+        for name, value in zip(VERDICT_FIELDS, self.verdict(job), strict=True):
+            setattr(row, name, value)
         return row
 
     def _add_levels(self, row: Job, standing: JobStanding, planned: PlannedJob) -> None:
