@@ -64,6 +64,20 @@ class LevelSerializer(DataclassSerializer):
     )
 
 
+class TaskTypeSerializer(serializers.Serializer):
+    """What a kind of task needs where its request leaves it out. The first row that fits a job's name counts."""
+
+    pattern = serializers.CharField(help_text="Shell style, of job names.")
+    cpus = serializers.IntegerField(required=False, help_text="For each node.")
+    gpus = serializers.IntegerField(required=False, help_text="For each node.")
+    memory_mb = serializers.IntegerField(required=False, help_text="For each node.")
+    time_s = serializers.IntegerField(required=False, help_text="The time limit.")
+    elastic_min = serializers.IntegerField(
+        required=False, help_text="Such a task is elastic and goes on with so many workers."
+    )
+    elastic_wish = serializers.IntegerField(required=False, help_text="It would like to have so many.")
+
+
 class PolicyDocumentSerializer(DataclassSerializer):
     """A partition's entry of the priority file (contract B), without `admins`. For the OpenAPI document only:
     values are checked where the priority file's are, by the service."""
@@ -72,6 +86,7 @@ class PolicyDocumentSerializer(DataclassSerializer):
     must = ("mode",)
     told: ClassVar = TOLD
     levels = LevelSerializer(many=True, required=False)
+    task_types = TaskTypeSerializer(many=True, required=False)
     checkpoint_signal = serializers.CharField(required=False, allow_blank=True)
     user_overrides_until = serializers.DictField(
         child=serializers.DateTimeField(), required=False, help_text=TOLD["user_overrides_until"]
