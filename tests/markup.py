@@ -1,11 +1,10 @@
 """Pages as tests read them: how a template is laid out is no matter."""
 
 import re
+from typing import Any
 
-from django.http import HttpResponse
 
-
-def flat(page: HttpResponse | str) -> str:
-    """The markup with runs of white space as one blank, and none at the edge of a tag."""
+def flat(page: Any) -> str:
+    """The markup of a response (or a text) with runs of white space as one blank, and none at the edge of a tag."""
     text = page if isinstance(page, str) else page.content.decode()
     return re.sub(r"(?<=>) | (?=<)", "", re.sub(r"\s+", " ", text))

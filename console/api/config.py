@@ -13,10 +13,11 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.changes import ReasonSerializerField, changing
-from console.api.fields import AnyJsonField, ObjectField
-from console.api.policies import PolicyDocumentSerializer
+from console.api.dataclasses import DataclassSerializer
+from console.api.fields import ObjectField
+from console.api.policy_document import PolicyDocumentSerializer
 from console.api.strict import valid
-from console.core.diff import KeyChange
+from console.core.diff import KeyDifference
 from console.partitions.models import Partition
 from console.partitions.priority_file import export_config, import_config
 from console.partitions.selectors import visible_partitions
@@ -76,13 +77,13 @@ class ImportSerializer(serializers.Serializer):
     reason = ReasonSerializerField()
 
 
-class DifferenceSerializer(serializers.Serializer):
+class DifferenceSerializer(DataclassSerializer):
     """One key that differs."""
 
-    path = serializers.CharField(help_text="`projects.alpha.urgency`")
-    change = serializers.ChoiceField(choices=[c.value for c in KeyChange])
-    before = AnyJsonField()
-    after = AnyJsonField()
+    dataclass = KeyDifference
+    told: ClassVar = {
+        "path": "`projects.alpha.urgency`",
+    }
     text = serializers.CharField(source="__str__", help_text="The same in one line, for people.")
 
 

@@ -17,9 +17,10 @@ from console.accounts.access import require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.changes import ReasonSerializerField, VersionField, changing
-from console.api.fields import AnyJsonField
+from console.api.dataclasses import DataclassSerializer
 from console.api.policies import BasedOnSerializer, OfPartition, PolicyDocumentField, PolicySerializer
 from console.api.strict import valid
+from console.core.diff import KeyDifference
 from console.partitions import drafts as service
 from console.partitions.comparing import IN_FORCE, ComparedVersion, in_words, side
 from console.partitions.models import Partition, PolicyDraft, PolicyRevision
@@ -83,13 +84,10 @@ class DraftActivationSerializer(BasedOnSerializer):
     version = VersionField()
 
 
-class KeyDifferenceSerializer(serializers.Serializer):
+class KeyDifferenceSerializer(DataclassSerializer):
     """One key that differs."""
 
-    path = serializers.CharField()
-    change = serializers.ChoiceField(choices=["added", "changed", "removed"])
-    before = AnyJsonField()
-    after = AnyJsonField()
+    dataclass = KeyDifference
 
 
 class ComparisonSerializer(serializers.Serializer):

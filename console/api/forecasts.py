@@ -1,6 +1,7 @@
 """How long a job will run, when it ends, and how good such forecasts were."""
 
 from dataclasses import asdict
+from typing import ClassVar
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -10,10 +11,11 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.dataclasses import DataclassSerializer
 from console.api.fields import EpochField
 from console.cluster.models import Job, JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
-from console.forecasts.quality import PROMISES, ForecastScore, forecast_quality
+from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
 from console.forecasts.selectors import forecasts_of
 from console.partitions.selectors import visible_partitions
 
@@ -54,18 +56,16 @@ class JobForecastSerializer(serializers.ModelSerializer):
         }
 
 
-class ForecastScoreSerializer(serializers.Serializer):
+class ForecastScoreSerializer(DataclassSerializer):
     """How near some forecasts were."""
 
-    jobs = serializers.IntegerField()
-    figure = serializers.FloatField(
-        help_text="Mean of min(p, t) / max(p, t) of forecast and truth; 1 is exact."
-    )
-    within = serializers.FloatField(
-        help_text="Share of the run times between `low` and `high`; 0.9 is meant."
-    )
-    longer = serializers.FloatField(help_text="Share that ran longer than forecast.")
-    error_s = serializers.FloatField(help_text="Median of the errors, in seconds.")
+    dataclass = ForecastScore
+    told: ClassVar = {
+        "figure": "Mean of min(p, t) / max(p, t) of forecast and truth; 1 is exact.",
+        "within": "Share of the run times between `low` and `high`; 0.9 is meant.",
+        "longer": "Share that ran longer than forecast.",
+        "error_s": "Median of the errors, in seconds.",
+    }
 
 
 class NamedForecastScoreSerializer(ForecastScoreSerializer):
@@ -74,12 +74,11 @@ class NamedForecastScoreSerializer(ForecastScoreSerializer):
     name = serializers.CharField()
 
 
-class PromiseSerializer(serializers.Serializer):
+class PromiseSerializer(DataclassSerializer):
     """What share of the jobs should have ended by one of the figures of a forecast, and did."""
 
+    dataclass = PromiseKept
     name = serializers.ChoiceField(choices=[name for name, _ in PROMISES])
-    meant = serializers.FloatField()
-    was = serializers.FloatField()
 
 
 class RunTimeModelSerializer(serializers.ModelSerializer):

@@ -14,8 +14,9 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.dataclasses import DataclassSerializer
 from console.audit.models import AuditEntry
-from console.reports.histories import History, HistorySpan, job_history, project_history
+from console.reports.histories import History, HistoryMoment, HistorySpan, job_history, project_history
 
 NEWEST, OLDEST = "-at", "at"
 PARAMETERS = [
@@ -31,17 +32,12 @@ PARAMETERS = [
 KINDS = [(kind, kind) for kind in ("audit", "plan", "checkpoint")]
 
 
-class MomentSerializer(serializers.Serializer):
+class MomentSerializer(DataclassSerializer):
     """One thing that happened, in words. `row` is its number in the audit log."""
 
-    at = serializers.DateTimeField()
+    dataclass = HistoryMoment
+    only = ("at", "text", "detail", "who", "row", "plan", "job_id")
     kind = serializers.ChoiceField(choices=KINDS)
-    text = serializers.CharField()
-    detail = serializers.CharField(allow_blank=True)
-    who = serializers.CharField(allow_blank=True)
-    row = serializers.IntegerField(allow_null=True)
-    plan = serializers.IntegerField(allow_null=True)
-    job_id = serializers.CharField(allow_blank=True)
     differences = serializers.ListField(child=serializers.CharField())
 
 

@@ -4,16 +4,16 @@ from typing import Any
 
 from rest_framework import serializers
 
+from console.api.dataclasses import DataclassSerializer
 from console.api.work import WorkSerializer, work_data
 from console.history.answers import NamedLevel
 from console.history.past import Day, PastStudy, StudySum
 
 
-class RankedLevelSerializer(serializers.Serializer):
+class RankedLevelSerializer(DataclassSerializer):
     """A level: its rank, 0 the highest, null when nothing is configured, and its name."""
 
-    rank = serializers.IntegerField(allow_null=True)
-    name = serializers.CharField()
+    dataclass = NamedLevel
 
 
 class WaitedSerializer(serializers.Serializer):

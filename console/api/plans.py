@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
+from console.api.dataclasses import DataclassSerializer
 from console.api.fields import AmountsByNodeField, AmountsSerializerField, EpochField
 from console.api.work import WorkSerializer, work_data
 from console.steering.models import Checkpoint, Plan, PlanKind, PlannedAction, PlanState, PlanVersion, Victim
@@ -23,6 +24,7 @@ from console.steering.operations.requests import ApprovalRequest
 from console.steering.plans.shown_input import shown_input
 from console.steering.selectors import lost_by
 from scheduler.model.actions import STOPPING
+from scheduler.model.plan import PassedOver
 from scheduler.model.policy import Enforcement
 
 
@@ -42,10 +44,10 @@ class VictimSerializer(serializers.Serializer):
     ran_s = serializers.IntegerField(required=False, help_text="How long it had run, in seconds.")
 
 
-class PassedOverSerializer(serializers.Serializer):
+class PassedOverSerializer(DataclassSerializer):
     """A running job that was looked at and left alone, and why (docs/reasons.md)."""
 
-    job = serializers.CharField()
+    dataclass = PassedOver
     reason = serializers.CharField()
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from console.api.changes import ReasonSerializerField, VersionField
+from console.api.dataclasses import DataclassSerializer
 from console.api.fields import BoundedNamesField, refuse_long_list
 from console.projects.models import MemberRole, Project, UrgencyBy
 from console.projects.selectors import people
@@ -12,6 +13,7 @@ from console.projects.services import (
     SETTABLE,
     TaskData,
 )
+from scheduler.priority.deadline import Turn
 
 
 class TaskListSerializer(serializers.ListSerializer):
@@ -39,11 +41,10 @@ class TaskSerializer(serializers.Serializer):
         list_serializer_class = TaskListSerializer
 
 
-class TurnSerializer(serializers.Serializer):
+class TurnSerializer(DataclassSerializer):
     """From this day on the urgency is this."""
 
-    day = serializers.DateField()
-    urgency = serializers.FloatField()
+    dataclass = Turn
 
 
 class AskedSerializer(serializers.Serializer):

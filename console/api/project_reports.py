@@ -7,45 +7,36 @@ from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.dataclasses import DataclassSerializer
+from console.api.reports import days_asked
 from console.api.work import WorkSerializer, work_data
 from console.projects.models import Project
 from console.projects.selectors import visible_projects
-from console.reports.project_levels import project_levels
-from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, project_work
+from console.reports.project_levels import MemberLevel, PartitionStanding, PatternLevel, project_levels
+from console.reports.project_work import DAYS, MOST_DAYS, ProjectStops, ProjectWaits, project_work
 
 
-class MemberLevelSerializer(serializers.Serializer):
+class MemberLevelSerializer(DataclassSerializer):
     """A member's level, 0 the highest, null unconfigured; where it came from, and the jobs that are there."""
 
-    user = serializers.CharField()
-    index = serializers.IntegerField(allow_null=True)
-    name = serializers.CharField()
-    origin = serializers.CharField()
-    running = serializers.IntegerField()
-    waiting = serializers.IntegerField()
+    dataclass = MemberLevel
 
 
-class PatternLevelSerializer(serializers.Serializer):
+class PatternLevelSerializer(DataclassSerializer):
     """The task level of a job whose name fits a pattern; `sample` is the name that was asked about."""
 
-    pattern = serializers.CharField()
-    importance = serializers.FloatField()
-    sample = serializers.CharField()
-    index = serializers.IntegerField(allow_null=True)
-    name = serializers.CharField()
-    origin = serializers.CharField()
+    dataclass = PatternLevel
 
 
-class StandingSerializer(serializers.Serializer):
+class StandingSerializer(DataclassSerializer):
     """The levels in one partition."""
 
-    partition = serializers.CharField()
+    dataclass = PartitionStanding
     members = MemberLevelSerializer(many=True)
     patterns = PatternLevelSerializer(many=True)
 
@@ -56,12 +47,10 @@ class StandingsSerializer(serializers.Serializer):
     partitions = StandingSerializer(many=True)
 
 
-class WaitsSerializer(serializers.Serializer):
+class WaitsSerializer(DataclassSerializer):
     """How long jobs waited, from submission on."""
 
-    jobs = serializers.IntegerField()
-    median_s = serializers.FloatField(allow_null=True)
-    longest_s = serializers.FloatField(allow_null=True)
+    dataclass = ProjectWaits
 
 
 class StoppedSerializer(serializers.Serializer):
@@ -121,7 +110,7 @@ class ProjectWorkView(OfProject):
     )
     def get(self, request: Request, code: str) -> Response:
         """What it ran, waited, lost by being stopped and gained in the last days."""
-        found = project_work(self.project(code), _days(request))
+        found = project_work(self.project(code), days_asked(request, DAYS, MOST_DAYS))
         return Response(
             {
                 "since": serializers.DateTimeField().to_representation(found.since),
@@ -138,10 +127,3 @@ class ProjectWorkView(OfProject):
 
 def _stopped(each: ProjectStops) -> dict[str, Any]:
     return {"runs": each.runs, "work_lost": work_data(each.lost), "work_kept": work_data(each.kept)}
-
-
-def _days(request: Request) -> int:
-    text = request.query_params.get("days", str(DAYS))
-    if text not in {str(days) for days in range(1, MOST_DAYS + 1)}:
-        raise ValidationError({"days": [f"Must be a whole number of days from 1 to {MOST_DAYS}."]})
-    return int(text)

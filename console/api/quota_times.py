@@ -2,7 +2,6 @@
 
 from typing import Any, ClassVar
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -12,12 +11,11 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_read
 from console.accounts.permissions import Permission
-from console.api.base import ApiView
 from console.api.past import RankedLevelSerializer
+from console.api.reports import SPAN, PartitionReport, span_asked
 from console.history.quota_times import QuotaLine, QuotaStep, UserTime, read_quota_times, usual_level
-from console.history.spans import SPANS, USUAL
-from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.history.spans import SPANS
+from console.partitions.selectors import policy_of
 from scheduler.model.policy import PartitionPolicy
 
 
@@ -64,12 +62,11 @@ class QuotaTimesSerializer(serializers.Serializer):
     limits = QuotaLineSerializer(many=True)
 
 
-class QuotaTimesView(ApiView):
+class QuotaTimesView(PartitionReport):
     """Quota use over time."""
 
     permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"level", "span"})
-    queryset = Partition.objects.all()
     serializer_class = QuotaTimesSerializer
 
     @extend_schema(
@@ -77,19 +74,16 @@ class QuotaTimesView(ApiView):
             OpenApiParameter(
                 "level", OpenApiTypes.STR, description="By name; the first with a quota unless told."
             ),
-            OpenApiParameter("span", OpenApiTypes.STR, enum=list(SPANS), description="How far back."),
+            SPAN,
         ],
         responses=QuotaTimesSerializer,
     )
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes, for who may see the policy; the last step is not over yet."""
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
-        partition = get_object_or_404(rows, name=name)
+        partition = self.partition(name, revision__isnull=False)
         require_read(request, Permission.POLICY_VIEW, partition)
         policy = policy_of(partition)
-        span = request.query_params.get("span", USUAL)
-        if span not in SPANS:
-            raise ValidationError({"span": [f"Must be one of {', '.join(SPANS)}."]})
+        span = span_asked(request)
         rank = _rank(policy, request.query_params.get("level"))
         answer: dict[str, Any] = {"span": span, "step_s": int(SPANS[span].step.total_seconds())}
         if rank is None:

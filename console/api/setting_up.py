@@ -15,7 +15,9 @@ from console.accounts.models import Role
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.changes import ReasonSerializerField
+from console.api.dataclasses import DataclassSerializer
 from console.api.strict import valid
+from console.health.doctor.findings import Finding
 from console.partitions.models import Partition
 from console.projects.models import Project
 from console.setup import selectors
@@ -30,13 +32,11 @@ NO_PROMOTION = (
 )
 
 
-class FindingSerializer(serializers.Serializer):
+class FindingSerializer(DataclassSerializer):
     """One check, as `manage.py doctor --json` prints it."""
 
-    check = serializers.CharField()
+    dataclass = Finding
     level = serializers.ChoiceField(choices=[("OK", "OK"), ("WARN", "WARN"), ("FAIL", "FAIL")])
-    what = serializers.CharField()
-    fix = serializers.CharField(allow_blank=True)
 
 
 class SlurmAccountSerializer(serializers.Serializer):

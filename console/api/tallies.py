@@ -2,19 +2,15 @@
 
 from typing import Any, ClassVar
 
-from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.base import ApiView
+from console.api.reports import PartitionReport, days_asked
 from console.api.work import WorkSerializer, work_data
-from console.partitions.models import Partition
-from console.partitions.selectors import visible_partitions
 from console.reports.tally import DAYS, TallySum, shadow_tally
 
 MOST_DAYS = 365
@@ -53,12 +49,11 @@ class TallySerializer(SumSerializer):
     victims = UserSerializer(many=True, help_text="Those with the most jobs stopped; `jobs` is 0.")
 
 
-class PartitionTally(ApiView):
+class PartitionTally(PartitionReport):
     """The tally of a partition's plans in shadow."""
 
     permission = Permission.PLAN_VIEW
     parameters: ClassVar = frozenset({"days"})
-    queryset = Partition.objects.all()
     serializer_class = TallySerializer
 
     @extend_schema(
@@ -69,9 +64,8 @@ class PartitionTally(ApiView):
     )
     def get(self, request: Request, name: str) -> Response:
         """What enforcing would have done lately: who would have got room, who been stopped, what work lost."""
-        rows = visible_partitions(self.person).filter(cluster=self.cluster)
-        partition = get_object_or_404(rows, name=name)
-        tally = shadow_tally(partition, _days(request))
+        partition = self.partition(name)
+        tally = shadow_tally(partition, days_asked(request, DAYS, MOST_DAYS))
         return Response(
             {
                 "partition": partition.name,
@@ -93,10 +87,3 @@ def _sum(each: TallySum) -> dict[str, Any]:
         "work_lost": work_data(each.work),
         "work_kept": work_data(each.kept),
     }
-
-
-def _days(request: Request) -> int:
-    text = request.query_params.get("days", str(DAYS))
-    if not (text.isascii() and text.isdecimal() and len(text) < 4 and 1 <= int(text) <= MOST_DAYS):
-        raise ValidationError({"days": [f"Must be a whole number of days from 1 to {MOST_DAYS}."]})
-    return int(text)

@@ -2,22 +2,18 @@
 
 from typing import Any, ClassVar
 
-from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
-from console.api.base import ApiView
 from console.api.past import RankedLevelSerializer
+from console.api.reports import SPAN, PartitionReport, span_asked
 from console.api.work import WorkSerializer, work_data
-from console.history.spans import SPANS, USUAL
+from console.history.spans import SPANS
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
-from console.partitions.models import Partition
-from console.partitions.selectors import policy_of, visible_partitions
+from console.partitions.selectors import policy_of
 from scheduler.model.policy import PartitionPolicy
 
 NUMBERS = {"type": "object", "additionalProperties": {"type": "number"}, "example": {"gpu": 28.5}}
@@ -66,27 +62,21 @@ class TimelineSerializer(serializers.Serializer):
     waits = LevelWaitSerializer(many=True)
 
 
-class PartitionTimeline(ApiView):
+class PartitionTimeline(PartitionReport):
     """Utilisation, queue by level, stops and work lost over time."""
 
     permission = Permission.PARTITION_VIEW
     parameters: ClassVar = frozenset({"span"})
-    queryset = Partition.objects.all()
     serializer_class = TimelineSerializer
 
     @extend_schema(
-        parameters=[
-            OpenApiParameter("span", OpenApiTypes.STR, enum=list(SPANS), description="How far back.")
-        ],
+        parameters=[SPAN],
         responses=TimelineSerializer,
     )
     def get(self, request: Request, name: str) -> Response:
         """From the record of minutes; the last step is not over yet."""
-        span = request.query_params.get("span", USUAL)
-        if span not in SPANS:
-            raise ValidationError({"span": [f"Must be one of {', '.join(SPANS)}."]})
-        rows = visible_partitions(self.person).filter(cluster=self.cluster, revision__isnull=False)
-        partition = get_object_or_404(rows, name=name)
+        span = span_asked(request)
+        partition = self.partition(name, revision__isnull=False)
         found, policy = read_timeline(partition, span), policy_of(partition)
         return Response(_answer(found, policy))
 

@@ -15,6 +15,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.changes import changing
 from console.api.config import FilePartitionSerializer, FileProjectSerializer
+from console.api.dataclasses import DataclassSerializer
 from console.api.errors import ConflictError
 from console.api.fields import AmountsSerializerField, ObjectField
 from console.api.past import PastSerializer, RankedLevelSerializer, level_data, moment_data, past_data
@@ -64,42 +65,36 @@ class WhatIfSerializer(ChangeSerializer):
     days = serializers.IntegerField(default=0, min_value=0, max_value=MOST_DAYS)
 
 
-class ToldSerializer(serializers.Serializer):
+class ToldSerializer(DataclassSerializer):
     """A job with its levels."""
 
-    job = serializers.CharField()
-    name = serializers.CharField(allow_blank=True)
-    user = serializers.CharField()
+    dataclass = ComparedJob
     user_level = RankedLevelSerializer()
     task_level = RankedLevelSerializer()
 
 
-class StopSerializer(serializers.Serializer):
+class StopSerializer(DataclassSerializer):
     """A running job that is stopped, and for whom."""
 
+    dataclass = ComparedStop
     victim = ToldSerializer()
     beneficiary = ToldSerializer()
-    how = serializers.ChoiceField(choices=["requeue", "cancel"])
-    ran_s = serializers.IntegerField()
     amounts = AmountsSerializerField()
 
 
-class StartSerializer(serializers.Serializer):
+class StartSerializer(DataclassSerializer):
     """A waiting job that starts; `stops`: how many others are stopped for it."""
 
+    dataclass = Start
     job = ToldSerializer()
-    nodes = serializers.ListField(child=serializers.CharField())
-    stops = serializers.IntegerField()
 
 
-class MoveSerializer(serializers.Serializer):
+class MoveSerializer(DataclassSerializer):
     """Jobs of one user, or of one name, that change level."""
 
-    who = serializers.CharField(allow_blank=True)
+    dataclass = Move
     before = RankedLevelSerializer()
     after = RankedLevelSerializer()
-    running = serializers.IntegerField()
-    waiting = serializers.IntegerField()
 
 
 class ChangedPartitionSerializer(serializers.Serializer):

@@ -1,6 +1,6 @@
 """Why a job waits or was stopped, for its owner: the answer that the job's page shows, for programs."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -10,48 +10,51 @@ from rest_framework.response import Response
 
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
+from console.api.dataclasses import DataclassSerializer
 from console.cluster.models import Job
 from console.core import clock
 from console.steering.explanations import About, Stage, tasks_of, why
+from console.steering.explanations.answer import AnsweredStop, AnswerLine, AnswerPart, Return
 
 ABOUT = [(about.value, about.value) for about in About]
 STAGES = [(stage.value, stage.value) for stage in Stage]
 TASKS_NAMED = 5
 
 
-class WhyLineSerializer(serializers.Serializer):
+class WhyLineSerializer(DataclassSerializer):
     """A sentence, and the moment that it speaks of, if any."""
 
-    text = serializers.CharField()
-    at = serializers.DateTimeField(allow_null=True)
+    dataclass = AnswerLine
 
 
-class WhyPartSerializer(serializers.Serializer):
+class WhyPartSerializer(DataclassSerializer):
     """One question's answer."""
 
-    about = serializers.ChoiceField(choices=ABOUT)
-    headline = serializers.CharField()
+    dataclass = AnswerPart
+    only = ("about", "headline", "plan")
+    told: ClassVar = {
+        "plan": "The plan that it speaks of.",
+    }
     lines = WhyLineSerializer(many=True)
-    plan = serializers.IntegerField(allow_null=True, help_text="The plan that it speaks of.")
 
 
-class WhyStopSerializer(serializers.Serializer):
+class WhyStopSerializer(DataclassSerializer):
     """One stop of the job, to make room for another."""
 
-    plan = serializers.IntegerField()
-    job_id = serializers.CharField(help_text="For which job.")
-    user = serializers.CharField(help_text="Whose that is.")
-    at = serializers.DateTimeField(allow_null=True, help_text="When it was done; null: not yet, or never.")
-    stage = serializers.ChoiceField(choices=STAGES, help_text="How far the job is on its way back.")
-    saved = serializers.CharField(allow_blank=True, help_text="What the job says that it saved.")
+    dataclass = AnsweredStop
+    told: ClassVar = {
+        "job_id": "For which job.",
+        "user": "Whose that is.",
+        "at": "When it was done; null: not yet, or never.",
+        "stage": "How far the job is on its way back.",
+        "saved": "What the job says that it saved.",
+    }
 
 
-class WhyReturnSerializer(serializers.Serializer):
+class WhyReturnSerializer(DataclassSerializer):
     """When a stopped job comes back."""
 
-    stage = serializers.ChoiceField(choices=STAGES)
-    text = serializers.CharField()
-    at = serializers.DateTimeField(allow_null=True)
+    dataclass = Return
 
 
 class WhySerializer(serializers.Serializer):

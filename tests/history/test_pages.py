@@ -14,6 +14,7 @@ from console.partitions.models import Partition, PolicyRevision
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from tests import factories
+from tests.markup import flat
 from tests.steering.conftest import Sim
 
 LEVELS = [{"name": "P0", "min_score": 50}, {"name": "P1", "min_score": 1}]
@@ -198,7 +199,7 @@ def test_before_the_first_look_it_says_so(sim: Sim) -> None:
     ],
 )
 def test_the_forms_have_the_button(people: Sim, name: str, page: str, address: str) -> None:
-    text = browser(name).get(page).content.decode()
+    text = flat(browser(name).get(page))
     assert f'formaction="{address}" formnovalidate hx-post="{address}"' in text
     assert text.count('id="what-if"') == 1
 

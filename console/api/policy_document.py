@@ -1,0 +1,99 @@
+"""A partition's entry of the priority file, for the OpenAPI document: the fields are the policy's own."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from rest_framework import serializers
+
+from console.api.dataclasses import DataclassSerializer
+from scheduler.model.policy import LevelRule, PartitionPolicy
+
+TOLD: Mapping[str, str] = {
+    "units": "Whether jobs that hold units may lose some of them instead of being stopped.",
+    "elastic": "Whether elastic jobs give up workers before anybody is stopped.",
+    "partial": "Whether others are stopped for a part of a request in units.",
+    "give_back": "How what is left over goes back.",
+    "patience_s": "Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
+    "regrow_s": "How long a job is not restarted again to grow; 0: no limit.",
+    "name": "The partition.",
+    "quotas": "Level to running jobs per user.",
+    "quota_amounts": "Level to what each user's running jobs may hold together, by resource; memory in MB.",
+    "quota_totals": "Level to what all users' running jobs may hold together.",
+    "user_overrides": "User to level.",
+    "task_overrides": "Pattern of job names to level.",
+    "user_overrides_until": "When the override of a user ends; the others do not end by themselves.",
+    "task_overrides_until": "The same for patterns of job names.",
+    "bands": "Lists of ranks, highest band first; null: every level is its own band.",
+    "not_requeueable": "What becomes of a running job that Slurm does not requeue.",
+    "cancel_notice_s": "With `cancel`: how long after it was first seen so it may be cancelled.",
+    "cancel_if_not_requeueable": (
+        "Older: true stands for `not_requeueable: cancel` without a notice. Never sent."
+    ),
+    "no_requeue_users": "Users who may have jobs that are not requeued.",
+    "min_wait_s": "How long a job waits before others are stopped for it.",
+    "cool_down_s": "How long nobody is stopped for a job that was itself stopped.",
+    "max_stops_per_hour": "Stops within an hour; null: any number.",
+    "max_stops_per_user_hour": "The same of each user's jobs; null: any number.",
+    "rest_s": "How long a job that has come back from a stop runs before it may be stopped again.",
+    "max_stops_per_job_hour": "Stops of each single job within an hour; null: any number.",
+    "max_crashes_per_hour": (
+        "After so many ends within a minute of the start nobody is stopped for a job; null: however many."
+    ),
+    "protected_jobs": "Ids or names of jobs that are never stopped.",
+    "protected_users": "Users whose jobs are never stopped.",
+    "protected_accounts": "Accounts whose jobs are never stopped.",
+    "protected_qos": "QOS whose jobs are never stopped.",
+    "order": "Who is first in Slurm's line where plans are enforced: by level, or as Slurm would have it.",
+}
+
+
+class PatternsSerializerField(serializers.ListField):
+    """Shell-style patterns, each once."""
+
+    child = serializers.CharField()
+
+
+class LevelSerializer(DataclassSerializer):
+    """One level; the first in the list is the highest."""
+
+    dataclass = LevelRule
+    must = ("name",)
+    keyword_users = PatternsSerializerField(
+        required=False,
+        help_text="Users who may use the keyword, shell style; an empty list: nobody; left out: everybody.",
+    )
+
+
+class TaskTypeSerializer(serializers.Serializer):
+    """What a kind of task needs where its request leaves it out. The first row that fits a job's name counts."""
+
+    pattern = serializers.CharField(help_text="Shell style, of job names.")
+    cpus = serializers.IntegerField(required=False, help_text="For each node.")
+    gpus = serializers.IntegerField(required=False, help_text="For each node.")
+    memory_mb = serializers.IntegerField(required=False, help_text="For each node.")
+    time_s = serializers.IntegerField(required=False, help_text="The time limit.")
+    elastic_min = serializers.IntegerField(
+        required=False, help_text="Such a task is elastic and goes on with so many workers."
+    )
+    elastic_wish = serializers.IntegerField(required=False, help_text="It would like to have so many.")
+
+
+class PolicyDocumentSerializer(DataclassSerializer):
+    """A partition's entry of the priority file (contract B), without `admins`. For the OpenAPI document only:
+    values are checked where the priority file's are, by the service."""
+
+    dataclass = PartitionPolicy
+    must = ("mode",)
+    told: ClassVar = TOLD
+    levels = LevelSerializer(many=True, required=False)
+    task_types = TaskTypeSerializer(many=True, required=False)
+    checkpoint_signal = serializers.CharField(required=False, allow_blank=True)
+    user_overrides_until = serializers.DictField(
+        child=serializers.DateTimeField(), required=False, help_text=TOLD["user_overrides_until"]
+    )
+    task_overrides_until = serializers.DictField(
+        child=serializers.DateTimeField(), required=False, help_text=TOLD["task_overrides_until"]
+    )
+    cancel_if_not_requeueable = serializers.BooleanField(
+        required=False, help_text=TOLD["cancel_if_not_requeueable"]
+    )
