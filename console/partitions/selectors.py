@@ -7,10 +7,12 @@ from typing import Any
 from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once
+from console.cluster.models import Cluster
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition, encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
+from scheduler.priority.task_types import TaskTypes
 
 
 def administered_partitions(user: Any) -> frozenset[int]:
@@ -40,6 +42,13 @@ def policy_in_force(partition: Partition) -> PolicyRevision:
 def policy_of(partition: Partition) -> PartitionPolicy:
     """The policy in force, decoded. Revisions never change, so the same text is decoded once per process."""
     return decoded(policy_in_force(partition).document)
+
+
+def task_types_of(cluster: Cluster) -> dict[str, TaskTypes]:
+    """The task types of each partition that has some, ready to match."""
+    rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    types = {row.name: policy_of(row).task_types for row in rows}
+    return {name: TaskTypes(of) for name, of in types.items() if of}
 
 
 def decoded(document: dict[str, Any]) -> PartitionPolicy:

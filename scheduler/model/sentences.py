@@ -232,6 +232,8 @@ SENTENCES: dict[str, str] = {
     "comment.balanced": "%(word)s is not understood; write balanced alone. It changes nothing.",
     "elastic.range": "%(least)s to %(wish)s workers (from its comment)",
     "elastic.least": "at least %(least)s workers (from its comment)",
+    "elastic.range.type": "%(least)s to %(wish)s workers (from its task type)",
+    "elastic.least.type": "at least %(least)s workers (from its task type)",
     "elastic.now": "%(range)s, %(n)s now",
     "elastic.tasks": "It gives up tasks of its array, or jobs of its group.",
     "elastic.inplace": "It gives back nodes and goes on.",

@@ -12,9 +12,10 @@ from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding
+from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled
-from scheduler.reconcile.snapshot_jobs import snapshot_job
+from scheduler.reconcile.snapshot_jobs import snapshot_job, with_needs
 
 T = TypeVar("T")
 
@@ -58,6 +59,7 @@ def snapshot_for(
     standings: dict[str, JobStanding] = {}
     held: dict[str, dict[str, int]] = {}
     coming: dict[str, dict[str, int]] = {}
+    types, counted = TaskTypes(policy.task_types), {name for node in nodes for name in node.total}
     for observed in observation.jobs:
         if policy.name not in observed.partitions:
             if observed.state is not JobState.PENDING:
@@ -66,6 +68,8 @@ def snapshot_for(
             continue
         standing = standings[observed.id] = deriver.derive(observed)
         job = snapshot_job(observed, standing, names)
+        if kind := types.of(observed.name):
+            job = with_needs(job, observed, kind, counted)
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, partition.state, observation.taken_at))
         elif job.state is JobState.RUNNING:

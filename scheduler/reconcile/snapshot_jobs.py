@@ -1,9 +1,12 @@
 """From a job as the cluster tells it to a job of the snapshot: the only place where one becomes the other."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from scheduler.model.jobs import JobState, ObservedJob, SnapshotJob
+from scheduler.model.task_types import TaskType
 from scheduler.priority.derive import JobStanding
+from scheduler.priority.task_types import request_filled
 
 
 def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection[str]) -> SnapshotJob:
@@ -27,3 +30,17 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
         restarts=observed.restarts,
         group=observed.array_job_id if pending else "",
     )
+
+
+def with_needs(
+    job: SnapshotJob, observed: ObservedJob, task_type: TaskType, counted: Collection[str]
+) -> SnapshotJob:
+    """The job with what its type says where Slurm tells nothing: amounts of a pending one, the end of a running one.
+
+    `counted`: the resources that the partition's nodes have. A time counts only for a job without a time limit.
+    """
+    if job.request is not None:
+        return replace(job, request=request_filled(job.request, task_type, counted))
+    if observed.time_limit_s is None and task_type.time_s and job.state is JobState.RUNNING:
+        return replace(job, predicted_end=(job.start or 0) + task_type.time_s)
+    return job

@@ -21,6 +21,7 @@ from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
+from console.partitions.selectors import task_types_of
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col")
@@ -79,7 +80,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,
-        "said": WorkerCounter(cluster).said_of(known.row) if known.row else None,
+        "said": WorkerCounter(cluster, task_types_of(cluster)).said_of(known.row) if known.row else None,
         "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "answer": explain(known),
         "events": tell(known),

@@ -11,6 +11,7 @@ from console.core.htmx import render_page, unchanged
 from console.overview.joblists import fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
+from console.partitions.selectors import task_types_of
 from console.reports.mine import my_jobs
 
 WAITING = (
@@ -43,7 +44,9 @@ def mine(request: HttpRequest) -> HttpResponse:
     context = live_context(cluster) | {
         "user_there": user,
         "mine": found,
-        "said_of_jobs": WorkerCounter(cluster).worth_telling([*found.running, *found.waiting]),
+        "said_of_jobs": WorkerCounter(cluster, task_types_of(cluster)).worth_telling(
+            [*found.running, *found.waiting]
+        ),
         "waiting_list": fixed_list("mw", found.waiting, WAITING),
         "running_list": fixed_list("mr", found.running, RUNNING),
         "open_plans": open_plans(cluster),
