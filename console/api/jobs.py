@@ -16,6 +16,7 @@ from console.api.base import ApiDetail, ApiList
 from console.api.fields import AmountsByNodeField, EpochField, ObjectField
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
+from console.partitions.selectors import task_types_of
 from scheduler.priority.comment import ShrinkHow, read_comment
 
 UNCONFIGURED = "unconfigured"
@@ -44,7 +45,7 @@ class ElasticSerializer(serializers.Serializer):
         allow_null=True,
         help_text="In which way it gives up workers.",
     )
-    said_by = serializers.ChoiceField(choices=["comment"], help_text="Who says so.")
+    said_by = serializers.ChoiceField(choices=["comment", "task_type"], help_text="Who says so.")
 
 
 class JobSerializer(serializers.ModelSerializer):
@@ -145,7 +146,7 @@ class JobSerializer(serializers.ModelSerializer):
         if elastic is None:
             return None
         numbers = {"min": elastic.least, "wish": elastic.wish, "now": said.workers}
-        return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": "comment"}
+        return numbers | {"how": elastic.how.value if elastic.how else None, "said_by": said.said_by}
 
     @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_comment_faults(self, job: Job) -> list[str]:
@@ -156,7 +157,7 @@ class JobSerializer(serializers.ModelSerializer):
         """One counter for all jobs of an answer: it asks once for each user."""
         shared = cast(dict[str, Any], self.context)
         if "workers" not in shared:
-            shared["workers"] = WorkerCounter(job.cluster)
+            shared["workers"] = WorkerCounter(job.cluster, task_types_of(job.cluster))
         return cast(WorkerCounter, shared["workers"])
 
     def get_place(self, job: Job) -> int | None:

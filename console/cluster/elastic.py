@@ -5,13 +5,17 @@ from dataclasses import dataclass, field
 
 from console.cluster.models import Cluster, Job, JobPhase
 from scheduler.model.sentence import Sentence, say
+from scheduler.model.task_types import TaskType
+from scheduler.model.words import amounts, duration
 from scheduler.priority.comment import CommentWords, ElasticWords, ShrinkHow, read_comment
+from scheduler.priority.task_types import TaskTypes, needs_of, with_type
 
 WAYS: Mapping[ShrinkHow, str] = {
     ShrinkHow.TASKS: "elastic.tasks",
     ShrinkHow.INPLACE: "elastic.inplace",
     ShrinkHow.RESTART: "elastic.restart",
 }
+NO_TYPES = TaskTypes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +25,30 @@ class SaidOfJob:
     job: Job
     words: CommentWords
     workers: int | None = None
+    task_type: TaskType | None = None
+
+    @property
+    def said_by(self) -> str:
+        """Who says how elastic it is: its comment, or its task type."""
+        return "comment" if self.words.about_elastic else "task_type"
+
+    @property
+    def type_needs(self) -> Sentence | str:
+        """What its task type says that it needs; empty without one."""
+        kind = self.task_type
+        if kind is None:
+            return ""
+        needs = needs_of(kind)
+        parts = [amounts(needs)] if needs else []
+        parts += [duration(kind.time_s)] if kind.time_s else []
+        return ", ".join(parts)
 
     @property
     def range(self) -> str:
         """How many workers it may have and has, in words; empty for a rigid job."""
-        return _range(self.words.elastic, self.workers) if self.words.elastic else ""
+        if self.words.elastic is None:
+            return ""
+        return _range(self.words.elastic, self.workers, self.said_by)
 
     @property
     def way(self) -> str:
@@ -44,11 +67,12 @@ class SaidOfJob:
         return "" if _workers_of(self.job, self.words) else say("elastic.alone")
 
 
-def _range(elastic: ElasticWords, workers: int | None) -> Sentence:
+def _range(elastic: ElasticWords, workers: int | None, said_by: str) -> Sentence:
+    by_type = ".type" if said_by == "task_type" else ""
     if elastic.wish is None:
-        told = say("elastic.least", least=elastic.least)
+        told = say(f"elastic.least{by_type}", least=elastic.least)
     else:
-        told = say("elastic.range", least=elastic.least, wish=elastic.wish)
+        told = say(f"elastic.range{by_type}", least=elastic.least, wish=elastic.wish)
     return told if workers is None else say("elastic.now", range=told, n=workers)
 
 
@@ -57,12 +81,15 @@ class WorkerCounter:
     """Counts workers, with one query for each user whose workers are jobs of their own (tasks, groups)."""
 
     cluster: Cluster
+    types: Mapping[str, TaskTypes] = field(default_factory=dict)
+    """By partition."""
     _by_user: dict[str, list[tuple[str, str, str, str]]] = field(default_factory=dict)
 
     def said_of(self, job: Job) -> SaidOfJob:
-        """What a job's comment says."""
-        words = read_comment(job.comment)
-        return SaidOfJob(job, words, self._now(job, words) if words.elastic else None)
+        """What a job's comment says, and its task type where the comment is silent."""
+        kind = self.types.get(job.partition, NO_TYPES).of(job.name)
+        words = with_type(read_comment(job.comment), kind)
+        return SaidOfJob(job, words, self._now(job, words) if words.elastic else None, kind)
 
     def worth_telling(self, jobs: Iterable[Job]) -> list[SaidOfJob]:
         """Of some jobs those that are elastic, or whose words are not understood; each set of workers once."""

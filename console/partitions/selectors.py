@@ -1,16 +1,19 @@
 """Reading partitions and their policies."""
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
 
 from console.accounts.rules import is_signed_in, once
+from console.cluster.models import Cluster
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from scheduler.contracts.config import ConfigPartition, decode_policy, encode_partition, encode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
+from scheduler.priority.task_types import TaskTypes
 
 
 def administered_partitions(user: Any) -> frozenset[int]:
@@ -40,6 +43,19 @@ def policy_in_force(partition: Partition) -> PolicyRevision:
 def policy_of(partition: Partition) -> PartitionPolicy:
     """The policy in force, decoded. Revisions never change, so the same text is decoded once per process."""
     return decoded(policy_in_force(partition).document)
+
+
+def task_types_of(cluster: Cluster) -> dict[str, TaskTypes]:
+    """The task types of each partition that has some, ready to match."""
+    return task_types_in(
+        Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    )
+
+
+def task_types_in(partitions: Iterable[Partition]) -> dict[str, TaskTypes]:
+    """The same of partitions that have been read, with their revisions."""
+    types = {row.name: policy_of(row).task_types for row in partitions if row.revision_id}
+    return {name: TaskTypes(of) for name, of in types.items() if of}
 
 
 def decoded(document: dict[str, Any]) -> PartitionPolicy:

@@ -268,6 +268,8 @@ SENTENCES: dict[str, str] = {
     "resize.no_script": "It has no batch script: only batch jobs give back nodes.",
     "elastic.range": "%(least)s to %(wish)s workers (from its comment)",
     "elastic.least": "at least %(least)s workers (from its comment)",
+    "elastic.range.type": "%(least)s to %(wish)s workers (from its task type)",
+    "elastic.least.type": "at least %(least)s workers (from its task type)",
     "elastic.now": "%(range)s, %(n)s now",
     "elastic.rigid": "Giveway does not shrink jobs in this way yet: it counts as rigid.",
     "elastic.alone": "It is neither a task of an array nor a job of a group: it counts as rigid.",

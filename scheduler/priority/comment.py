@@ -10,7 +10,7 @@ is wrong changes nothing and is named in `faults`; an elastic job whose words co
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from scheduler.model.sentence import Sentence, say
@@ -57,6 +57,8 @@ class CommentWords:
     partial: bool = True
     balanced: bool = False
     faults: tuple[Sentence, ...] = ()
+    about_elastic: bool = field(default=False, compare=False)
+    """Whether it says anything of `elastic`, understood or not."""
 
 
 def read_comment(comment: str) -> CommentWords:
@@ -65,9 +67,11 @@ def read_comment(comment: str) -> CommentWords:
         return CommentWords()
     by_head: dict[str, list[str]] = {}
     faults: list[Sentence] = []
+    heads: set[str] = set()
     for word in dict.fromkeys(_BETWEEN.split(comment)):
         head = re.split("[:=]", word, maxsplit=1)[0]
         ours = _ours(head.lower(), word)
+        heads.add(ours)
         if ours and head != ours:
             faults.append(say("comment.capitals", word=shown(word), right=ours))
         elif ours:
@@ -76,7 +80,8 @@ def read_comment(comment: str) -> CommentWords:
     group = _group(by_head.get(_GROUPED, []), faults)
     partial = _flag("partial=no", "comment.partial", by_head.get(_PARTIAL, []), faults)
     balanced = _flag("balanced", "comment.balanced", by_head.get(_BALANCED, []), faults)
-    return CommentWords(elastic, group, not partial, balanced, tuple(faults[:MOST_FAULTS]))
+    said = _ELASTIC in heads
+    return CommentWords(elastic, group, not partial, balanced, tuple(faults[:MOST_FAULTS]), said)
 
 
 def shown(word: str) -> str:

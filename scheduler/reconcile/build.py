@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from scheduler.model.jobs import JobState, ObservedJob, RunKey, SnapshotJob
@@ -11,10 +12,12 @@ from scheduler.model.plan import How
 from scheduler.model.policy import NotRequeueable, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.model.task_types import TaskType
 from scheduler.priority.derive import Deriver, JobStanding
+from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.blocking import why_blocked, why_protected
 from scheduler.reconcile.immunity import must_be_cancelled, not_requeued
-from scheduler.reconcile.snapshot_jobs import snapshot_job
+from scheduler.reconcile.snapshot_jobs import snapshot_job, with_needs
 
 T = TypeVar("T")
 
@@ -45,22 +48,27 @@ class _Made:
 
 @dataclass(frozen=True, slots=True)
 class _JobMaker:
-    """Makes a partition's jobs. `nodes`: those that it has. `state`: the partition's."""
+    """Makes a partition's jobs. `nodes`: those that it has; `counted`: the resources that these have. `state`: the
+    partition's."""
 
     deriver: Deriver
     nodes: frozenset[str]
+    counted: frozenset[str]
     state: str
     now: int
 
     def goes_on_from(self, last: "_JobMaker") -> bool:
         """Whether jobs that the last one made, and that last, would be made the same."""
         same = self.deriver is last.deriver and self.nodes == last.nodes and self.state == last.state
-        return same and last.now <= self.now
+        return same and self.counted == last.counted and last.now <= self.now
 
     def make(self, observed: ObservedJob, stops: int) -> _Made:
         """One job, with what keeps it waiting or protects it."""
         policy, standing = self.deriver.policy, self.deriver.derive(observed)
-        job, lasts = snapshot_job(observed, standing, self.nodes), True
+        kind = _types_of(policy.task_types).of(observed.name)
+        job, lasts = snapshot_job(observed, standing, self.nodes, kind), True
+        if kind is not None:
+            job = with_needs(job, observed, kind, self.counted)
         if job.state is JobState.PENDING:
             job = replace(job, blocked=why_blocked(observed, self.state, self.now))
             lasts = observed.eligible is None or observed.eligible <= self.now
@@ -68,6 +76,12 @@ class _JobMaker:
             job = _as_victim(job, observed, policy, why_protected(observed, policy, stops, self.now))
             lasts = not_requeued(observed) is None or policy.not_requeueable is not NotRequeueable.CANCEL
         return _Made(observed, stops, standing, job, lasts)
+
+
+@lru_cache(maxsize=256)
+def _types_of(types: tuple[TaskType, ...]) -> TaskTypes:
+    """Ready to match; most partitions have the same ones in every cycle."""
+    return TaskTypes(types)
 
 
 def _made_again(last: _Made | None, observed: ObservedJob, stops: int) -> _Made | None:
@@ -120,7 +134,8 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
     now = observation.taken_at
-    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, partition.state, now)
+    counted = frozenset(name for node in nodes for name in node.total)
+    maker = _JobMaker(deriver or Deriver(policy, projects, now), names, counted, partition.state, now)
     known = known or KnownJobs()
     before = known.of(maker)
     made: dict[str, _Made] = {}

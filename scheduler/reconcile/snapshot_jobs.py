@@ -4,12 +4,19 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
+from scheduler.model.task_types import TaskType
 from scheduler.priority.comment import ShrinkHow, read_comment
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.groups import group_of, is_whole
+from scheduler.priority.task_types import request_filled, with_type
 
 
-def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection[str]) -> SnapshotJob:
+def snapshot_job(
+    observed: ObservedJob,
+    standing: JobStanding,
+    nodes: Collection[str],
+    task_type: TaskType | None = None,
+) -> SnapshotJob:
     """The job with its levels in the partition that has these `nodes`.
 
     What is laid beside it (what protects or blocks it, its stops, how it gives way) is `replace`d in by who knows it.
@@ -32,16 +39,34 @@ def snapshot_job(observed: ObservedJob, standing: JobStanding, nodes: Collection
         request=request,
         restarts=observed.restarts,
         group=group,
-        elastic=elastic_workers(observed) if group else None,
+        elastic=elastic_workers(observed, task_type) if group else None,
     )
 
 
-def elastic_workers(observed: ObservedJob) -> Elastic | None:
-    """How far the elastic job may shrink of which this job is a worker, as its comment says; None for other jobs.
+def elastic_workers(observed: ObservedJob, task_type: TaskType | None = None) -> Elastic | None:
+    """How far the elastic job may shrink of which this job is a worker, as its comment says, else its type.
+
+    None for other jobs.
 
     Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
     """
-    words = read_comment(observed.comment).elastic if "elastic" in observed.comment else None
+    if task_type is None and "elastic" not in observed.comment:
+        return None
+    words = with_type(read_comment(observed.comment), task_type).elastic
     if words is None or words.how not in (None, ShrinkHow.TASKS):
         return None
     return Elastic(min_workers=words.least, wish_workers=words.wish)
+
+
+def with_needs(
+    job: SnapshotJob, observed: ObservedJob, task_type: TaskType, counted: Collection[str]
+) -> SnapshotJob:
+    """The job with what its type says where Slurm tells nothing: amounts of a pending one, the end of a running one.
+
+    `counted`: the resources that the partition's nodes have. A time counts only for a job without a time limit.
+    """
+    if job.request is not None:
+        return replace(job, request=request_filled(job.request, task_type, counted))
+    if observed.time_limit_s is None and task_type.time_s and job.state is JobState.RUNNING:
+        return replace(job, predicted_end=(job.start or 0) + task_type.time_s)
+    return job

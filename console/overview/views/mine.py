@@ -12,6 +12,7 @@ from console.overview.joblists import fixed_list
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for
+from console.partitions.selectors import task_types_in
 from console.reports.mine import my_jobs
 
 WAITING = (
@@ -41,7 +42,7 @@ def mine(request: HttpRequest) -> HttpResponse:
     listed = listed_partitions(person(request))
     partitions = [row for row in listed if row.cluster_id == cluster.pk and row.revision_id]
     found = my_jobs(cluster, user, partitions)
-    said = WorkerCounter(cluster).worth_telling([*found.running, *found.waiting])
+    said = WorkerCounter(cluster, task_types_in(partitions)).worth_telling([*found.running, *found.waiting])
     missing = missing_for(cluster, said)
     context = live_context(cluster) | {
         "user_there": user,
