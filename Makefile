@@ -32,13 +32,14 @@ test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chr
 test-faults: env-dev ## kill, pause and starve every process at every step; prints what was lost (docs/reliability.md)
 	@deploy/bin/test-faults -n $(WORKERS) --dist loadgroup $(ARGS)
 
-lint: env-dev ## check style, types, import rules, migrations and locks
+lint: env-dev ## check style, templates, types, import rules, migrations and locks
 	@# All of them, whatever the first one says.
 	@status=0; check() { echo "$$*"; "$$@" || status=1; }; \
 	check .venv/bin/ruff check --output-format concise; \
 	check .venv/bin/ruff format --check --output-format concise; \
 	check .venv/bin/mypy; \
 	check .venv/bin/lint-imports --no-logo; \
+	check .venv/bin/djlint --lint --quiet templates console; \
 	check env DJANGO_SETTINGS_MODULE=console.settings.test $(PY) manage.py makemigrations --check --dry-run; \
 	check deploy/bin/lock --check; \
 	exit $$status

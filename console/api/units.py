@@ -5,6 +5,20 @@ from rest_framework import serializers
 from scheduler.model.policy import GiveBack, Partial
 
 
+class TaskTypeSerializer(serializers.Serializer):
+    """What a kind of task needs where its request leaves it out. The first row that fits a job's name counts."""
+
+    pattern = serializers.CharField(help_text="Shell style, of job names.")
+    cpus = serializers.IntegerField(required=False, help_text="For each node.")
+    gpus = serializers.IntegerField(required=False, help_text="For each node.")
+    memory_mb = serializers.IntegerField(required=False, help_text="For each node.")
+    time_s = serializers.IntegerField(required=False, help_text="The time limit.")
+    elastic_min = serializers.IntegerField(
+        required=False, help_text="Such a task is elastic and goes on with so many workers."
+    )
+    elastic_wish = serializers.IntegerField(required=False, help_text="It would like to have so many.")
+
+
 class UnitsPolicySerializer(serializers.Serializer):
     """What jobs give up instead of being stopped whole, and how it goes back."""
 
@@ -27,6 +41,7 @@ class UnitsPolicySerializer(serializers.Serializer):
         required=False,
         help_text="Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
     )
+    task_types = TaskTypeSerializer(many=True, required=False)
     regrow_s = serializers.IntegerField(
         required=False, help_text="How long a job is not restarted again to grow; 0: no limit."
     )

@@ -189,6 +189,7 @@ POLICY = {
     "protected_accounts": "listed",
     "protected_qos": "listed",
     "no_requeue_users": "listed",
+    "task_types": "overrides",
     "admins": "admins",
 }
 """Keys of a partition's entry in the priority file that hold lists, and the bound of each."""

@@ -15,6 +15,7 @@ from console.core.resaying import resay
 from console.core.rows import Rows
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
 from console.partitions.keyword_form import users_of
+from console.partitions.task_types_form import TYPES, task_type_document
 from scheduler.contracts.config import decode_policy
 from scheduler.contracts.errors import InputError
 from scheduler.model.policy import PartitionPolicy
@@ -30,6 +31,8 @@ class Draft:
     document: dict[str, Any]
     level_rows: list[int] = field(default_factory=list)
     """For each level of the document, the number of its row."""
+    type_rows: list[int] = field(default_factory=list)
+    """The same for each task type."""
     complete: bool = True
 
 
@@ -61,6 +64,9 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
         draft.document[f"{key}_until"] = {
             row[subject]: row["until"].isoformat() for _i, row in rows[prefix].filled if row["until"]
         }
+    types = rows[TYPES].filled
+    draft.type_rows = [index for index, _row in types]
+    draft.document["task_types"] = [task_type_document(row) for _index, row in types]
     draft.document["bands"] = _bands(values["bands"], [row["name"] for _i, row in levels], form, draft)
     return draft
 
@@ -114,6 +120,10 @@ def _place(error: InputError, draft: Draft, form: PolicyForm, rows: dict[str, Ro
     match path_steps(error.path):
         case ["levels", index, name, *_rest] if name in rows[LEVELS].form.base_fields:
             rows[LEVELS].forms[draft.level_rows[int(index)]].add_error(name, message)
+        case ["task_types", index, *rest]:
+            column = (rest or ["pattern"])[0]
+            column = "minutes" if column == "time_s" else column
+            rows[TYPES].forms[draft.type_rows[int(index)]].add_error(column, message)
         case [("quotas" | "quota_amounts" | "quota_totals"), level, *_rest]:
             _at_row(rows[LEVELS], "name", level, "quota", message, form)
         case [("user_overrides" | "task_overrides") as key, subject, *_rest]:

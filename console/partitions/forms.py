@@ -20,6 +20,7 @@ from console.partitions.choices import (
 )
 from console.partitions.keyword_form import KeywordForm, keyword_initial
 from console.partitions.patterns import PatternsField
+from console.partitions.task_types_form import TYPES, TaskTypeForm, task_type_initial
 from console.partitions.units_form import UnitsForm
 from scheduler.model.policy import LineOrder, PartitionPolicy
 
@@ -238,6 +239,7 @@ ROW_FORMS: dict[str, type[forms.Form]] = {
     LEVELS: LevelForm,
     USERS: UserOverrideForm,
     TASKS: TaskOverrideForm,
+    TYPES: TaskTypeForm,
 }
 _ROWS = {prefix: rows_of(form) for prefix, form in ROW_FORMS.items()}
 _PLAIN = (
@@ -287,6 +289,7 @@ def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, l
             {"pattern": pattern, "level": level, "until": _moment(policy.task_overrides_until.get(pattern))}
             for pattern, level in policy.task_overrides.items()
         ],
+        TYPES: [task_type_initial(row) for row in policy.task_types],
     }
     return values, rows
 

@@ -196,6 +196,7 @@ def _check_names(policy: PartitionPolicy) -> None:
             raise ValidationError({"levels": fault})
     for field in ("user_overrides", "task_overrides"):
         _check_patterns(field, getattr(policy, field))
+    _check_patterns("task_types", [row.pattern for row in policy.task_types])
     for field in ("protected_jobs", "protected_users", "protected_accounts", "protected_qos"):
         _check_patterns(field, getattr(policy, field))
 
@@ -219,7 +220,7 @@ def _check_quotas(policy: PartitionPolicy) -> None:
 
 def _check_patterns(field: str, patterns: Collection[str]) -> None:
     """Each job is compared with each of them in every cycle."""
-    name = "overrides" if field.endswith("_overrides") else "listed"
+    name = "overrides" if field.endswith("_overrides") or field == "task_types" else "listed"
     if fault := beyond(name, len(patterns)) or next(filter(None, map(pattern_fault, patterns)), ""):
         raise ValidationError({field: fault})
 

@@ -147,8 +147,17 @@ function LINES.written(rules, words) rules.written = whole(words[2]) end
 
 function LINES.valid(rules, words) rules.valid = whole(words[2]) end
 
--- For people who read the file.
-function LINES.cluster() end
+-- Behind the cluster's name, which is for people, may stand a task type: its partition, the pattern of its names, and
+-- what is filled in where a request leaves it out. Scripts that do not know that word take no notice of what stands there.
+function LINES.cluster(rules, words)
+  if words[3] ~= "type" then return end
+  local name = text_of(words[4])
+  rules.types[name] = rules.types[name] or {}
+  table.insert(rules.types[name], {
+    shown = decoded(words[5]), pattern = compile(text_of(words[5])), cpus = whole(words[6]), gpus = whole(words[7]),
+    memory = whole(words[8]), minutes = whole(words[9]), gpu_word = one_of(words[10], "gres:gpu", "gres/gpu", "-"),
+  })
+end
 
 -- Behind the enforcement may stand "requeueable" and who is exempt from it. Scripts that do not know that word take no
 -- notice of what stands there.
@@ -189,7 +198,7 @@ local function parse(text)
   for line in text:gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
   if lines[1] ~= HEADER then error("it does not begin with \"" .. HEADER .. "\"", 0) end
   if text:sub(-1) ~= "\n" or lines[#lines] ~= "end " .. (#lines - 1) then error("it is cut short", 0) end
-  local rules = { partitions = {} }
+  local rules = { partitions = {}, types = {} }
   for number = 2, #lines - 1 do
     local words = {}
     for word in lines[number]:gmatch("%S+") do words[#words + 1] = word end
@@ -385,6 +394,63 @@ end
 -- Slurm's number for "no"; for "not said" it has another one.
 local function is_no(number) return tonumber(number) == 0 end
 
+-- --- Task types -------------------------------------------------------------------------------------------------------
+
+-- Slurm's numbers for "not said" are the largest of each width but one: 16, 32 and 64 bits. The last is no exact number
+-- in Lua, so it is told by its size.
+local function is_said(number)
+  number = tonumber(number)
+  return number ~= nil and number ~= 65534 and number ~= 4294967294 and number < 18446744073709549568
+end
+
+local function asks_gpus(job_desc)
+  for _, key in ipairs({ "tres_per_node", "tres_per_job", "tres_per_socket", "tres_per_task", "gres" }) do
+    local text = job_desc[key]
+    if text and text:find("gpu", 1, true) then return true end
+  end
+  return false
+end
+
+-- Fill in what the request leaves out; the words that say what, or nil.
+local function fill(job_desc, kind)
+  local given = {}
+  if kind.cpus > 0 and not is_said(job_desc.cpus_per_task) and not is_said(job_desc.num_tasks) then
+    job_desc.cpus_per_task = kind.cpus
+    job_desc.min_cpus = kind.cpus
+    given[#given + 1] = kind.cpus .. " CPUs"
+  end
+  if kind.gpus > 0 and kind.gpu_word ~= "-" and not asks_gpus(job_desc) then
+    local others = job_desc.tres_per_node and job_desc.tres_per_node .. "," or ""
+    job_desc.tres_per_node = others .. kind.gpu_word .. ":" .. kind.gpus
+    given[#given + 1] = kind.gpus .. " GPUs"
+  end
+  if kind.memory > 0 and not is_said(job_desc.pn_min_memory) then
+    job_desc.pn_min_memory = kind.memory
+    given[#given + 1] = kind.memory .. " MB"
+  end
+  if kind.minutes > 0 and not is_said(job_desc.time_limit) then
+    job_desc.time_limit = kind.minutes
+    given[#given + 1] = kind.minutes .. " minutes"
+  end
+  return #given > 0 and table.concat(given, ", ") or nil
+end
+
+-- A job that names several partitions is filled in by the first that has such a task type.
+local function fill_by_type(job_desc, job, tell)
+  local rules = current_rules()
+  if not rules then return end
+  local name = codes(job.name)
+  for _, partition in ipairs(job.partitions) do
+    for _, kind in ipairs(rules.types[partition] or {}) do
+      if matches(kind.pattern, name) then
+        local given = fill(job_desc, kind)
+        if given then tell("giveway: task type " .. shown(kind.shown) .. ": " .. given .. " filled in") end
+        return
+      end
+    end
+  end
+end
+
 -- An error in here is ours, never the user's.
 local function guarded(work)
   local fine, result = pcall(work)
@@ -401,7 +467,9 @@ function slurm_job_submit(job_desc, part_list, _submit_uid)
       partitions = partitions_named(job_desc.partition, part_list),
     }
     local function tell(words) slurm.log_user("%s", words) end
-    return answer(job, tell, function() return nil end)
+    local decided = answer(job, tell, function() return nil end)
+    if decided == slurm.SUCCESS then fill_by_type(job_desc, job, tell) end
+    return decided
   end)
 end
 

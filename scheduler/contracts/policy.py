@@ -24,6 +24,7 @@ from scheduler.contracts.fields import (
     whole,
 )
 from scheduler.contracts.rules import bands
+from scheduler.contracts.task_types import decode_task_type, encode_task_type
 from scheduler.model.policy import (
     Enforcement,
     GiveBack,
@@ -37,6 +38,7 @@ from scheduler.model.policy import (
     PartitionPolicy,
     VictimOrder,
 )
+from scheduler.model.task_types import TaskType
 
 POLICY_KEYS = (
     "name", "mode", "enforcement", "levels", "quotas", "quota_amounts", "quota_totals", "over_quota", "user_overrides",
@@ -47,7 +49,7 @@ POLICY_KEYS = (
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s",
+    "patience_s", "task_types",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -114,7 +116,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
 
 
 def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
-    """The policy with what the fields say about units, elastic jobs and patience."""
+    """The policy with what the fields say about units, elastic jobs, patience and task types."""
     return replace(
         policy,
         units=fields.get("units", flag, policy.units),
@@ -123,7 +125,17 @@ def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
         give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
         regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
         patience_s=fields.get("patience_s", whole, policy.patience_s),
+        task_types=_task_types(fields),
     )
+
+
+def _task_types(fields: Fields) -> tuple[TaskType, ...]:
+    """The rows in their order, each pattern once."""
+    none: tuple[TaskType, ...] = ()
+    rows = fields.get("task_types", listing(decode_task_type), none)
+    paths = [f"{fields.at('task_types')}[{i}].pattern" for i in range(len(rows))]
+    unique([row.pattern for row in rows], paths, "pattern")
+    return rows
 
 
 def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
@@ -170,6 +182,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "give_back": policy.give_back.value,
         "regrow_s": policy.regrow_s,
         "patience_s": policy.patience_s,
+        "task_types": [encode_task_type(row) for row in policy.task_types],
     }
 
 

@@ -425,6 +425,14 @@ PARTITIONS: Entries = st.lists(
             "give_back": st.sampled_from(["units", "whole"]),
             "regrow_s": st.integers(0, 1000),
             "patience_s": st.integers(0, 1000),
+            "task_types": st.lists(
+                st.fixed_dictionaries(
+                    {"pattern": st.sampled_from(["TRAIN*", "a", "b?", "[x]"])},
+                    optional={key: st.integers(1, 1000) for key in ("cpus", "gpus", "memory_mb")},
+                ).map(lambda row: {**row, "time_s": 60}),
+                max_size=3,
+                unique_by=lambda row: row["pattern"],
+            ),
         },
     ).flatmap(
         lambda entry: st.fixed_dictionaries(

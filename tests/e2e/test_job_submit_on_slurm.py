@@ -236,3 +236,38 @@ def test_a_new_script_is_loaded_at_once_and_a_broken_one_not_at_all(driver: Driv
     finally:
         time.sleep(1.1)
         installed.write_text(text)
+
+
+TYPES = [{"pattern": "TRAIN*", "cpus": 2, "gpus": 1, "memory_mb": 50, "time_s": 600}]
+
+
+def told(driver: Driver, name: str, *args: str) -> tuple[dict[str, str], str]:
+    """What Slurm made of a submission that says no more than this, and what the user was told."""
+    done = driver.slurm.run(["sbatch", "--parsable", "-J", name, *args], "ann", stdin=NAP)
+    shown = driver.slurm.run(["scontrol", "-o", "show", "job", done.stdout.strip()]).stdout
+    return dict(word.split("=", 1) for word in shown.split() if "=" in word), done.stderr
+
+
+def test_what_a_request_leaves_out_is_filled_in_and_the_user_is_told(driver: Driver) -> None:
+    driver.policy("x", levels=LEVELS, task_types=TYPES)
+    driver.steer()
+    job, words = told(driver, "TRAIN_7", "-p", "x")
+    assert (job["CPUs/Task"], job["MinMemoryNode"], job["TimeLimit"]) == ("2", "50M", "00:10:00")
+    assert job["NumCPUs"].startswith("2")
+    assert job["TresPerNode"].endswith("gpu:1")
+    assert "giveway: task type TRAIN*: 2 CPUs, 1 GPUs, 50 MB, 10 minutes filled in" in words
+
+
+def test_what_the_user_says_comes_first(driver: Driver) -> None:
+    driver.policy("x", levels=LEVELS, task_types=TYPES)
+    driver.steer()
+    job, words = told(driver, "TRAIN_8", "-p", "x", "-n", "3", "--gres=gpu:2", "--mem=20", "-t", "5")
+    assert (job["CPUs/Task"], job["MinMemoryNode"], job["TimeLimit"]) == ("1", "20M", "00:05:00")
+    assert job["TresPerNode"].endswith("gpu:2")
+    assert "task type" not in words
+    other, words = told(driver, "other", "-p", "x")
+    assert (other["CPUs/Task"], "task type" in words) == ("1", False)
+    part, words = told(driver, "TRAIN_9", "-p", "x", "--gpus=1", "-c", "1")
+    assert (part["CPUs/Task"], part["TimeLimit"]) == ("1", "00:10:00")
+    assert "50 MB, 10 minutes filled in" in words
+    assert "GPUs" not in words

@@ -99,7 +99,16 @@ def test_without_script_it_is_a_page_from_which_the_form_comes_back_as_it_was_ty
 
 def test_a_partitions_administrator_sees_what_a_policy_would_do(people: Sim) -> None:
     dave = browser("dave")
-    typed = typed_policy(dave, **{"users-TOTAL_FORMS": "1", "users-0-user": "alpha", "users-0-level": "P0"})
+    typed = typed_policy(
+        dave,
+        **{
+            "types-TOTAL_FORMS": "0",
+            "types-INITIAL_FORMS": "0",
+            "users-TOTAL_FORMS": "1",
+            "users-0-user": "alpha",
+            "users-0-level": "P0",
+        },
+    )
     answer = dave.post("/partitions/x/what-if/", typed, headers=ASKED)
     assert "Stops 1 more job (of beta)" in answer.content.decode()
     assert PolicyRevision.objects.filter(partition__name="x").count() == 2

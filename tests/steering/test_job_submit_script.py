@@ -435,3 +435,58 @@ def test_a_name_has_the_same_level_for_slurmctld_and_for_the_worker(
     assert len(over) == len(wanted)
     assert all(words in over[0] for words in wanted)
     assert any("counts for nothing" in words for words in said.user) is ("is not" in standing.task_origin)
+
+
+# --- Task types -------------------------------------------------------------------------------------------
+
+NOT_SAID_16, NOT_SAID_32, NOT_SAID_64 = "65534", "4294967294", "18446744073709551614"
+NOTHING = {
+    "cpus_per_task": NOT_SAID_16, "num_tasks": NOT_SAID_32, "pn_min_memory": NOT_SAID_64, "time_limit": NOT_SAID_32,
+}  # fmt: skip
+TYPE = "cluster dev type x TRAIN* 8 2 64000 90 gres/gpu\n"
+
+
+def typed(
+    script: SubmitScript, rules: Path, line: str = TYPE, name: str = "TRAIN_1", **said: str
+) -> list[str]:
+    rules.write_text(whole(RULES.replace("partition x enforce", f"{line}partition x enforce")))
+    answer = script.submit("ann", name, "x", **{**NOTHING, **said})
+    assert (answer.answer, answer.error) == (SUCCESS, [])
+    return answer.user
+
+
+def test_what_is_left_out_is_filled_in_and_told(script: SubmitScript, rules: Path) -> None:
+    assert typed(script, rules) == [
+        "giveway: task type TRAIN*: 8 CPUs, 2 GPUs, 64000 MB, 90 minutes filled in"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ({"cpus_per_task": "1"}, "2 GPUs, 64000 MB, 90 minutes"),
+        ({"num_tasks": "4"}, "2 GPUs, 64000 MB, 90 minutes"),
+        ({"tres_per_job": "gres/gpu:1"}, "8 CPUs, 64000 MB, 90 minutes"),
+        ({"pn_min_memory": "100"}, "8 CPUs, 2 GPUs, 90 minutes"),
+        # Memory for each CPU has the highest bit set.
+        ({"pn_min_memory": "9223372036854775908"}, "8 CPUs, 2 GPUs, 90 minutes"),
+        ({"time_limit": "1"}, "8 CPUs, 2 GPUs, 64000 MB"),
+    ],
+)
+def test_what_is_said_stays(script: SubmitScript, rules: Path, said: dict[str, str], left: str) -> None:
+    assert typed(script, rules, **said) == [f"giveway: task type TRAIN*: {left} filled in"]
+
+
+def test_the_first_type_that_fits_counts_and_none_where_none_does(script: SubmitScript, rules: Path) -> None:
+    two = "cluster dev type x TRAIN_1 0 0 0 5 -\n" + TYPE
+    assert typed(script, rules, two) == ["giveway: task type TRAIN_1: 5 minutes filled in"]
+    assert typed(script, rules, name="other") == []
+    assert typed(script, rules, TYPE.replace("type x", "type y")) == []
+
+
+def test_gpus_are_left_out_where_it_is_not_known_how_slurm_calls_them(
+    script: SubmitScript, rules: Path
+) -> None:
+    assert typed(script, rules, TYPE.replace("gres/gpu", "-")) == [
+        "giveway: task type TRAIN*: 8 CPUs, 64000 MB, 90 minutes filled in"
+    ]

@@ -255,3 +255,33 @@ def test_slurmctlds_script_reads_what_the_worker_writes(
         monkeypatch.setattr(clock, "now", lambda: clock.from_epoch(sim.port.now))
         script.time(sim.port.now + submit_rules.VALID_S + 1)
         assert script.submit("ann", "p0_x").answer == SUCCESS
+
+
+TYPES = [
+    {"pattern": "TRAIN *", "cpus": 8, "gpus": 2, "memory_mb": 64000, "time_s": 90},
+    {"pattern": "elastic only", "elastic_min": 2},
+]
+
+
+@pytest.mark.parametrize(
+    ("software", "word"),
+    [
+        ("slurm 22.05.8", "gres:gpu"),
+        ("slurm 24.11.5", "gres/gpu"),
+        ("slurm 23.11.4", "-"),
+        ("simulator", "-"),
+    ],
+)
+def test_task_types_stand_where_older_scripts_do_not_look(
+    sim: Sim, path: Path, software: str, word: str
+) -> None:
+    sim.policy(task_types=TYPES)
+    sim.cycle()
+    sim.cluster.software = software
+    sim.cluster.save()
+    sim.cycle()
+    lines = [line for line in path.read_text().splitlines() if " type " in line]
+    assert lines == [f"cluster dev type x TRAIN%20* 8 2 64000 2 {word}"]
+    sim.policy(task_types=TYPES, enforcement="shadow")
+    sim.cycle()
+    assert " type " not in path.read_text()

@@ -7,12 +7,13 @@ from xml.etree import ElementTree
 from tests.test_project.repository import ROOT, own_files
 
 TEMPLATES = [
-    path for path in own_files() if path.is_relative_to(ROOT / "templates") and path.suffix == ".html"
+    path for path in own_files() if "templates" in path.relative_to(ROOT).parts and path.suffix == ".html"
 ]
 OWN_ASSETS = [
     path for path in own_files() if path.is_relative_to(ROOT / "static") and path.suffix in {".css", ".js"}
 ]
 MAX_LINES = 100
+MAX_COLUMNS = 140
 
 FORBIDDEN = {
     "loads from elsewhere": re.compile(
@@ -69,6 +70,16 @@ def test_own_scripts_and_styles_load_nothing_from_elsewhere_and_evaluate_nothing
 def test_templates_stay_short() -> None:
     long = {
         named(path): lines for path in TEMPLATES if (lines := len(path.read_text().splitlines())) > MAX_LINES
+    }
+    assert long == {}
+
+
+def test_no_line_of_a_template_is_long() -> None:
+    long = {
+        f"{named(path)}:{number}": len(line)
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        if len(line) > MAX_COLUMNS
     }
     assert long == {}
 

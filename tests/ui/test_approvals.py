@@ -15,6 +15,7 @@ from console.steering.operations.pausing import pause
 from console.steering.served import new_tasks
 from tests import factories
 from tests.factories import EPOCH
+from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
 
 
@@ -92,17 +93,17 @@ def test_what_waits_for_nobody_is_not_in_it(ask: Ask, ada: Client, fields: dict[
 
 
 def test_the_navigation_counts_what_waits(ask: Ask, signed_in: SignedIn) -> None:
-    assert 'id="approvals-count"></span>' in signed_in("dave").get("/help/").content.decode()
+    assert 'id="approvals-count"></span>' in flat(signed_in("dave").get("/help/"))
     ask()
     for role, there in (("dave", True), ("ada", True), ("vera", False), ("otto", False)):
-        text = signed_in(role).get("/help/").content.decode()
-        assert ('<span class="chip">1<span class="visually-hidden"> plan waits</span>' in text) is there, role
+        text = flat(signed_in(role).get("/help/"))
+        assert ('<span class="chip">1<span class="visually-hidden">plan waits</span>' in text) is there, role
         assert ('href="/approvals/"' in text) is there, role
 
 
 def test_a_poll_brings_the_count_along(ask: Ask, signed_in: SignedIn) -> None:
     ask()
-    text = signed_in("dave").get("/partitions/x/", headers=part("partition-now")).content.decode()
+    text = flat(signed_in("dave").get("/partitions/x/", headers=part("partition-now")))
     assert '<span id="approvals-count" hx-swap-oob="true"><span class="chip">1' in text
 
 
@@ -370,10 +371,10 @@ def test_tasks_of_one_array_are_one_entry_and_one_page(ask: Ask, house: House, s
     alone = ask(job_id="410")
     dave = signed_in("dave")
 
-    text = dave.get("/approvals/").content.decode()
+    text = flat(dave.get("/approvals/"))
     assert text.count("Look and decide") == 2
     assert 'data-summary="2 plans wait for you"' in text
-    assert '<span class="chip">2<span class="visually-hidden"> plans wait' in text
+    assert '<span class="chip">2<span class="visually-hidden">plans wait' in text
     assert "2 tasks of one array, decided together" in text
     assert f'href="/plans/{alone.pk}/"' in text and f'href="/plans/{second.pk}/"' not in text
 

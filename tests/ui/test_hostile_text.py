@@ -94,7 +94,7 @@ def test_what_is_typed_stays_text(address: str, ada: Client) -> None:
         "members": HOSTILE, "reason": HOSTILE, "bands": HOSTILE, "mode": HOSTILE,
         "tasks-TOTAL_FORMS": "1", "tasks-INITIAL_FORMS": "0", "tasks-0-pattern": HOSTILE, "tasks-0-importance": "2",
         "levels-TOTAL_FORMS": "1", "levels-INITIAL_FORMS": "0", "levels-0-name": HOSTILE,
-        "users-TOTAL_FORMS": HOSTILE, "users-INITIAL_FORMS": "0",
+        "types-TOTAL_FORMS": "0", "types-INITIAL_FORMS": "0", "users-TOTAL_FORMS": HOSTILE, "users-INITIAL_FORMS": "0",
     }  # fmt: skip
     page = ada.post(address, typed).content.decode()
     assert not MARK.search(page)

@@ -13,6 +13,7 @@ from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.reports.mine import Mine, my_jobs
 from tests import factories
+from tests.markup import flat
 from tests.ui.conftest import House, SignedIn
 
 
@@ -122,7 +123,7 @@ def test_a_quota_counts_my_running_jobs_of_its_level_there(house: House, signed_
         ("P1", "1 / 3", False),
     ]
     page = page_of(house, signed_in, "ann")
-    assert "1 / 1 jobs full" in page
+    assert "1 / 1 jobs full" in flat(page)
     assert 'width="33.333%"' in page
 
 

@@ -12,6 +12,7 @@ from console.overview.nodemap import MOST_BLOCKS, Coming, HeldJob, held_jobs, mo
 from console.overview.nodeview import NodeView, read_nodes
 from console.steering.models import Plan
 from tests import factories
+from tests.markup import flat
 from tests.ui.conftest import House, part
 
 NAMES = ("P0", "P1", "P2")
@@ -166,7 +167,7 @@ def test_every_block_is_a_link_to_its_job_and_every_node_to_its_jobs(house: Hous
         '<a class="lv-1 leaving" href="/jobs/88/" aria-label="88 p1_train bob (4 cpu), P1, gives way to 101">'
         in page
     )
-    assert "1 node · 4 cpu free" in page.replace("</span>", "")
+    assert "1 node · 4 cpu free" in flat(page.replace("</span>", ""))
 
 
 def test_the_same_as_a_table_and_a_poll_keeps_it(house: House, ada: Client) -> None:

@@ -363,3 +363,15 @@ def test_rows_have_an_end() -> None:
 def test_a_json_path_in_steps(path: str, steps: list[str]) -> None:
     assert path_steps(path) == steps
     assert json.dumps(steps)
+
+
+def test_heads_of_columns_pairs_and_the_frame_of_a_table() -> None:
+    source = (
+        '{% load ui %}{% table "All" %}<tr>{% column head "num" %}{% column "C" %}</tr>{% endtable %}'
+        '{% pair "Name" name %}'
+    )
+    assert Template(source).render(Context({"head": "A & B", "name": "<b>"})) == (
+        '<div class="scroll"><table class="table"><caption class="visually-hidden">All</caption>'
+        '<tr><th scope="col" class="num">A &amp; B</th><th scope="col">C</th></tr></table></div>'
+        "<dt>Name</dt><dd>&lt;b&gt;</dd>"
+    )

@@ -9,6 +9,7 @@ from console.audit.models import AuditEntry
 from console.steering.models import Pause
 from console.steering.operations.pausing import pause, resume
 from tests import factories
+from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
 
 EVERY_PAGE = ("/", "/partitions/x/", "/jobs/", "/jobs/101/", "/plans/", "/approvals/", "/help/", "/account/",
@@ -66,7 +67,7 @@ def test_every_page_says_it(house: House, ada: Client, address: str) -> None:
 def test_live_pages_hear_of_it_by_themselves(house: House, ada: Client, address: str, target: str) -> None:
     address = address.format(plan=house.plan.pk)
     pause(actor="dave", cluster=house.cluster, partition=house.x)
-    text = ada.get(address, headers=part(target)).content.decode()
+    text = flat(ada.get(address, headers=part(target)))
     assert '<div id="pauses" hx-swap-oob="true"><div class="banner banner-warn"' in text
     resume(actor="dave", cluster=house.cluster, partition=house.x)
     text = ada.get(address, headers=part(target)).content.decode()
@@ -131,7 +132,7 @@ def test_enforce_does_not_look_like_enforce_while_it_is_paused(
 def test_in_shadow_nobody_makes_room(house: House, ada: Client) -> None:
     """Seen on the demonstration: “Making room: plan 40” where nothing is touched."""
     for address in ("/", "/partitions/x/"):
-        assert "<dt>Would make room</dt>" in ada.get(address).content.decode()
+        assert "<dt>Would make room</dt>" in flat(ada.get(address))
     factories.put_in_force(house.x, enforcement="enforce")
     for address in ("/", "/partitions/x/"):
-        assert "<dt>Making room</dt>" in ada.get(address).content.decode()
+        assert "<dt>Making room</dt>" in flat(ada.get(address))

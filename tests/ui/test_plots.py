@@ -15,6 +15,7 @@ from console.history.spans import SPANS
 from console.history.timeline import TimelineStep, read_timeline
 from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
+from tests.markup import flat
 from tests.ui.conftest import House
 
 NOW = datetime(2026, 3, 2, 12, 7, 30, tzinfo=UTC)
@@ -152,7 +153,7 @@ def test_no_steps_and_only_nothing_are_no_fault() -> None:
 
 def test_the_page_shows_plots_and_the_same_numbers_as_a_table(house: House, ada: Client) -> None:
     minute(house, 1, used={"gpu": 6}, stops=2, work_lost={"gpu": 5400.0}, started={"1": [2, 240]})
-    page = ada.get("/partitions/x/timeline/").content.decode()
+    page = flat(ada.get("/partitions/x/timeline/"))
     assert page.count('<figure class="plot"') == 4
     assert "75 % over the whole time" in page
     assert "1.5 GPU-hours" in page
@@ -182,7 +183,7 @@ def test_quota_use_counts_users_by_level(house: House, ada: Client) -> None:
     ):
         factories.make_running_job(house.cluster, str(700 + i), user=user, task_level=level)
     factories.make_job(house.cluster, "799", user="bob", task_level=1)
-    page = ada.get("/partitions/x/timeline/").content.decode()
+    page = flat(ada.get("/partitions/x/timeline/"))
     quota = page[page.index('id="quota-head"') :].partition("</section>")[0]
     assert re.findall(r"<span>(\d+ / \d+)</span>", quota) == ["1 / 1", "3 / 3"]
     assert re.findall(r'<td class="num tight">(\d+)</td>', quota) == ["1", "1", "2", "1"]

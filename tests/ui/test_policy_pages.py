@@ -30,6 +30,7 @@ WHOLE: dict[str, Any] = {
     "levels-0-keyword_open": "on", "levels-2-keyword_open": "on",
     "levels-1-name": "", "levels-1-min_score": "", "levels-1-keyword": "", "levels-1-quota": "",
     "levels-2-name": "P1", "levels-2-min_score": "20", "levels-2-keyword": "p1", "levels-2-quota": "3",
+    "types-TOTAL_FORMS": "0", "types-INITIAL_FORMS": "0",
     "users-TOTAL_FORMS": "1", "users-INITIAL_FORMS": "1", "users-0-user": "carol", "users-0-level": "P0",
     "users-0-until": "", "tasks-0-until": "",
     "tasks-TOTAL_FORMS": "1", "tasks-INITIAL_FORMS": "1", "tasks-0-pattern": "release_*", "tasks-0-level": "P0",
@@ -467,3 +468,31 @@ def test_many_revisions_are_paged_and_each_compared_with_the_one_before(house: H
     assert "grace, seconds: 13 → 14" in second
     first = words_of(ada.get("/partitions/x/revisions/").content.decode())
     assert "grace, seconds: 14 → 15" in first, "the last one of a page is compared with the next page's first"
+
+
+def test_task_types_are_rows_of_the_policy(house: House, ada: Client) -> None:
+    rows = {
+        "types-TOTAL_FORMS": "2", "types-INITIAL_FORMS": "0",
+        "types-0-pattern": "TRAIN*", "types-0-cpus": "8", "types-0-gpus": "2", "types-0-minutes": "90",
+        "types-1-pattern": "sweep_*", "types-1-elastic_min": "2", "types-1-elastic_wish": "4",
+    }  # fmt: skip
+    ada.post(AT, typed() | rows)
+    assert revision_of(house).document["task_types"] == [
+        {"pattern": "TRAIN*", "cpus": 8, "gpus": 2, "time_s": 5400},
+        {"pattern": "sweep_*", "elastic_min": 2, "elastic_wish": 4},
+    ]
+    page = ada.get(AT).content.decode()
+    assert 'name="types-0-minutes" value="90"' in page
+    assert "Task types (2)" in words_of(page)
+
+
+def test_a_fault_of_a_task_type_stands_in_its_row(house: House, ada: Client) -> None:
+    rows = {
+        "types-TOTAL_FORMS": "2", "types-INITIAL_FORMS": "0", "types-0-pattern": "",
+        "types-1-pattern": "sweep_*", "types-1-elastic_wish": "4",
+    }  # fmt: skip
+    page = ada.post(AT, typed() | rows).content.decode()
+    before, _, after = page.partition('name="types-1-elastic_min"')
+    assert "is missing" not in before
+    assert "an elastic task says how many workers it keeps" in words_of(after)
+    assert revision_of(house).number == 1

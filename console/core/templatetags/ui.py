@@ -261,3 +261,25 @@ def theme_attribute(context: Mapping[str, Any]) -> SafeString:
     """The attribute of `<html>` that fixes light or dark; none when it follows the system."""
     chosen = _theme(context)
     return format_html(' data-theme="{}"', chosen) if chosen else SafeString("")
+
+
+@register.simple_tag
+def column(head: str, css: str = "") -> SafeString:
+    """The head of a table's column: `num` sets it to the right, `tight` no wider than its text."""
+    return format_html('<th scope="col"{}>{}</th>', format_html(' class="{}"', css) if css else "", head)
+
+
+@register.simple_tag
+def pair(term: str, value: object) -> SafeString:
+    """A line of a definition list: what it is called, and the plain value."""
+    return format_html("<dt>{}</dt><dd>{}</dd>", term, value)
+
+
+@register.simple_block_tag(end_name="endtable")
+def table(content: str, caption: str) -> SafeString:
+    """The frame of a table that may be wider than the page; the caption is for who does not see it."""
+    return format_html(
+        '<div class="scroll"><table class="table"><caption class="visually-hidden">{}</caption>{}</table></div>',
+        caption,
+        content,
+    )

@@ -6,6 +6,7 @@ that is old tells the plugin that nobody is watching any more.
 """
 
 import os
+import re
 import stat
 import tempfile
 from collections import Counter
@@ -20,13 +21,14 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import JobState, SnapshotJob
-from scheduler.model.policy import LevelRule, NotRequeueable, PartitionPolicy
+from scheduler.model.policy import Enforcement, LevelRule, NotRequeueable, PartitionPolicy
 from scheduler.priority.derive import specific_first
 
 HEADER = "giveway-submit-rules 1"
 VALID_S = 600
 """The plugin lets everything through when the file is older than this."""
 REWRITE_S = 60
+UNTRIED = "-"
 NOBODY = ":"
 """Fits no user: the file of accounts has a colon between its columns."""
 MODE = 0o644
@@ -46,6 +48,8 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
     now = int(clock.now().timestamp())
     try:
         body = [f"cluster {_word(cluster.name)}"]
+        for verdict in verdicts:
+            body.extend(type_lines(cluster, verdict.facts.policy))
         for verdict in verdicts:
             body.extend(partition_lines(verdict.facts.policy.at(verdict.snapshot.now), verdict.jobs.values()))
         _bring_up_to_date(path, body, now)
@@ -135,6 +139,34 @@ def partition_lines(policy: PartitionPolicy, jobs: Iterable[SnapshotJob]) -> Ite
     yield " ".join(("partition", _word(policy.name), policy.enforcement.value, *_requeueable(policy)))
     yield from _rules(policy)
     yield from _running(policy, jobs)
+
+
+def type_lines(cluster: Cluster, policy: PartitionPolicy) -> Iterator[str]:
+    """The library of task types, behind the cluster's name: there older scripts take no notice of it.
+
+    CPUs, GPUs, memory in MB and the limit in minutes, 0 for what is not filled in; and how Slurm calls GPUs.
+    """
+    if policy.enforcement is Enforcement.SHADOW:
+        return
+    gpus = gpu_word(cluster.software)
+    for row in policy.task_types:
+        minutes = -(-(row.time_s or 0) // 60)
+        needs = (row.cpus or 0, row.gpus or 0, row.memory_mb or 0, minutes, gpus)
+        if row.fills:
+            words = ("cluster", _word(cluster.name), "type", _word(policy.name), _word(row.pattern))
+            yield " ".join([*words, *map(str, needs)])
+
+
+def gpu_word(software: str) -> str:
+    """How GPUs are written into a request by a release of Slurm (`slurm 24.11.5`); a dash where that was not tried.
+
+    A request that is written otherwise is refused, so nothing is filled in there.
+    """
+    release = re.search(r"(\d+)\.(\d+)", software)
+    if release is None:
+        return UNTRIED
+    version = int(release[1]), int(release[2])
+    return "gres:gpu" if version == (22, 5) else "gres/gpu" if version >= (24, 11) else UNTRIED
 
 
 def _requeueable(policy: PartitionPolicy) -> Iterator[str]:

@@ -1,0 +1,39 @@
+"""Rows of the library of task types as the priority file writes them (contract B), in and out."""
+
+from dataclasses import asdict
+from typing import Any
+
+from scheduler.contracts.errors import InputError
+from scheduler.contracts.fields import Fields, maybe, name, positive, whole
+from scheduler.model.task_types import TaskType
+
+KEYS = ("pattern", "cpus", "gpus", "memory_mb", "time_s", "elastic_min", "elastic_wish")
+
+
+def decode_task_type(value: object, path: str) -> TaskType:
+    """One row. Raises `InputError` with the path of the first fault."""
+    fields = Fields(value, path, KEYS)
+    row = TaskType(
+        pattern=fields.need("pattern", name),
+        cpus=fields.get("cpus", maybe(positive), None),
+        gpus=fields.get("gpus", maybe(positive), None),
+        memory_mb=fields.get("memory_mb", maybe(positive), None),
+        time_s=fields.get("time_s", maybe(positive), None),
+        elastic_min=fields.get("elastic_min", maybe(positive), None),
+        elastic_wish=fields.get("elastic_wish", maybe(whole), None),
+    )
+    if row.elastic_wish is not None:
+        if row.elastic_min is None:
+            raise InputError(
+                fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
+            )
+        if row.elastic_wish < row.elastic_min:
+            raise InputError(fields.at("elastic_wish"), f"must not be below elastic_min ({row.elastic_min})")
+    if not row.fills and row.elastic_min is None:
+        raise InputError(path, "says nothing; give it a need, or elastic_min")
+    return row
+
+
+def encode_task_type(row: TaskType) -> dict[str, Any]:
+    """The row; what it does not say is left out."""
+    return {key: value for key, value in asdict(row).items() if value is not None}
