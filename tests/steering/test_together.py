@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from console.overview.selectors import open_plans
+from console.overview.templatetags.console import part_in_plan
 from console.partitions.models import Partition
 from console.steering.explanations import why
 from console.steering.models import Plan, PlanKind, PlannedAction
@@ -306,6 +308,8 @@ def test_after_a_plan_that_came_to_nothing_they_are_held_again(sim: Sim) -> None
 def test_its_page_says_so(sim: Sim) -> None:
     _low, asked = waits_for_all(sim)
     sim.cycles(3)
+    open_now = {plan.pk: plan for plan in open_plans(sim.cluster).values()}
+    assert "held until all fit" in str(part_in_plan(sim.row(asked[1]), open_now)), "in every list of jobs"
     told = str(why(sim.cluster, asked[1]))
     assert "It is held until all 3 jobs of its group fit at once (partial=no)." in told
     assert f"Plan {hold(sim).pk} lets them go in any case" in told
