@@ -256,9 +256,12 @@ def test_the_tally_of_shadow(asked: Plan, house: House, ada: APIClient) -> None:
 
     work = {"gpu_hours": 1.0, "npu_hours": 0.0, "cpu_hours": 2.0, "words": "1 GPU-hour and 2 CPU-hours"}
     assert (tally["partition"], tally["jobs"], tally["stops"], tally["work_lost"]) == ("x", 1, 1, work)
-    assert tally["days"] == [
-        {"day": timezone.localdate().isoformat(), "jobs": 1, "stops": 1, "work_lost": work}
-    ]
+    none = {"gpu_hours": 0.0, "npu_hours": 0.0, "cpu_hours": 0.0, "words": tally["work_kept"]["words"]}
+    (day,) = tally["days"]
+    assert day == {
+        "day": timezone.localdate().isoformat(), "jobs": 1, "stops": 1, "shrinks": 0, "work_lost": work,
+        "work_kept": none,
+    }  # fmt: skip
     assert [each["user"] for each in tally["beneficiaries"]] == ["ann"]
     assert [(each["user"], each["stops"]) for each in tally["victims"]] == [("bob", 1)]
     assert ada.get("/api/v1/partitions/y/tally/").json()["jobs"] == 0

@@ -11,6 +11,7 @@ from console.core import clock
 from console.steering.explanations import Stage, read
 from console.steering.explanations.stopping import comes_back
 from tests import factories
+from tests.markup import flat
 from tests.steering.conftest import START, Sim
 
 SETTLED = 12
@@ -94,7 +95,7 @@ def test_a_job_that_has_ended_neither_runs_nor_holds(sim: Sim) -> None:
     browser = Client()
     browser.force_login(factories.make_administrator())
     page = browser.get(f"/jobs/{job}/").content.decode()
-    assert "<dt>Ran</dt><dd>2 min" in page and "<dt>Held</dt>" in page
+    assert "<dt>Ran</dt><dd>2 min" in flat(page) and "<dt>Held</dt>" in flat(page)
     assert "<dt>Runs</dt>" not in page and "<dt>Holds</dt>" not in page
     assert JobRun.objects.get(job_id=job).ended is not None
 

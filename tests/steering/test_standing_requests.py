@@ -176,7 +176,7 @@ def test_it_stands_while_nobody_can_be_stopped(sim: Sim) -> None:
 
     plan.refresh_from_db()
     assert (plan.state, plan.version, stopped_by(plan)) == ("proposed", 1, [low])
-    assert "none of the 1 lower jobs that run may be stopped" in plan.not_now
+    assert "no lower job may be stopped (1 running)" in plan.not_now
     assert AuditEntry.objects.count() == before
     with pytest.raises(OutOfDateError, match=r"cannot be approved now\. .*may be stopped"):
         yes(plan, read)

@@ -214,5 +214,5 @@ def test_a_poll_asks_little(
 ) -> None:
     with django_assert_max_num_queries(5):
         ada.get("/partitions/x/", {"since": crowd.cluster.version}, headers=part("partition-now"))
-    with django_assert_max_num_queries(15):
+    with django_assert_max_num_queries(16):
         ada.get("/partitions/x/", {"since": 0}, headers=part("partition-now"))

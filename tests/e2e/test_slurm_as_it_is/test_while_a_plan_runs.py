@@ -206,7 +206,7 @@ def test_a_requeue_that_slurm_refuses(scene: Scene, driver: Driver, in_grace: Pl
     assert driver.stopped() == set()
     plan = Plan.objects.get()
     assert plan.state == "undone"
-    assert "it was made not requeueable after it was submitted" in plan.outcome
+    assert "it was made not requeueable after submission" in plan.outcome
 
 
 def test_a_beneficiary_that_starts_elsewhere_has_nobody_stopped(scene: Scene, driver: Driver) -> None:

@@ -118,7 +118,7 @@ class TestNotMeasured:
         places = powered(1.0, None, None)
         waits = decide(even(2), nodes=places, balance=balance())
         assert (waits.action, waits.reason) == (QUEUE, Reason.NOT_MEASURED)
-        assert "only 1 of the nodes that it may use have been measured (cpu)" in waits.explain
+        assert "only 1 of the nodes that it may use are measured (cpu)" in waits.explain
         starts = decide(even(2), nodes=places, balance=balance(otherwise=NEAREST))
         assert starts.nodes == ("n1", "n2")
         assert starts.explain.endswith("Not measured: n2.")
@@ -148,7 +148,7 @@ class TestMakingRoom:
         assert decide(*jobs, even(2), nodes=places, balance=balance()).action is QUEUE
         decision = decide(*jobs, even(2), nodes=places, balance=balance(otherwise=NEAREST))
         assert stopped(decision) == ["r2", "r3"]
-        assert "It is the nearest set: the nodes differ by 0.1" in decision.explain
+        assert "It is the nearest set: its nodes differ by 0.1" in decision.explain
 
     def test_what_is_counted_together_stops_others_in_one_range_of_power(self) -> None:
         jobs = [running(f"r{i}", f"n{i}", 4, user=3, ran=i) for i in (1, 2, 3, 4)]
@@ -173,7 +173,7 @@ class TestExchange:
         assert decision.nodes == ("n1", "n2")
         (victim,) = decision.victims
         assert (victim.job, victim.how, victim.nodes, victim.gets) == ("R", How.SWAP, ("n2",), ("n3",))
-        assert "exchanges n2 for n3, so that both have even sets" in decision.explain
+        assert "exchanges n2 for n3, so both get even sets" in decision.explain
 
     @pytest.mark.parametrize(
         "job",
