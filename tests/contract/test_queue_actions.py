@@ -19,7 +19,13 @@ from tests.contract.harness import (
     wait_pending,
 )
 
-VALUES = {ActionKind.PRIORITISE: HIGHEST, ActionKind.SIGNAL: "USR1", ActionKind.PLACE: "-5"}
+VALUES = {
+    ActionKind.PRIORITISE: HIGHEST,
+    ActionKind.SIGNAL: "USR1",
+    ActionKind.PLACE: "-5",
+    ActionKind.RESIZE: "1",
+    ActionKind.SHRINK: "n1",
+}
 WHOLE = Work(partitions=("x",), cpus=8)
 
 

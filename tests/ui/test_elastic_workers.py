@@ -44,7 +44,11 @@ def taken(house: House, job: Job) -> Victim:
     )  # fmt: skip
 
 
-def test_the_line_goes_down_by_a_step_when_a_worker_goes(house: House) -> None:
+def test_the_line_goes_down_by_a_step_when_a_worker_goes(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    still = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: still)
     rows = workers(house)
     taken(house, rows[3])
     said = WorkerCounter(house.cluster).said_of(rows[0])
