@@ -113,6 +113,9 @@ class ForecastsSerializer(serializers.Serializer):
     partitions = NamedForecastScoreSerializer(many=True)
     worst_users = NamedForecastScoreSerializer(many=True)
     models = RunTimeModelSerializer(many=True, help_text="The latest first.")
+    fault = serializers.CharField(
+        allow_blank=True, help_text="Why Slurm's accounting could not be read the last time; empty: it could."
+    )
     is_cut = serializers.BooleanField(help_text="There was more; only the latest forecasts are counted.")
 
 
@@ -155,6 +158,7 @@ class ForecastsView(ApiView):
                     "promises": quality.promises,
                     "models": quality.models,
                     "is_cut": quality.is_cut,
+                    "fault": quality.fault,
                     "weeks": _named(quality.weeks),
                     "partitions": _named(quality.partitions),
                     "worst_users": _named(quality.worst_users),

@@ -12,7 +12,7 @@ from django.utils import timezone
 from console.cluster.models import Cluster
 from console.core import clock
 from console.forecasts.learning import ended_job
-from console.forecasts.models import JobForecast, KeptRun, RunTimeModel
+from console.forecasts.models import AccountingRead, JobForecast, KeptRun, RunTimeModel
 from scheduler.forecast.baselines import LastTwo
 from scheduler.forecast.facts import JobFacts
 from scheduler.forecast.score import figure
@@ -65,18 +65,21 @@ class ForecastQuality:
     worst_users: tuple[tuple[str, ForecastScore], ...] = ()
     models: Sequence[RunTimeModel] = field(default_factory=tuple)
     is_cut: bool = False
+    fault: str = ""
+    """Why Slurm's accounting could not be read the last time, in words; empty when it could, or there is none."""
 
 
 def forecast_quality(cluster: Cluster, partitions: Iterable[str]) -> ForecastQuality:
-    """The forecasts of jobs that ended within the last weeks in some partitions; four queries, whatever there is."""
+    """The forecasts of jobs that ended within the last weeks in some partitions; five queries, whatever there is."""
     since = clock.now() - timedelta(days=DAYS)
     found = JobForecast.objects.filter(
         cluster=cluster, partition__in=list(partitions), ended_at__gte=since, ran_s__isnull=False
     ).order_by("-ended_at")[: MOST_FORECASTS + 1]
     rows = list(found)[:MOST_FORECASTS]
     models = list(RunTimeModel.objects.filter(cluster=cluster).defer("body")[:MOST_MODELS])
+    fault = AccountingRead.objects.filter(cluster=cluster).values_list("fault", flat=True).first() or ""
     if not rows:
-        return ForecastQuality(since.date(), models=models)
+        return ForecastQuality(since.date(), models=models, fault=fault)
     limits = [figure(row.limit_s, row.ran_s or 0) for row in rows if row.limit_s]
     users = _by(rows, lambda row: row.user)
     named = [(user, score) for user, score in users if score.jobs >= FEWEST_OF_A_USER]
@@ -94,6 +97,7 @@ def forecast_quality(cluster: Cluster, partitions: Iterable[str]) -> ForecastQua
         worst_users=tuple(sorted(named, key=lambda each: each[1].figure)[:MOST_USERS]),
         models=models,
         is_cut=len(found) > MOST_FORECASTS,
+        fault=fault,
     )
 
 

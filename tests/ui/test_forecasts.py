@@ -3,6 +3,7 @@
 from django.test import Client
 from django.utils import timezone
 
+from console.forecasts.models import AccountingRead
 from tests import factories
 from tests.ui.conftest import House
 from tests.ui.test_policy_pages import words_of
@@ -40,3 +41,10 @@ def test_how_good_they_were(house: House, ada: Client) -> None:
     assert "Nearness 0.50" in page
     assert "The time limits that users set reach 0.25." in page
     assert "Hardest to forecast" in page
+
+
+def test_accounting_that_cannot_be_read_is_told(house: House, ada: Client) -> None:
+    """Without new ends all forecasts grow old, and nobody would know why."""
+    AccountingRead.objects.create(cluster=house.cluster, until=0, fault="slurmdbd is away")
+    page = words_of(ada.get("/forecasts/").content.decode())
+    assert "Slurm's accounting could not be read: slurmdbd is away" in page.replace("&#x27;", "'")

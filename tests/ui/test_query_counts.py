@@ -21,7 +21,7 @@ PAGES: dict[str, int] = {
     "/my-jobs/": 13,
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
-    "/forecasts/": 10,
+    "/forecasts/": 11,
     "/": 12,
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together

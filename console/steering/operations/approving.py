@@ -26,7 +26,7 @@ from console.steering.operations.differences import since_read
 from console.steering.operations.instead import choosing
 from console.steering.operations.requests import ApprovalRequest, request_of, standing_on
 from console.steering.operations.up_to_date import partition_of, why_decided, why_not_now
-from console.steering.plans.new_plans import actions_for, deadline_for
+from console.steering.plans.actions_of_plans import actions_for, deadline_for
 from console.steering.plans.versions import keep_version
 from console.steering.states import move_plan
 from scheduler.model.sentence import say

@@ -1,15 +1,11 @@
-"""Writing a new plan down: the plan itself, its actions in their order, and the whole input of its decision.
-
-The order of a plan's actions: the beneficiary first in Slurm's line, then checkpoint signals, then the stops after the
-grace time, then (when the beneficiary runs, or the plan is undone) the releases.
-"""
+"""Writing a new plan down: the plan itself and the whole input of its decision; its actions are `actions_of_plans`."""
 
 import hashlib
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +15,6 @@ from console.steering.decisions.deciding import Verdicts
 from console.steering.decisions.putting_off import likeness
 from console.steering.journal import tell_plan
 from console.steering.models import (
-    ActionState,
     Cycle,
     Plan,
     PlanKind,
@@ -27,15 +22,16 @@ from console.steering.models import (
     PlanState,
     StoredSnapshot,
 )
+from console.steering.plans.actions_of_plans import actions_for, deadline_for, planned_action
 from console.steering.plans.kept_work import keep_of_shrunk
 from console.steering.plans.versions import keep_version
-from console.steering.served import Tasks, jobs_served, new_tasks, runs_served
+from console.steering.served import Tasks, jobs_served, new_tasks
 from scheduler.contracts.snapshot_text import SnapshotText
-from scheduler.model.actions import FIRST_ALLOW, ActionKind
-from scheduler.model.jobs import RunKey, SnapshotJob
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import SnapshotJob
 from scheduler.model.line import front
-from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind, How
-from scheduler.model.policy import Enforcement, Mode, NotRequeueable, PartitionPolicy
+from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind
+from scheduler.model.policy import Enforcement, Mode
 from scheduler.model.resources import total
 from scheduler.model.sentence import say
 from scheduler.model.words import amounts
@@ -117,7 +113,10 @@ class NewPlans:
         plan.save()
         after = {"state": plan.state, "hold": job.id}
         tell_plan(plan, "plan.proposed", after=after, reason=plan.explain)
-        steps = [_action(plan, 1, ActionKind.HOLD, job.run), _action(plan, 2, ActionKind.RELEASE, job.run)]
+        steps = [
+            planned_action(plan, 1, ActionKind.HOLD, job.run),
+            planned_action(plan, 2, ActionKind.RELEASE, job.run),
+        ]
         for step in steps:
             step.job_name, step.user = job.name, job.user[:LONGEST_USER]
         PlannedAction.objects.bulk_create(steps)
@@ -155,7 +154,7 @@ class NewPlans:
         steps = []
         for task in more:
             for order, kind in ((1, ActionKind.HOLD), (2, ActionKind.RELEASE)):
-                step = _action(plan, order, kind, task.run)
+                step = planned_action(plan, order, kind, task.run)
                 step.job_name, step.user = task.name, task.user[:LONGEST_USER]
                 steps.append(step)
         PlannedAction.objects.bulk_create(steps)
@@ -212,50 +211,6 @@ class NewPlans:
         )
 
 
-def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
-    """What carries a plan out, in its order; not saved. The grace time begins now.
-
-    Those who want all or none are put first in line when the grace time is over: until then they are held.
-    """
-    now = clock.now()
-    actions = []
-    names = {task["job"]: task.get("name", "") for task in plan.tasks}
-    for job_id, restarts in runs_served(plan):
-        first = _action(
-            plan,
-            2 if plan.whole else 1,
-            ActionKind.PRIORITISE,
-            RunKey(job_id, 0, restarts),
-            value=str(plan.priority),
-        )
-        first.job_name, first.user = names.get(job_id) or plan.job_name, plan.user
-        actions.append(first)
-    grace = bool(policy.grace_s and policy.checkpoint_signal)
-    for victim in plan.victims:
-        run = RunKey(victim["job"], victim["start"], victim["restarts"])
-        steps = []
-        if grace and not _signalled(plan, run):
-            steps.append(
-                _action(plan, 1 if plan.whole else 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal)
-            )
-            steps[0].not_before = now
-        kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
-        stop = _action(plan, 3, kind, run, value=_first(kind, policy))
-        stop.not_before = now + timedelta(seconds=policy.grace_s) if grace else None
-        steps.append(stop)
-        if kind == ActionKind.REQUEUE_HOLD:
-            steps.append(_action(plan, 4, ActionKind.RELEASE, run))
-        for step in steps:
-            step.job_name, step.user = victim["name"], victim["user"]
-        actions += steps
-    return actions
-
-
-def deadline_for(policy: PartitionPolicy) -> datetime:
-    """By when the beneficiary of a plan that begins now must run."""
-    return clock.now() + timedelta(seconds=policy.grace_s + policy.start_deadline_s)
-
-
 def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
     """The victims with what people want to know about them, as the plan keeps them."""
     policy, now = verdicts.facts.policy, verdicts.snapshot.now
@@ -297,42 +252,8 @@ def still_runs(victim: Mapping[str, Any], verdicts: Verdicts) -> bool:
     return job is not None and (job.run.start, job.run.restarts) == (victim["start"], victim["restarts"])
 
 
-def _signalled(plan: Plan, run: RunKey) -> bool:
-    """Whether an earlier, undone plan sent this run its checkpoint signal already."""
-    return (
-        PlannedAction.objects.filter(
-            cluster=plan.cluster,
-            kind=ActionKind.SIGNAL,
-            job_id=run.job_id,
-            run_start=run.start,
-            run_restarts=run.restarts,
-        )
-        .exclude(state=ActionState.EXPIRED)
-        .exists()
-    )
-
-
 def _wants_all(job: SnapshotJob) -> bool:
     return job.request is not None and not job.request.partial
-
-
-def _first(kind: ActionKind, policy: PartitionPolicy) -> str:
-    """What a stop may do first: who could make itself not requeueable until then gains nothing by it."""
-    may = kind == ActionKind.REQUEUE_HOLD and policy.not_requeueable is NotRequeueable.REQUEUE
-    return FIRST_ALLOW if may else ""
-
-
-def _action(plan: Plan, order: int, kind: ActionKind, run: RunKey, value: str = "") -> PlannedAction:
-    return PlannedAction(
-        plan=plan,
-        cluster=plan.cluster,
-        kind=kind,
-        order=order,
-        job_id=run.job_id,
-        run_start=run.start,
-        run_restarts=run.restarts,
-        value=value,
-    )
 
 
 def _priority(plan: Plan, job: SnapshotJob) -> int:
