@@ -99,7 +99,8 @@ class Database:
         return Daemon(
             (
                 host.command("mariadbd", COMMANDS), "--no-defaults", f"--datadir={self._data}", f"--user={_me()}",
-                f"--socket={self._socket}", "--skip-networking", f"--pid-file={self._folder / 'pid'}",
+                f"--socket={self._socket}", f"--tmpdir={self._scratch}", "--skip-networking",
+                f"--pid-file={self._folder / 'pid'}",
                 "--innodb-lock-wait-timeout=900", "--innodb-buffer-pool-size=64M",
             ),
             log, log,
@@ -120,9 +121,10 @@ class Database:
         """An empty database and slurmdbd.conf, instead of what was there."""
         shutil.rmtree(self._folder, ignore_errors=True)
         self._folder.mkdir(mode=0o700)
+        self._scratch.mkdir()
         _run([
             host.command("mariadb-install-db", COMMANDS), "--no-defaults", f"--datadir={self._data}",
-            f"--user={_me()}", "--skip-test-db",
+            f"--user={_me()}", f"--tmpdir={self._scratch}", "--skip-test-db",
         ], INSTALL_S)  # fmt: skip
         conf = self.layout.root / "slurmdbd.conf"
         conf.unlink(missing_ok=True)
@@ -150,6 +152,11 @@ class Database:
     @property
     def _data(self) -> Path:
         return self._folder / "data"
+
+    @property
+    def _scratch(self) -> Path:
+        """MariaDB removes others' temporary tables where it starts: two that share /tmp fail now and then."""
+        return self._folder / "tmp"
 
     @property
     def _socket(self) -> Path:

@@ -33,6 +33,20 @@ def test_it_listens_on_loopback_and_leaves_no_process(slurm_root: Path, slurm_re
         assert not processes.alive(ours) and not host.listens(port)
 
 
+@pytest.mark.slurm
+def test_it_leaves_the_temporary_tables_of_another_database_alone(
+    tmp_path: Path, slurm_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MariaDB removes what looks like its own where it starts; in a common /tmp that was another one's."""
+    need_accounting("system")
+    theirs = tmp_path / "#sql-temptable-1-1-1.MAI"
+    theirs.touch()
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+    with PrivateSlurm(slurm_root, nodes=1, accounts=Accounting()):
+        assert theirs.exists()
+
+
 def _addresses(port: int) -> set[str]:
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     return {address for row in rows if row[3] == "0A"
