@@ -14,7 +14,11 @@ from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import quota_form
+from console.partitions.task_types_form import TYPES, task_type_document
 from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
+from scheduler.contracts.errors import InputError
+from scheduler.contracts.task_types import decode_task_type
+from scheduler.model.task_types import TaskType
 
 
 class FormFaultsError(Exception):
@@ -38,6 +42,17 @@ def typed_policy(partition: Partition, data: QueryDict) -> HypotheticalChange:
         return policy_change(partition, policy)
     except ValidationError as error:
         raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def typed_types(data: QueryDict) -> list[TaskType]:
+    """The rows of task types alone, whatever else the policy's form says. Raises `FormFaultsError`."""
+    rows = make_rows(data=data)[TYPES]
+    if not rows.is_valid():
+        raise FormFaultsError(_row_faults([rows]))
+    try:
+        return [decode_task_type(task_type_document(row), f"{number + 1}") for number, row in rows.filled]
+    except InputError as error:
+        raise FormFaultsError([str(error)]) from None
 
 
 def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDict) -> HypotheticalChange:
@@ -74,6 +89,10 @@ def _with_reason(data: QueryDict) -> QueryDict:
 
 def _faults(form: Form, rows: Iterable[Rows]) -> Iterable[str]:
     yield from _told(form, form.errors)
+    yield from _row_faults(rows)
+
+
+def _row_faults(rows: Iterable[Rows]) -> Iterable[str]:
     for each in rows:
         yield from (f"{fault}" for fault in each.non_form_errors())
         for number, row in enumerate(each.forms, start=1):

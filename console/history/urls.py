@@ -6,6 +6,7 @@ from console.history import study_views, views
 
 urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/what-if/", views.policy, name="policy-what-if"),
+    path("partitions/<str:name>/task-types-trial/", views.task_types, name="task-types-trial"),
     path("partitions/<str:name>/quotas/what-if/", views.quotas, name="quotas-what-if"),
     path("projects/<str:code>/what-if/", views.project, name="project-what-if"),
     path("new-project/what-if/", views.new_project, name="new-project-what-if"),

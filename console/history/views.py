@@ -19,13 +19,15 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
 from console.history.changes import HypotheticalChange, file_change
-from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas
+from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas, typed_types
 from console.history.past import days_asked, over_days_at_once
 from console.history.studies import ask, takes_too_long
 from console.history.study_views import context_of
+from console.history.type_trial import tried_on_last_week
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
 from console.partitions.selectors import visible_partitions
+from console.partitions.task_types_form import TYPES
 from console.partitions.views.drafts import asked_draft
 from console.projects.selectors import visible_projects
 from scheduler.contracts.errors import InputError
@@ -45,6 +47,23 @@ def policy(request: HttpRequest, name: str) -> HttpResponse:
     require_write(request, Permission.POLICY_CHANGE, partition)
     back = reverse("partition-policy", args=[name])
     return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
+
+
+@require_POST
+def task_types(request: HttpRequest, name: str) -> HttpResponse:
+    """What the task types in the form would have met in the last week."""
+    partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
+    require_read(request, Permission.POLICY_VIEW, partition)
+    require_write(request, Permission.POLICY_CHANGE, partition)
+    context: dict[str, Any] = {"title": _("Task types on the last week's jobs")}
+    try:
+        types = typed_types(request.POST)
+    except FormFaultsError as error:
+        context["faults"] = error.lines
+    else:
+        context["trial"] = tried_on_last_week(partition.cluster, name, types)
+    back = reverse("partition-policy", args=[name])
+    return _shown(request, "history/_type_trial.html", context, back, TYPES)
 
 
 @require_POST
@@ -111,13 +130,18 @@ def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows:
         context["faults"] = error.lines
     except NotNowError as error:
         context["not_now"] = str(error)
+    context["title"] = _("What would change")
+    return _shown(request, "history/_answer.html", context, back, rows)
+
+
+def _shown(request: HttpRequest, part: str, context: dict[str, Any], back: str, rows: str) -> HttpResponse:
+    """A part beside the form; without script a page of its own, from which one goes back to all that was typed."""
     if wants_part(request):
-        return render(request, "history/_answer.html", context)
+        return render(request, part, context)
     kept = [
         (key, value) for key, values in request.POST.lists() for value in values if key not in NOT_CARRIED
     ]
-    context |= {"back": back, "kept": kept if rows else [], "keep_rows": f"{rows}:keep"}
-    context["title"] = _("What would change")
+    context |= {"part": part, "back": back, "kept": kept if rows else [], "keep_rows": f"{rows}:keep"}
     return render(request, "history/what_if.html", context)
 
 
