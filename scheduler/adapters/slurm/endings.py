@@ -6,6 +6,7 @@ of a job that was requeued it has a row per run, of which the last one counts.
 
 import pwd
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
@@ -76,7 +77,18 @@ def _accounted(runner: CommandRunner, job_ids: list[str]) -> dict[str, Ending]:
         return dict.fromkeys(job_ids, _UNANSWERED)
     if answer.code != 0:
         return dict.fromkeys(job_ids, _UNANSWERED)
-    return dict(_decoded(answer.out))
+    return {job_id: _once_over(ending) for job_id, ending in _decoded(answer.out)}
+
+
+def _once_over(ending: Ending) -> Ending:
+    """An ending that slurmdbd has in full, else an untold one.
+
+    A short job has ended when slurmctld sends its beginning: slurmdbd has the last state then, but no end and no exit
+    code before the next message.
+    """
+    if ending.end is None and ending.kind is not EndKind.ALIVE:
+        return replace(ending, kind=EndKind.UNTOLD)
+    return ending
 
 
 def _decoded(out: str) -> Iterator[tuple[str, Ending]]:

@@ -66,6 +66,16 @@ def test_sacct_is_asked_for_what_slurmctld_has_forgotten_and_its_last_row_counts
     assert (found["3"].kind, found["3"].by, found["3"].start) == (EndKind.CANCELLED, "root", None)
 
 
+def test_what_slurmdbd_knows_by_half_is_untold_and_asked_again() -> None:
+    """It has a short job's last state before its end and its exit code."""
+    found = looked(
+        "", f"1|FAILED|0:0|{START}|Unknown\n2|COMPLETED|0:0|{START}|{END}\n3|RUNNING|0:0|{START}|Unknown\n"
+    )
+    assert {job: ending.kind for job, ending in found.items()} == {
+        "1": EndKind.UNTOLD, "2": EndKind.COMPLETED, "3": EndKind.ALIVE,
+    }  # fmt: skip
+
+
 def test_without_accounting_nobody_is_asked_for_it() -> None:
     assert looked("", "2|COMPLETED|0:0||\n", storage="accounting_storage/none") == {}
 
