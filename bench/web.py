@@ -31,6 +31,8 @@ START_S = 30
 ASKED: tuple[tuple[str, str], ...] = (
     ("/", ""),
     ("/partitions/x/", ""),
+    # Nobody has looked since the last change: an address that is new each time.
+    ("/partitions/x/?new={unique}", ""),
     ("/partitions/x/timeline/", ""),
     ("/partitions/x/timeline/?span=7d", ""),
     ("/my-jobs/", ""),
@@ -108,10 +110,10 @@ def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Re
     for pattern, part in ASKED:
         # A new one for each line: the server closes what was idle while the queries were counted.
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        path = pattern.format(**asdict(filled))
         sent = headers(session, part)
         answers, trivial = [], []
-        for _ in range(rounds + 2):
+        for number in range(rounds + 2):
+            path = pattern.format(**asdict(filled), unique=number)
             answers.append(ask(connection, path, sent))
             trivial.append(ask(connection, TRIVIAL, headers("", ""))[2])
         connection.close()

@@ -116,6 +116,8 @@ class Job(models.Model):
     time_limit_s = models.BigIntegerField(null=True)
     estimated_start = models.BigIntegerField(null=True)
     alloc = models.JSONField(default=dict)
+    on_node = models.CharField(max_length=64, blank=True)
+    """The node that all of `alloc` is on; empty when it is on several, or on none."""
     request = models.JSONField(default=dict)
     resources = models.CharField(max_length=200, blank=True)
     """What it holds or asks for, in words: `4 × a100, 16 cpu`."""
@@ -162,8 +164,12 @@ class Job(models.Model):
             ),
         ]
         indexes = [
-            # With the levels: every page counts jobs by them, and this way it reads the index only.
-            models.Index(fields=["cluster", "partition", "phase", "user_level", "task_level"]),
+            # With all that pages count jobs by: this way they read the index only.
+            models.Index(
+                fields=["cluster", "partition", "phase", "user_level", "task_level", "immune", "group"],
+                name="cluster_job_counted",
+            ),
+            models.Index(fields=["cluster", "partition", "phase", "on_node"], name="cluster_job_on_node"),
             models.Index(fields=["cluster", "user"]),
             models.Index(fields=["ended_at"]),
             models.Index(

@@ -142,10 +142,17 @@ def _ordering(kind: ListKind, sort: str) -> list[Any]:
     return result
 
 
-def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int | None = None) -> JobList:
+def read_list(
+    query: QueryDict,
+    kind: ListKind,
+    jobs: QuerySet[Job],
+    total: int | None = None,
+    *,
+    grouped: bool | None = None,
+) -> JobList:
     """The page of `jobs` that the address asks for; a page beyond the last shows the last.
 
-    `total`: how many there are, if that is known already.
+    `total`: how many there are, `grouped`: whether some belong to groups, if that is known already.
     """
     sort = query.get(f"{kind.key}_sort", kind.default)
     if sort.removeprefix("-") not in kind.orders:
@@ -154,7 +161,7 @@ def read_list(query: QueryDict, kind: ListKind, jobs: QuerySet[Job], total: int 
         jobs = jobs.annotate(unplaced=Q(place=0))
     ordering = _ordering(kind, sort)
     rows = every = jobs.defer("comment", "request", "fingerprint").order_by(*ordering)
-    if jobs.exclude(group="").exists():
+    if jobs.exclude(group="").exists() if grouped is None else grouped:
         rows, total = first_of_each(every, ordering), None
     paginator = Paginator(rows, PAGE_SIZE) if total is None else _KnownCount(rows, total)
     page = paginator.get_page(query.get(f"{kind.key}_page"))

@@ -83,6 +83,8 @@ class PartitionState:
     stops_today: int = 0
     immune: int = 0
     """How many running jobs nobody stops, because Slurm does not requeue them."""
+    grouped: frozenset[str] = frozenset()
+    """The phases in which some jobs belong to arrays or groups."""
 
     @property
     def waiting_total(self) -> int:
@@ -156,6 +158,7 @@ def _state(
         plans=[plan for plan in plans if plan.partition == partition.name],
         stops_today=stops.get(partition.name, 0),
         immune=sum(row["immune_jobs"] for row in rows if row["phase"] == JobPhase.RUNNING),
+        grouped=frozenset(row["phase"] for row in rows if row["grouped"]),
     )
 
 
@@ -164,7 +167,11 @@ def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
     counted = (
         rows.order_by()
         .values("partition", "phase", "user_level", "task_level")
-        .annotate(count=Count("id"), immune_jobs=Count("id", filter=~Q(immune="")))
+        .annotate(
+            count=Count("id"),
+            immune_jobs=Count("id", filter=~Q(immune="")),
+            grouped=Count("id", filter=~Q(group="")),
+        )
     )
     return [dict(row) for row in counted]
 

@@ -101,6 +101,17 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
+# --- Caches, each in the memory of one process -----------------------------------------------------------------------
+# `template_fragments`: what the tag `cache` of templates has made, a few pages of half a megabyte.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "template_fragments": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "fragments",
+        "OPTIONS": {"MAX_ENTRIES": 40},
+    },
+}
+
 # --- Database: one SQLite file by default, PostgreSQL by DATABASE_URL ---------------------------------------------
 DATABASES: dict[str, dict[str, Any]] = {
     "default": env.db_url_config(

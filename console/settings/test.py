@@ -19,6 +19,11 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
 AXES_ENABLED = False
+# Tests begin with the same numbers again and again; what one has made must not be seen by the next.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "template_fragments": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},
+}
 GIVEWAY_CHANGES_S = 1e9  # one process plays the same few people all the time
 
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":  # noqa: F405

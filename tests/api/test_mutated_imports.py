@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 from tests.api.conftest import House
 
 SEED = 20261122
-COUNT = 2_000
+COUNT = 800
 STRANGE: list[Any] = [
     None, True, -1, 0, 1e308, 10**30, "", " ", "\u202e", "x" * 300, "*" * 50, "[", [], {}, [[]], {"a": 1}, ["a", "a"],
     "2026-13-40", "P9", [None], {"": ""}, 0.1, "\u0000", "\ud800",
@@ -49,7 +49,7 @@ def mutated(document: Any, chance: Random) -> Any:
 
 
 @pytest.mark.timeout(900)
-def test_two_thousand_mutated_files_are_imported_whole_or_refused(house: House, ada: APIClient) -> None:
+def test_hundreds_of_mutated_files_are_imported_whole_or_refused(house: House, ada: APIClient) -> None:
     chance = Random(SEED)
     now = ada.get("/api/v1/config/").json()
     taken = refused = 0

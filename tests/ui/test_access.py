@@ -97,6 +97,8 @@ CASES = (
     Case("partition-policy", "post", (SIGN_IN, 404, 404, 404, 403, 200), ("y",)),
     Case("policy-what-if", "post", (SIGN_IN, 404, 404, 200, 403, 200), ("x",)),
     Case("policy-what-if", "post", (SIGN_IN, 404, 404, 404, 403, 200), ("y",)),
+    Case("task-types-trial", "post", (SIGN_IN, 404, 404, 200, 403, 200), ("x",)),
+    Case("task-types-trial", "post", (SIGN_IN, 404, 404, 404, 403, 200), ("y",)),
     Case("partition-quotas", "get", (SIGN_IN, 404, 404, 200, 200, 200), ("x",)),
     Case("partition-quotas", "post", (SIGN_IN, 404, 404, 200, 403, 200), ("x",)),
     Case("partition-quotas", "get", (SIGN_IN, 404, 404, 404, 200, 200), ("y",)),

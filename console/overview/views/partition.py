@@ -1,8 +1,12 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -63,11 +67,6 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
-    axis = level_field(state.policy.mode)
-    jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name)
-    wanted = JobFilter.read(request.GET)
-    held = jobs.filter(phase__in=HELD_PHASES)
-    waiting = jobs.filter(phase=JobPhase.PENDING)
     going, more = under_way(state.plans)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
     return {
@@ -75,36 +74,65 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
         "policy": state.policy,
         "state": state,
         "tab": "now",
-        "nodes": read_nodes(
+        "under_way": going,
+        "more_under_way": more,
+        "target": "partition-now",
+        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
+        "phases": PHASES,
+        "open_plans": {plan.pk: plan for plan in state.plans},
+        "latest": plans[:LATEST_PLANS],
+        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
+        **_immune(partition, state),
+        **_same_for_all(request, partition, state),
+    }
+
+
+def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
+    """The map and the lists: the same for everybody with this address, as long as nothing has changed.
+
+    They are most of the page. The template keeps what it makes of them by `looks_like`, so that of ten people who
+    watch a partition one waits for it; what is kept already is not read again.
+    """
+    axis = level_field(state.policy.mode)
+    jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name)
+    wanted = JobFilter.read(request.GET)
+    held, waiting = jobs.filter(phase__in=HELD_PHASES), jobs.filter(phase=JobPhase.PENDING)
+    query = request.GET.copy()
+    query.pop("since", None)
+    version = partition.cluster.version
+    return {
+        "looks_like": f"{partition.pk} {version} {partition.revision_id} {get_language()} {query.urlencode()}",
+        "filter": wanted,
+        "nodes": lazy(
+            read_nodes,
             request.GET,
             state.nodes,
             lambda names: held_jobs(held, axis, names),
             names=[rule.name for rule in state.policy.levels],
             moves=moves_of(state.plans),
         ),
-        "under_way": going,
-        "more_under_way": more,
-        "target": "partition-now",
-        "may_see_policy": request.user.has_perm(Permission.POLICY_VIEW, partition),
-        "filter": wanted,
-        "phases": PHASES,
-        "waiting": joblists.read_list(
+        "waiting": lazy(
+            joblists.read_list,
             request.GET,
             joblists.WAITING,
             wanted.apply(waiting, axis),
             total=None if wanted.active else state.waiting_total,
+            grouped=JobPhase.PENDING in state.grouped,
         ),
-        "running": joblists.read_list(
+        "running": lazy(
+            joblists.read_list,
             request.GET,
             joblists.RUNNING,
             wanted.apply(held, axis),
             total=None if wanted.active else state.running,
+            grouped=not state.grouped.isdisjoint(HELD_PHASES),
         ),
-        "open_plans": {plan.pk: plan for plan in state.plans},
-        "latest": plans[:LATEST_PLANS],
-        "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
-        **_immune(partition, state),
     }
+
+
+def lazy(make: Callable[..., object], *args: object, **keywords: object) -> SimpleLazyObject:
+    """What is made when the template asks for it, and only then."""
+    return SimpleLazyObject(partial(make, *args, **keywords))
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:

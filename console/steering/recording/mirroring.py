@@ -264,6 +264,7 @@ class _Source:
             time_limit_s=job.time_limit_s,
             estimated_start=job.estimated_start,
             alloc={node: dict(taken) for node, taken in sorted(job.alloc.items())},
+            on_node=next(iter(job.alloc)) if len(job.alloc) == 1 else "",
             request=encode_request(job.request) if job.request else {},
             resources=_resources(job)[:200],
             preemptions=self.preemptions.get(job.id, 0),
