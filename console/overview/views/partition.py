@@ -1,11 +1,10 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
@@ -30,6 +29,8 @@ from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.reports.immune import NOBODY, immune_parts
 from console.steering.models import Plan
+
+T = TypeVar("T")
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
@@ -130,9 +131,9 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     }
 
 
-def lazy(make: Callable[..., object], *args: object, **keywords: object) -> SimpleLazyObject:
-    """What is made when the template asks for it, and only then."""
-    return SimpleLazyObject(partial(make, *args, **keywords))
+def lazy(make: Callable[..., T], *args: object, **keywords: object) -> Callable[[], T]:
+    """What is made when the template first asks for it, and only then: templates call what can be called."""
+    return cache(partial(make, *args, **keywords))
 
 
 def _immune(partition: Partition, state: PartitionState) -> dict[str, Any]:
