@@ -18,6 +18,7 @@ WAYS: Mapping[ShrinkHow, str] = {
     ShrinkHow.INPLACE: "elastic.inplace",
     ShrinkHow.RESTART: "elastic.restart",
 }
+PLAIN = frozenset({"cpu", "mem"})
 NO_TYPES, NO_PATTERNS = TaskTypes(), TaskPatterns()
 
 
@@ -69,9 +70,20 @@ class SaidOfJob:
         elastic = self.words.elastic
         if elastic is None:
             return ""
-        if elastic.how not in (None, ShrinkHow.TASKS):
-            return say("elastic.rigid")
-        return "" if self.job.group else say("elastic.alone")
+        if self.job.group:
+            return "" if elastic.how in (None, ShrinkHow.TASKS) else say("elastic.rigid")
+        if elastic.how is ShrinkHow.TASKS or self._is_small:
+            return say("elastic.alone")
+        more = elastic.how is ShrinkHow.INPLACE and any(
+            part.keys() - PLAIN for part in self.job.alloc.values()
+        )
+        return say("elastic.gpus") if more else ""
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether it is on one node, or asks for one."""
+        nodes = self.job.alloc or range(self.job.request.get("nodes") or 0)
+        return len(nodes) < 2
 
 
 def _range(elastic: ElasticWords, workers: int | None, said_by: str) -> Sentence:

@@ -21,6 +21,8 @@ KINDS = (
     "release",
     "restore_priority",
     "place",
+    "resize",
+    "shrink",
 )
 CYCLE = (
     "lease.taken",

@@ -19,6 +19,7 @@ from console.core import clock
 from console.partitions.models import Partition
 from console.steering.models import Plan, PlanKind
 from console.steering.work import Work, add_work, hours, work_of, work_words
+from scheduler.model.plan import Shrinking
 from scheduler.model.policy import Enforcement
 
 DAYS = 30
@@ -155,9 +156,12 @@ def _added_up(plans: Iterable[Mapping[str, Any]], since: datetime, *, cut: bool)
             if run in counted:
                 continue
             counted.add(run)
+            # Of a job of several nodes the nodes that it gives up are its workers; one that starts again is stopped.
+            in_place = victim.get("by") == Shrinking.INPLACE
+            given = len(victim["nodes"]) if in_place else int(bool(victim.get("worker_of")))
             for each in (*sums, by_victim.setdefault(victim.get("user", ""), TallySum())):
-                each.stops += not victim.get("worker_of")
-                each.shrinks += bool(victim.get("worker_of"))
+                each.stops += not given
+                each.shrinks += given
                 add_work(each.kept, victim.get("kept") or {})
                 add_work(each.work, work_of(victim))
     return ShadowTally(

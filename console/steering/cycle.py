@@ -35,6 +35,7 @@ from console.steering.decisions.held_together import held_together
 from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
 from console.steering.decisions.rejections import declined_starts
+from console.steering.decisions.resizable import ways_of
 from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
 from console.steering.kept_cycle import KeptCycle
@@ -220,7 +221,8 @@ def _decide(
 ) -> list[Verdicts]:
     """Decide, and write down what was decided."""
     with report.phase("decide"):
-        facts = gather(cluster, open_plans(cluster), policies)
+        ways = ways_of(cluster, acting.adapter, acting.observation.jobs)
+        facts = gather(cluster, open_plans(cluster), policies, ways)
         verdicts = decide_all(acting.observation, facts, acting.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()

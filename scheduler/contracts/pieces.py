@@ -3,8 +3,9 @@
 from typing import Any
 
 from scheduler.contracts.errors import InputError, join
-from scheduler.contracts.fields import Fields, amounts, maybe, positive
+from scheduler.contracts.fields import Fields, amounts, choice, maybe, positive, text
 from scheduler.model.jobs import Elastic, JobState, SnapshotJob
+from scheduler.model.plan import Shrinking
 
 _KINDS = ("nodes", "units", "workers")
 _NUMBERS = tuple(f"{bound}_{kind}" for bound in ("min", "wish") for kind in _KINDS)
@@ -12,9 +13,14 @@ _NUMBERS = tuple(f"{bound}_{kind}" for bound in ("min", "wish") for kind in _KIN
 
 def decode_elastic(value: object, path: str) -> Elastic:
     """How far a job may shrink and grow: in nodes, in units or in workers."""
-    fields = Fields(value, path, (*_NUMBERS, "per_node"))
+    fields = Fields(value, path, (*_NUMBERS, "per_node", "by", "first"))
     numbers = {key: fields.get(key, maybe(positive), None) for key in _NUMBERS}
-    elastic = Elastic(**numbers, per_node=fields.get("per_node", amounts, {}))
+    elastic = Elastic(
+        **numbers,
+        per_node=fields.get("per_node", amounts, {}),
+        by=fields.get("by", maybe(choice(Shrinking)), None),
+        first=fields.get("first", text, ""),
+    )
     for kind in _KINDS:
         least, wish = numbers[f"min_{kind}"], numbers[f"wish_{kind}"]
         if least is None:
@@ -30,6 +36,9 @@ def decode_elastic(value: object, path: str) -> Elastic:
         raise InputError(path, "says no minimum; give min_nodes, min_units or min_workers")
     if elastic.per_node and elastic.min_nodes is None:
         raise InputError(fields.at("per_node"), "is only of use with min_nodes; units say their own size")
+    for key in ("by", "first"):
+        if getattr(elastic, key) and elastic.min_nodes is None:
+            raise InputError(fields.at(key), "is only of use with min_nodes")
     return elastic
 
 
@@ -61,4 +70,6 @@ def check_pieces(job: SnapshotJob, fields: Fields) -> None:
 def encode_elastic(elastic: Elastic) -> dict[str, Any]:
     """What a job says of its pieces, without what it leaves open."""
     result: dict[str, Any] = {key: n for key in _NUMBERS if (n := getattr(elastic, key)) is not None}
-    return result | ({"per_node": dict(elastic.per_node)} if elastic.per_node else {})
+    result |= {"per_node": dict(elastic.per_node)} if elastic.per_node else {}
+    result |= {"by": elastic.by.value} if elastic.by else {}
+    return result | ({"first": elastic.first} if elastic.first else {})

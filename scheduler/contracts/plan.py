@@ -37,6 +37,8 @@ def _victim(victim: DecidedVictim) -> dict[str, Any]:
         result |= {"units": victim.units, "on": dict(victim.on)}
     if victim.worker_of:
         result |= {"worker_of": victim.worker_of}
+    if victim.by:
+        result |= {"by": victim.by.value}
     if victim.nodes:
         result["nodes"] = list(victim.nodes)
     return result | ({"gets": list(victim.gets)} if victim.gets else {})

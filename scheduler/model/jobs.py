@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scheduler.model.plan import How
+from scheduler.model.plan import How, Shrinking
 from scheduler.model.resources import Amounts
 
 Level = int | None
@@ -67,6 +67,8 @@ class Elastic:
     `min_…`: it keeps at least so many. `wish_…`: so many it would like to have (None: what it has now).
     `…_workers`: its workers are jobs of their own, all those of the same `SnapshotJob.group`.
     `per_node`: what a node that it gets back must give (empty: as much as its largest worker holds).
+    `by`: how it is made smaller, of one in nodes; None: that costs it nothing but the nodes. `first`: the node that it
+    cannot give up, because its script runs there.
     """
 
     min_nodes: int | None = None
@@ -76,6 +78,8 @@ class Elastic:
     min_workers: int | None = None
     wish_workers: int | None = None
     per_node: Amounts = field(default_factory=dict)
+    by: Shrinking | None = None
+    first: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,15 @@ class How(StrEnum):
     """It exchanges nodes for others and goes on."""
 
 
+class Shrinking(StrEnum):
+    """How a job of several nodes is made smaller on the cluster (spec 4.1)."""
+
+    RESTART = "restart"
+    """It is put back, and starts again on fewer nodes."""
+    INPLACE = "inplace"
+    """It gives nodes back while it runs."""
+
+
 MAKES_ROOM = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK})
 """Verdicts by which somebody gives way."""
 STOPPED = frozenset({How.REQUEUE, How.CANCEL})
@@ -49,7 +58,8 @@ class DecidedVictim:
 
     `units`: how many it gives back (UNITS), `on`: of them so many on each node. `nodes`: which it gives up (NODES,
     SWAP). `gets`: instead of them (SWAP). `worker_of`: the group of the elastic job that loses it as a worker, and goes
-    on with at least `least` others. `workers`: while planning, the jobs that are the units.
+    on with at least `least` others. `workers`: while planning, the jobs that are the units. `by`: in which way it is
+    made smaller (NODES); it keeps `least` nodes.
     """
 
     job: str
@@ -61,6 +71,7 @@ class DecidedVictim:
     worker_of: str = ""
     least: int = 0
     workers: tuple[str, ...] = ()
+    by: Shrinking | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,11 +90,15 @@ SENTENCES: dict[str, str] = {
     "loses.units": "%(who)s gives back %(n)s of %(m)s units (%(amounts)s)",
     "loses.workers": "%(who)s gives up %(n)s of %(m)s workers: %(workers)s (%(amounts)s)",
     "loses.nodes": "%(who)s gives up %(nodes)s (%(amounts)s)",
+    "loses.nodes.restart": (
+        "%(who)s gives up %(nodes)s (%(amounts)s) by a restart and goes on with %(left)s of its nodes"
+    ),
     "grows.later": (
         "%(who)s is a worker beyond the %(least)s that its elastic job needs: it starts as soon as there is free room, "
         "and nobody is stopped for it."
     ),
     "again.rigid": "Elastic jobs count as rigid here now; %(job)s would have been taken from one.",
+    "spared.shrinking": "it gives up some of its nodes just now",
     "again.minimum": "The elastic job %(group)s has %(n)s other workers left and needs %(least)s.",
     "spared.workers": "its workers are more than may be stopped within an hour",
     "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
@@ -273,8 +277,11 @@ SENTENCES: dict[str, str] = {
     "elastic.range.project": "%(least)s to %(wish)s workers (from its project)",
     "elastic.least.project": "at least %(least)s workers (from its project)",
     "elastic.now": "%(range)s, %(n)s now",
-    "elastic.rigid": "Giveway does not shrink jobs in this way yet: it counts as rigid.",
-    "elastic.alone": "It is neither a task of an array nor a job of a group: it counts as rigid.",
+    "elastic.rigid": "Its workers are jobs of their own, which give way by how=tasks only: it counts as rigid.",
+    "elastic.alone": (
+        "It is neither a task of an array nor a job of a group, and has no second node: it counts as rigid."
+    ),
+    "elastic.gpus": "It holds GPUs or the like: it gives back nodes by a restart.",
     "elastic.taken": "%(job)s has its other workers; they come back when it ends.",
     "elastic.tasks": "It gives up tasks of its array, or jobs of its group.",
     "elastic.inplace": "It gives back nodes and goes on.",

@@ -19,12 +19,14 @@ class Outstanding:
     """What was issued and is not yet seen to have worked, over all partitions of a cluster.
 
     `beneficiaries`: room that is being made, per pending job. `victims`: runs that are being stopped for it.
-    `yielded`: jobs that we stopped and hold, each with the job that it gave way to.
+    `yielded`: jobs that we stopped and hold, each with the job that it gave way to. `shrinking`: runs that are about to
+    give up these nodes; one that starts again for that is a beneficiary of the nodes that it keeps.
     """
 
     beneficiaries: Mapping[str, Room] = field(default_factory=dict)
     victims: frozenset[RunKey] = frozenset()
     yielded: Mapping[str, str] = field(default_factory=dict)
+    shrinking: Mapping[RunKey, frozenset[str]] = field(default_factory=dict)
 
     def plus(self, made: PlanningResult, snapshot: Snapshot) -> "Outstanding":
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under
@@ -66,6 +68,7 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
     2. Pending jobs for whom room is being made keep that room and are not planned for again. Such jobs of
        other partitions have theirs on shared nodes.
     3. Jobs that gave way wait for the one they gave way to.
+    4. Jobs that are about to give up some of their nodes hold the others, and nothing more is taken from them.
     """
     if outstanding == NOTHING:
         return snapshot
@@ -73,6 +76,7 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
         *(run.job_id for run in outstanding.victims),
         *outstanding.beneficiaries,
         *outstanding.yielded,
+        *(run.job_id for run in outstanding.shrinking),
     }
     jobs = tuple(
         [_under_way(job, outstanding, snapshot) if job.id in concerned else job for job in snapshot.jobs]
@@ -83,13 +87,23 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
         if beneficiary not in here:
             for node, part in room.items():
                 add(elsewhere.setdefault(node, {}), part)
-    nodes = tuple(_shared(node, elsewhere.get(node.name)) for node in snapshot.nodes)
+    coming: dict[str, dict[str, int]] = {}
+    for job in snapshot.jobs if outstanding.shrinking else ():
+        for node in outstanding.shrinking.get(job.run, ()):
+            add(coming.setdefault(node, {}), job.alloc.get(node, {}))
+    nodes = tuple(
+        _coming(_shared(node, elsewhere.get(node.name)), coming.get(node.name)) for node in snapshot.nodes
+    )
     return replace(snapshot, jobs=jobs, nodes=nodes)
 
 
 def _under_way(job: SnapshotJob, outstanding: Outstanding, snapshot: Snapshot) -> SnapshotJob:
     if job.state is JobState.RUNNING and job.run in outstanding.victims:
         return replace(job, state=JobState.COMPLETING, preemptable=True, protected="")
+    if job.state is JobState.RUNNING and job.run in outstanding.shrinking:
+        gone = outstanding.shrinking[job.run]
+        alloc = {node: held for node, held in job.alloc.items() if node not in gone}
+        return replace(job, alloc=alloc, preemptable=False, protected=say("spared.shrinking"), elastic=None)
     if job.state is not JobState.PENDING:
         return job
     if job.id in outstanding.yielded:
@@ -102,6 +116,14 @@ def _under_way(job: SnapshotJob, outstanding: Outstanding, snapshot: Snapshot) -
             return replace(job, blocked=say("waits.elsewhere"))
         return replace(job, promised=promised)
     return job
+
+
+def _coming(node: SnapshotNode, given: Mapping[str, int] | None) -> SnapshotNode:
+    if not given:
+        return node
+    together = dict(node.coming_elsewhere)
+    add(together, given)
+    return replace(node, coming_elsewhere=together)
 
 
 def _shared(node: SnapshotNode, held: Mapping[str, int] | None) -> SnapshotNode:

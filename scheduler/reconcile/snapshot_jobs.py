@@ -4,12 +4,17 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
+from scheduler.model.plan import Shrinking
 from scheduler.model.policy import TaskRule
 from scheduler.model.task_types import TaskType
-from scheduler.priority.comment import ShrinkHow, read_comment
+from scheduler.priority.comment import ElasticWords, ShrinkHow, read_comment
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.groups import group_of, is_whole
+from scheduler.priority.order import natural
 from scheduler.priority.task_types import request_filled, with_others
+
+PLAIN = frozenset({"cpu", "mem"})
+"""What a job may hold that gives nodes back while it runs."""
 
 
 def snapshot_job(
@@ -40,7 +45,9 @@ def snapshot_job(
         request=request,
         restarts=observed.restarts,
         group=group,
-        elastic=elastic_workers(observed, standing.pattern, task_type) if group else None,
+        elastic=elastic_workers(observed, standing.pattern, task_type)
+        if group
+        else elastic_nodes(observed, nodes, standing.pattern, task_type),
     )
 
 
@@ -54,13 +61,45 @@ def elastic_workers(
 
     Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
     """
-    silent = all(each is None or each.elastic_min is None for each in (pattern, task_type))
-    if silent and "elastic" not in observed.comment:
-        return None
-    words = with_others(read_comment(observed.comment), pattern, task_type).elastic
+    words = _words(observed, pattern, task_type)
     if words is None or words.how not in (None, ShrinkHow.TASKS):
         return None
     return Elastic(min_workers=words.least, wish_workers=words.wish)
+
+
+def elastic_nodes(
+    observed: ObservedJob,
+    nodes: Collection[str],
+    pattern: TaskRule | None = None,
+    task_type: TaskType | None = None,
+) -> Elastic | None:
+    """How far a running job of several nodes may shrink; None for other jobs, and for one that counts as rigid.
+
+    By a restart, where it does not say `inplace` or that cannot be: every job that can be put back goes on from its
+    checkpoint then, while a program that is not made for it dies with the first node that it loses. A restart needs a
+    job that holds the same on each of its nodes; in place nothing but CPUs and memory may be held, and the first node
+    stays.
+    """
+    words = _words(observed, pattern, task_type)
+    several = observed.state is JobState.RUNNING and len(observed.alloc) > 1 and observed.batch
+    if words is None or not several or not observed.alloc.keys() <= set(nodes) or observed.not_understood:
+        return None
+    shares = list(observed.alloc.values())
+    if words.how is ShrinkHow.INPLACE and all(share.keys() <= PLAIN for share in shares):
+        return Elastic(min_nodes=words.least, by=Shrinking.INPLACE, first=min(observed.alloc, key=natural))
+    alike = all(share == shares[0] for share in shares)
+    if words.how is ShrinkHow.TASKS or not alike or not observed.requeue:
+        return None
+    return Elastic(min_nodes=words.least, by=Shrinking.RESTART)
+
+
+def _words(
+    observed: ObservedJob, pattern: TaskRule | None, task_type: TaskType | None
+) -> ElasticWords | None:
+    silent = all(each is None or each.elastic_min is None for each in (pattern, task_type))
+    if silent and "elastic" not in observed.comment:
+        return None
+    return with_others(read_comment(observed.comment), pattern, task_type).elastic
 
 
 def with_needs(

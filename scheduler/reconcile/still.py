@@ -1,6 +1,6 @@
 """Looking again before stopping: would the plan still make the room it promises, and would its job start in it?"""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
@@ -12,14 +12,17 @@ BEGIN_TIME = "begintime"
 
 
 def still_makes_room(
-    observation: Observation, placement: Mapping[str, Amounts], victims: frozenset[RunKey]
+    observation: Observation,
+    placement: Mapping[str, Amounts],
+    victims: frozenset[RunKey],
+    keeping: Mapping[RunKey, Collection[str]] | None = None,
 ) -> str:
     """Why stopping `victims` would no longer make `placement` possible, in words; empty when it still would.
 
-    What ending jobs hold is coming free and counts as room.
+    What ending jobs hold is coming free and counts as room. `keeping`: the nodes on which a victim goes on.
     """
     up = {node.name for node in observation.nodes if node.up}
-    free = _free_without(observation, placement, victims)
+    free = _free_without(observation, placement, victims, keeping or {})
     for name, wanted in placement.items():
         if name not in up:
             return say("again.node", node=name)
@@ -39,7 +42,7 @@ def needless(
     For a room that shrinks while it is made. `placement`: with the room that others keep on these nodes. `going`: all
     runs that are about to be stopped, for whomever.
     """
-    free = _free_without(observation, placement, going)
+    free = _free_without(observation, placement, going, {})
     held = {job.run: job.alloc for job in observation.jobs if job.state is JobState.RUNNING}
     spared = []
     for run in victims:
@@ -59,7 +62,10 @@ def _covers_beside(free: Amounts, held: Amounts, wanted: Amounts) -> bool:
 
 
 def _free_without(
-    observation: Observation, names: Iterable[str], victims: frozenset[RunKey]
+    observation: Observation,
+    names: Iterable[str],
+    victims: frozenset[RunKey],
+    keeping: Mapping[RunKey, Collection[str]],
 ) -> dict[str, dict[str, int]]:
     """What is free on some nodes without the victims; ending jobs count as gone."""
     free: dict[str, dict[str, int]] = {name: {} for name in names}
@@ -68,9 +74,10 @@ def _free_without(
             free[node.name] = dict(node.total)
             subtract(free[node.name], node.held_elsewhere)
     for job in observation.jobs:
-        if job.state == JobState.RUNNING and job.run not in victims:
+        if job.state == JobState.RUNNING:
+            stays = keeping.get(job.run, ()) if job.run in victims else job.alloc
             for name, taken in job.alloc.items():
-                if name in free:
+                if name in free and name in stays:
                     subtract(free[name], taken)
     return free
 

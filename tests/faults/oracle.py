@@ -41,6 +41,7 @@ class Line:
     job: str
     start: int
     restarts: int
+    nodes: int = 0
 
     @property
     def run(self) -> tuple[str, int, int]:
@@ -63,6 +64,7 @@ def judge(stage: Stage) -> Verdict:
         f"{names[job.id]} is held ({job.held})" for job in jobs if job.held in {HeldBy.REQUEUED, HeldBy.ADMIN}
     ]
     _minimum(stage.world, lines, names, verdict)
+    _nodes(stage.world, lines, names, jobs, verdict)
     running = {names[job.id] for job in jobs if job.state is JobState.RUNNING}
     verdict.not_back += [f"{name} does not run again" for name in stage.world.back if name not in running]
     _gentle(stage.world, lines, names, verdict)
@@ -149,6 +151,22 @@ def _minimum(world: World, lines: Iterable[Line], names: dict[str, str], verdict
             reached.add(array)
         elif array in reached:
             verdict.below_minimum.append(f"{array} has {len(running[array])} workers at {line.at - START}")
+
+
+def _nodes(
+    world: World, lines: Iterable[Line], names: dict[str, str], jobs: Iterable[SimJob], verdict: Verdict
+) -> None:
+    """No job of several nodes runs on fewer than it needs, and in the end it is on as many as the story says."""
+    for line in lines:
+        name = names[line.job]
+        if line.what in {What.STARTED, What.SHRUNK} and line.nodes < world.least_nodes.get(name, 0):
+            verdict.below_minimum.append(f"{name} is on {line.nodes} nodes at {line.at - START}")
+    now = {names[job.id]: len(job.alloc) for job in jobs if job.state is JobState.RUNNING}
+    verdict.not_back += [
+        f"{name} is on {now.get(name, 0)} nodes, not on {count}"
+        for name, count in world.ends_on.items()
+        if now.get(name) != count
+    ]
 
 
 def _gentle(world: World, lines: list[Line], names: dict[str, str], verdict: Verdict) -> None:

@@ -87,12 +87,13 @@ def _build(request: dict[str, Any]) -> int:
     from tests.faults.worlds import POLICY, WORLDS
 
     for world in request["worlds"]:
-        row = ensure_partition(cluster=configured_cluster(), name="x")
+        document = {**POLICY, **WORLDS[world].policy}
+        row = ensure_partition(cluster=configured_cluster(), name=document["name"])
         row.refresh_from_db()
         activate_policy(
             actor="dave",
             partition=row,
-            document={**POLICY, **WORLDS[world].policy},
+            document=document,
             reason="Test.",
             based_on=row.revision.number if row.revision else None,
         )

@@ -54,9 +54,22 @@ def test_killed_at_each_point_and_started_again(harness: Harness, world: str, lo
 
 
 @pytest.mark.parametrize(
-    "world", ["array", "array_undone", "whole", "whole_over", "elastic", "elastic_undone"]
+    "world",
+    [
+        "array",
+        "array_undone",
+        "whole",
+        "whole_over",
+        "elastic",
+        "elastic_undone",
+        "restart",
+        "restart_undone",
+        "inplace",
+    ],
 )
-def test_an_array_whose_worker_is_killed(harness: Harness, world: str, long_form: bool) -> None:
+def test_a_plan_for_several_or_by_parts_whose_worker_is_killed(
+    harness: Harness, world: str, long_form: bool
+) -> None:
     """One plan for several tasks, at each of its own steps: no task is lost, held for ever, or stopped twice."""
     points = [
         point for point in acts(harness, world) if long_form or point.endswith((".claimed", ".applied"))

@@ -33,15 +33,15 @@ POLICY: dict[str, Any] = {
 Deed = Callable[[SimulatedCluster], object]
 
 
-def submits(name: str, user: str, cpus: int, **spec: Any) -> Deed:
-    """A user queues a job on x."""
-    request = Request(nodes=1, per_node={"cpu": cpus})
-    return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=("x",), **spec))
+def submits(name: str, user: str, cpus: int, *, nodes: int = 1, partition: str = "x", **spec: Any) -> Deed:
+    """A user queues a job, on x if nothing else is said."""
+    request = Request(nodes=nodes, per_node={"cpu": cpus})
+    return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=(partition,), **spec))
 
 
-def opens(word: str) -> Deed:
+def opens(word: str, partition: str = "x") -> Deed:
     """The partition lets jobs start (UP) or not (DOWN)."""
-    return lambda cluster: cluster.set_partition_state("x", word)
+    return lambda cluster: cluster.set_partition_state(partition, word)
 
 
 def cancels(name: str) -> Deed:
@@ -94,6 +94,10 @@ class World:
     """Jobs that run at the end."""
     together: tuple[str, ...] = ()
     """Jobs of which none may start before there is room for all, made or free."""
+    least_nodes: Mapping[str, int] = field(default_factory=dict)
+    """Of jobs of several nodes: they never run on fewer."""
+    ends_on: Mapping[str, int] = field(default_factory=dict)
+    """On how many nodes jobs run at the end."""
     no_stop_before: int = 0
     """The second before which nobody may be signalled or stopped."""
 
@@ -104,6 +108,8 @@ class World:
 
 
 _SAVES: dict[str, Any] = {"on_signal": OnSignal.CHECKPOINT}
+
+_RESTART, _INPLACE = "elastic:min=2,how=restart", "elastic:min=2,how=inplace"
 
 WORLDS: dict[str, World] = {
     # One victim saves its work on the signal, the other is ended by it: signalled, stopped, recovered, released.
@@ -250,6 +256,51 @@ WORLDS: dict[str, World] = {
         policy={"start_deadline_s": 8},
         least={"low": 2},
         back=("low_0", "low_1", "low_2", "low_3"),
+    ),
+    # A job of four nodes starts again on three of them.
+    "restart": World(
+        deeds={
+            0: (submits("low", "ann", 8, nodes=4, partition="wide", comment=_RESTART, **_SAVES),),
+            3: (submits("urgent", "cy", 8, partition="wide", run_time_s=12),),
+            45: (opens("UP", "wide"),),
+        },
+        starts=("urgent",),
+        stopped=("low",),
+        policy={"name": "wide"},
+        least_nodes={"low": 2},
+        ends_on={"low": 3},
+    ),
+    # The partition is closed when it has ended: it comes back with all its nodes.
+    "restart_undone": World(
+        deeds={
+            0: (
+                submits(
+                    "low", "ann", 8, nodes=4, partition="wide", comment=_RESTART, completing_s=3, **_SAVES
+                ),
+            ),
+            3: (submits("urgent", "cy", 8, partition="wide"),),
+            6: (opens("DOWN", "wide"),),
+            21: (cancels("urgent"),),
+            22: (opens("UP", "wide"),),
+            45: (opens("UP", "wide"),),
+        },
+        stopped=("low",),
+        cancelled=("urgent",),
+        policy={"name": "wide", "start_deadline_s": 8},
+        least_nodes={"low": 2},
+        ends_on={"low": 4},
+    ),
+    # A job of four nodes gives one back and goes on.
+    "inplace": World(
+        deeds={
+            0: (submits("low", "ann", 8, nodes=4, partition="wide", comment=_INPLACE),),
+            3: (submits("urgent", "cy", 8, partition="wide", run_time_s=12),),
+            30: (opens("UP", "wide"),),
+        },
+        starts=("urgent",),
+        policy={"name": "wide"},
+        least_nodes={"low": 2},
+        ends_on={"low": 3},
     ),
 }
 

@@ -87,10 +87,10 @@ def test_my_jobs_and_the_jobs_page_say_for_whom_the_others_are_away(
     [
         (WORDS, ""),
         (f"{WORDS},how=tasks", ""),
-        (f"{WORDS},how=restart", "does not shrink jobs in this way yet"),
+        (f"{WORDS},how=restart", "give way by how=tasks only"),
     ],
 )
-def test_ways_that_are_not_built_count_as_rigid_and_say_so(house: House, words: str, note: str) -> None:
+def test_other_ways_than_tasks_count_as_rigid_and_say_so(house: House, words: str, note: str) -> None:
     said = WorkerCounter(house.cluster).said_of(workers(house, words)[0])
     assert note in str(said.note)
     assert bool(said.note) is bool(note)

@@ -1,7 +1,7 @@
 """Carrying out what was written down, at most once.
 
 Per kind of action, in this order: put back who was ended by a signal, hold, put beneficiaries first in line, send
-checkpoint signals, stop, release.
+checkpoint signals, stop, make smaller, release.
 1. Look again: an action whose reason has gone expires instead. Once a beneficiary is first in line nobody else takes
    a hole, so the look that counts for the stops is one made after that.
 2. Claim with compare-and-set planned → executing, in a transaction that also renews the lease.
@@ -13,13 +13,13 @@ that one that raises does not keep the others from it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 from django.db import transaction
 
 from console.core import clock
 from console.core.failpoints import failpoint
 from console.steering.actions import checkpoints, victims
+from console.steering.actions.due import is_due
 from console.steering.actions.grace import begin_grace
 from console.steering.actions.lease import Lease
 from console.steering.actions.letting_go import due_to_be_let_go, still_held
@@ -56,17 +56,17 @@ STAGES = (
     ActionKind.SIGNAL,
     ActionKind.REQUEUE_HOLD,
     ActionKind.CANCEL,
+    ActionKind.SHRINK,
+    ActionKind.RESIZE,
     ActionKind.RELEASE,
     ActionKind.RESTORE_PRIORITY,
 )
-SETTLE = timedelta(seconds=2)
-"""Slurm loses a job that starts again in the clock second of its requeue (seen on 22.05.8: slurmd takes it for the run
-that it is still ending, and the job fails)."""
 TAKING_BACK = frozenset({ActionKind.RECOVER, ActionKind.RELEASE, ActionKind.RESTORE_PRIORITY})
 """What is done for the victims and the queue, also while a plan is undone."""
-STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+GOING_ON = TAKING_BACK | {ActionKind.RESIZE}
+"""What is done for a victim that was stopped, also while a failure holds the partition."""
+STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.SHRINK})
 SPARED = "Its room is not needed any more: a task that it was for has started, or is gone."
-UNFINISHED = frozenset({ActionState.PLANNED, ActionState.EXECUTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
         due = [
             action
             for plan in running
-            if kind in TAKING_BACK or not failures.holds(plan.partition)
+            if kind in GOING_ON or not failures.holds(plan.partition)
             for action in plan.actions.all()
             if action.kind == kind and is_due(action, plan, clock.now())
             if kind != ActionKind.PRIORITISE or action.job_id not in waits
@@ -144,35 +144,6 @@ def begin(plans: Iterable[Plan]) -> None:
         with transaction.atomic():
             if move_plan(plan, PlanState.EXECUTING):
                 tell_plan(plan, "plan.executing", before={"state": "approved"}, after={"state": "executing"})
-
-
-def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
-    """Whether an action's turn has come."""
-    if action.state != ActionState.PLANNED or (action.not_before and action.not_before > now):
-        return False
-    others: list[PlannedAction] = list(plan.actions.all())
-    if action.kind == ActionKind.RELEASE:
-        over = bool(plan.undo_reason) or plan.started_at is not None
-        return over and not _stop_pending(action, others, now)
-    if action.kind in {ActionKind.RESTORE_PRIORITY, ActionKind.RECOVER}:
-        return True
-    if plan.undo_reason or plan.started_at:
-        return False
-    return all(other.state not in UNFINISHED for other in others if other.order < action.order)
-
-
-def _stop_pending(release: PlannedAction, others: Iterable[PlannedAction], now: datetime) -> bool:
-    """Whether the stop (or hold) that this release takes back was not seen to have worked, or only just now."""
-    stops = {ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.HOLD}
-    return any(
-        other.job_id == release.job_id
-        and other.kind in stops
-        and (
-            other.state in (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
-            or (other.issued_at is not None and abs(now - other.issued_at) < SETTLE)
-        )
-        for other in others
-    )
 
 
 def _still_sensible(
@@ -289,6 +260,8 @@ def _settle(action: PlannedAction, outcome: ActionOutcome) -> None:
         checkpoints.withdraw(
             action
         )  # No script to be asked, or over already; the stop does not depend on it.
+    elif action.kind == ActionKind.RESIZE:
+        return  # Then it goes on as it was, and waits for as many nodes as before: its room is free all the same.
     elif after == ActionState.FAILED or _was_taken_back(action, outcome):
         why = outcome.detail or say("refused.no_reason")
         request_undo(plan, say(f"{action.kind}.refused", job=action.job_id, why=why))

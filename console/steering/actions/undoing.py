@@ -24,15 +24,17 @@ SENT = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 
 
 def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
-    """Let the victims of a plan that is undone go on first. Must run inside a transaction."""
-    if not plan.undo_reason:
+    """Let the victims of a plan that is undone go on first, and give those back their own place, of any plan, that were
+    first for too long. Must run inside a transaction."""
+    if not (plan.undo_reason or plan.started_at):
         return
     actions = list(plan.actions.all())
     restored = {action.job_id for action in actions if action.kind == ActionKind.RESTORE_PRIORITY}
     for action in actions:
         first = _is_first(action, jobs.get(action.job_id))
         if (
-            action.kind == ActionKind.RELEASE
+            plan.undo_reason
+            and action.kind == ActionKind.RELEASE
             and action.state == ActionState.PLANNED
             and not _is_placed(action)
         ):

@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 
 from console.core import clock
 from console.steering.actions import checkpoints
-from console.steering.actions.acting import TAKING_BACK, request_undo
+from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
+from console.steering.actions.resizing import has_resized, settle_resizes
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
 from console.steering.actions.watching import watch
@@ -24,7 +25,7 @@ from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.served import label_of
 from console.steering.states import move_action, move_plan
-from scheduler.model.actions import BY_NICE, ActionKind, OutcomeKind
+from scheduler.model.actions import BY_NICE, RESIZING, ActionKind, OutcomeKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import join, say
 
@@ -60,7 +61,7 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
         elif plan.kind == PlanKind.WHOLE and (why := watch_hold(plan, jobs, policies.get(plan.partition))):
             request_undo(plan, why)
         _recover_killed(plan, jobs)
-        if plan.kind == PlanKind.PREEMPT and plan.undo_reason:
+        if plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at):
             put_first(plan, jobs)
         elif plan.kind == PlanKind.PREEMPT and not plan.started_at:
             checkpoints.end_grace(plan, jobs)
@@ -79,11 +80,17 @@ def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
         return job.state != JobState.COMPLETING
     if kind == ActionKind.SIGNAL:
         return _has_survived(action, job)
+    if kind in RESIZING:
+        return has_resized(action, job)
     if kind in STOPS:
         same_run = (job.start or 0, job.restarts) == (action.run_start, action.run_restarts)
         return not same_run and job.state != JobState.COMPLETING
     if job.state != JobState.PENDING:
         return kind != ActionKind.RELEASE or job.state == JobState.RUNNING
+    return _is_seen_waiting(action, kind, job)
+
+
+def _is_seen_waiting(action: PlannedAction, kind: ActionKind, job: ObservedJob) -> bool:
     if kind == ActionKind.PRIORITISE:
         # Who holds the job takes its place in line away: that is not to be waited for, nor done again.
         return job.held or job.priority >= int(action.value)
@@ -123,6 +130,8 @@ def _judge(action: PlannedAction, job: ObservedJob | None) -> None:
     if action.attempts >= ATTEMPTS and action.kind not in PATIENT:
         if move_action(action, ActionState.FAILED, detail=say("action.in_vain", n=action.attempts)):
             tell_action(action, "action.failed", reason=action.detail)
+            if action.kind == ActionKind.RESIZE:
+                return
             request_undo(action.plan, say(f"{action.kind}.in_vain", job=action.job_id, why=action.detail))
     else:
         move_action(action, ActionState.PLANNED)
@@ -164,8 +173,10 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     why = plan.undo_reason or say("plan.runs_already", job=label_of(plan))
     actions = list(plan.actions.all())
     for action in actions:
-        if action.kind not in TAKING_BACK:
+        if action.kind not in GOING_ON:
             expire(action, why)
+    settle_resizes(plan)
+    actions = list(plan.actions.all())
     for action in actions:
         if action.state == ActionState.PLANNED and action.kind == ActionKind.RELEASE:
             _expire_idle_release(action, actions)

@@ -88,7 +88,7 @@ def _decide(
     snapshot = replace(
         built.snapshot,
         jobs=tuple(
-            facts.foresight.told(job, partition.policy, observation.taken_at)
+            facts.foresight.told(facts.resizable.told(job), partition.policy, observation.taken_at)
             for job in _with_past(jobs, observation, facts)
         ),
         partition=_rules(built.snapshot.partition, partition, facts.stops),

@@ -16,6 +16,7 @@ from console.steering.decisions.past import PastRuns, past_of
 from console.steering.decisions.patience import Foresight, foresee
 from console.steering.decisions.putting_off import PuttingOff, putting_off
 from console.steering.decisions.rejections import Rejections, recent_rejections
+from console.steering.decisions.resizable import Resizable, resizable
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
 from console.steering.models import (
     OPEN_STATES,
@@ -31,11 +32,13 @@ from console.steering.models import (
 from console.steering.served import jobs_served, rooms_left
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
+from scheduler.model.observation import Resizing
 from scheduler.model.policy import PartitionPolicy, ProjectFacts
 from scheduler.model.sentence import say
 from scheduler.reconcile.decide import Outstanding
 
 UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
+SHRINKING = (*STOP_KINDS, ActionKind.SHRINK)
 MISREAD = timedelta(days=1)
 """How long a stop that was seen to work is kept in mind, should its run be seen again."""
 _LONG = ("passed_over", "victims", "placement", "explain", "outcome", "undo_reason", "decision_reason")
@@ -76,6 +79,7 @@ class Facts:
     past: PastRuns = field(default_factory=PastRuns)
     held_together: frozenset[str] = frozenset()
     foresight: Foresight = field(default_factory=Foresight)
+    resizable: Resizable = field(default_factory=Resizable)
 
     @property
     def policies(self) -> list[PartitionPolicy]:
@@ -141,8 +145,14 @@ def why_paused(partition: str, pauses: Mapping[str, Pause]) -> str:
     return say(f"{code}.because", **facts, said=pause.reason) if pause.reason else say(code, **facts)
 
 
-def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, PartitionFacts]) -> Facts:
-    """Read the facts; a fixed number of queries whatever the number of jobs."""
+def gather(
+    cluster: Cluster,
+    plans: Sequence[Plan],
+    partitions: Mapping[str, PartitionFacts],
+    ways: frozenset[Resizing] | None = None,
+) -> Facts:
+    """Read the facts; a fixed number of queries whatever the number of jobs. `ways`: in which the cluster makes jobs
+    smaller, where it was asked."""
     return Facts(
         partitions=partitions,
         projects=core_projects(cluster),
@@ -156,6 +166,7 @@ def gather(cluster: Cluster, plans: Sequence[Plan], partitions: Mapping[str, Par
         rejections=recent_rejections(cluster),
         past=past_of(cluster),
         held_together=held_together(plans),
+        resizable=resizable(cluster, ways),
         foresight=foresee(cluster, [partition.policy for partition in partitions.values()]),
     )
 
@@ -201,18 +212,30 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:
     beneficiaries: dict[str, Mapping[str, Mapping[str, int]]] = {}
     victims: set[RunKey] = set()
+    shrinking: dict[RunKey, frozenset[str]] = {}
     yielded: dict[str, str] = {}
     for plan in plans:
         if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED:
             continue
         if plan.started_at is None and not plan.undo_reason:
             beneficiaries.update(rooms_left(plan))
+        by_job = {victim["job"]: victim for victim in plan.victims if victim.get("keeps")}
+        stopping = {a.job_id for a in plan.actions.all() if a.kind in STOP_KINDS and a.state in UNDER_WAY}
         for action in plan.actions.all():
-            if action.kind in STOP_KINDS and action.state in UNDER_WAY:
+            smaller = by_job.get(action.job_id)
+            if action.kind in STOP_KINDS and action.state in UNDER_WAY and not smaller:
                 victims.add(run_of(action))
-            if action.kind == ActionKind.RELEASE and action.state in UNDER_WAY:
+            elif action.kind in SHRINKING and action.state in UNDER_WAY and smaller:
+                shrinking[run_of(action)] = frozenset(smaller["nodes"])
+            if action.kind != ActionKind.RELEASE or action.state not in UNDER_WAY:
+                continue
+            if smaller and not plan.undo_reason and action.job_id not in stopping:
+                beneficiaries[action.job_id] = dict.fromkeys(smaller["keeps"], smaller["each"])
+            elif not smaller or plan.undo_reason:
                 yielded[action.job_id] = plan.job_id
-    return Outstanding(beneficiaries=beneficiaries, victims=frozenset(victims), yielded=yielded)
+    return Outstanding(
+        beneficiaries=beneficiaries, victims=frozenset(victims), yielded=yielded, shrinking=shrinking
+    )
 
 
 def _quota_held(plans: Sequence[Plan]) -> frozenset[str]:

@@ -12,17 +12,20 @@ from console.steering.decisions.facts import Facts, PartitionFacts, gather, part
 from console.steering.models import ActionState, Plan
 from console.steering.served import nodes_with_less, placement_left, waiting
 from scheduler.model.actions import ActionKind
-from scheduler.model.jobs import JobState, ObservedJob, RunKey
+from scheduler.model.jobs import Elastic, JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
+from scheduler.model.plan import Shrinking
 from scheduler.model.policy import Enforcement
 from scheduler.model.resources import Amounts, add
 from scheduler.model.sentence import say
 from scheduler.priority.derive import Deriver
 from scheduler.priority.groups import group_name, group_of
+from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.eligible import why_spared
+from scheduler.reconcile.snapshot_jobs import elastic_nodes
 from scheduler.reconcile.still import cannot_start, needless, still_makes_room
 
-STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
+STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.CANCEL, ActionKind.SHRINK})
 NOT_ENFORCED = say("plan.not_enforced")
 
 
@@ -43,7 +46,7 @@ class LookAgain:
         runs = runs_going(plan)
         return (
             next(filter(None, map(cannot_start, served)), "")
-            or still_makes_room(observation, room, runs)
+            or still_makes_room(observation, room, runs, keeping(plan))
             or self._why_not_allowed(plan, observation, served[0].id)
         )
 
@@ -94,7 +97,16 @@ class LookAgain:
         def group(job: ObservedJob) -> str:
             return group_of(job, deriver.derive(job).pattern)
 
-        return workers_too_few(plan, observation, self._plans, group, elastic=partition.policy.elastic)
+        types = TaskTypes(partition.policy.task_types)
+
+        def elastic(job: ObservedJob) -> Elastic | None:
+            pattern = deriver.derive(job).pattern
+            return elastic_nodes(job, job.alloc, pattern, types.of(job.name))
+
+        on = partition.policy.elastic
+        return workers_too_few(plan, observation, self._plans, group, elastic=on) or nodes_too_few(
+            plan, observation, elastic, is_on=on
+        )
 
     @cached_property
     def _facts(self) -> Facts:
@@ -106,6 +118,37 @@ def runs_going(plan: Plan) -> frozenset[RunKey]:
     """The runs that a plan stops, or has stopped."""
     stops = (action for action in plan.actions.all() if action.kind in STOPS)
     return frozenset(run_of(action) for action in stops if action.state != ActionState.EXPIRED)
+
+
+def keeping(plan: Plan) -> dict[RunKey, list[str]]:
+    """The nodes on which jobs go on that give up others while they run."""
+    return {
+        RunKey(victim["job"], victim["start"], victim["restarts"]): victim["keeps"]
+        for victim in plan.victims
+        if victim.get("by") == Shrinking.INPLACE
+    }
+
+
+def nodes_too_few(
+    plan: Plan, observation: Observation, elastic: Callable[[ObservedJob], Elastic | None], *, is_on: bool
+) -> str:
+    """Why an elastic job may not give up the nodes that a plan takes from it, in words; empty when it may.
+
+    Its owner may have said another minimum since. One whose run is over has given them up already.
+    """
+    jobs = {job.id: job for job in observation.jobs}
+    for victim in plan.victims:
+        job = jobs.get(victim["job"]) if victim.get("keeps") else None
+        if job is None or job.run != RunKey(victim["job"], victim["start"], victim["restarts"]):
+            continue
+        if set(victim["keeps"]) == job.alloc.keys():
+            continue
+        words, stays = elastic(job), len(victim["keeps"])
+        if not is_on or words is None or (victim["by"] == Shrinking.INPLACE != words.by):
+            return say("again.rigid", job=job.id)
+        if words.min_nodes and stays < words.min_nodes:
+            return say("again.minimum", group=job.id, n=stays, least=words.min_nodes)
+    return ""
 
 
 def workers_too_few(

@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.steering.models import STOP_KINDS, ActionState, Plan, PlanKind, PlannedAction
 from console.steering.served import runs_served
+from scheduler.model.actions import ActionKind
 from scheduler.model.reasons import Reason
 
 HOUR = timedelta(hours=1)
@@ -46,13 +47,16 @@ def recent_stops(cluster: Cluster) -> Stops:
 
 def _within_hour(cluster: Cluster) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """By partition and user, and by job. A run counts once, also when it was stopped and then recovered."""
+    restarted = PlannedAction.objects.filter(
+        plan=OuterRef("plan"), job_id=OuterRef("job_id"), kind=ActionKind.RESIZE
+    )
     done = Q(state__in=DONE, issued_at__gte=clock.now() - HOUR)
     runs = (
         PlannedAction.objects.filter(
             done | Q(state=ActionState.PLANNED), cluster=cluster, kind__in=STOP_KINDS
         )
-        # Where workers of elastic jobs make the room nobody is stopped.
-        .exclude(plan__reason=Reason.SHRINKS.value)
+        # Where workers of elastic jobs make the room nobody is stopped, but who has to start again for it.
+        .exclude(~Exists(restarted), plan__reason=Reason.SHRINKS.value)
         .order_by()
         .values_list("plan__partition", "user", "job_id", "run_start", "run_restarts")
         .distinct()

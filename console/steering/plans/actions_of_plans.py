@@ -1,17 +1,21 @@
 """The actions that carry a plan out.
 
 Their order: the beneficiary first in Slurm's line, then checkpoint signals, then the stops after the grace time, then
-(when the beneficiary runs, or the plan is undone) the releases.
+(when the beneficiary runs, or the plan is undone) the releases. Who becomes smaller by a restart gets its number of
+nodes as soon as it waits held; who does so in place gives back nodes instead of being stopped.
 """
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
 from console.core import clock
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.served import runs_served
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.jobs import RunKey
-from scheduler.model.plan import How
+from scheduler.model.line import LAST_OF_FRONT
+from scheduler.model.plan import How, Shrinking
 from scheduler.model.policy import NotRequeueable, PartitionPolicy
 
 
@@ -33,27 +37,57 @@ def actions_for(plan: Plan, policy: PartitionPolicy) -> list[PlannedAction]:
         )
         first.job_name, first.user = names.get(job_id) or plan.job_name, plan.user
         actions.append(first)
-    grace = bool(policy.grace_s and policy.checkpoint_signal)
+    grace = timedelta(seconds=policy.grace_s) if policy.checkpoint_signal else timedelta()
+    stops = any(victim.get("by") != Shrinking.INPLACE for victim in plan.victims)
     for victim in plan.victims:
-        run = RunKey(victim["job"], victim["start"], victim["restarts"])
-        steps = []
-        if grace and not _signalled(plan, run):
-            steps.append(
-                planned_action(
-                    plan, 1 if plan.whole else 2, ActionKind.SIGNAL, run, value=policy.checkpoint_signal
-                )
-            )
-            steps[0].not_before = now
-        kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
-        stop = planned_action(plan, 3, kind, run, value=_first(kind, policy))
-        stop.not_before = now + timedelta(seconds=policy.grace_s) if grace else None
-        steps.append(stop)
-        if kind == ActionKind.REQUEUE_HOLD:
-            steps.append(planned_action(plan, 4, ActionKind.RELEASE, run))
+        if victim.get("by") == Shrinking.INPLACE:
+            steps = [_shrink(plan, victim, now + grace if grace and stops else None)]
+        else:
+            steps = _stop(plan, victim, policy, grace)
         for step in steps:
             step.job_name, step.user = victim["name"], victim["user"]
         actions += steps
     return actions
+
+
+def _shrink(plan: Plan, victim: Mapping[str, Any], at: datetime | None) -> PlannedAction:
+    """Nothing of the job is stopped but what runs on the nodes that it gives up: it gets no signal."""
+    step = planned_action(plan, 3, ActionKind.SHRINK, _run(victim), value=",".join(victim["keeps"]))
+    step.not_before = at
+    return step
+
+
+def _stop(
+    plan: Plan, victim: Mapping[str, Any], policy: PartitionPolicy, grace: timedelta
+) -> list[PlannedAction]:
+    """Signal, stop after the grace time, and the way back."""
+    run, now, steps = _run(victim), clock.now(), list[PlannedAction]()
+    if grace and not _signalled(plan, run):
+        order = 1 if plan.whole else 2
+        steps.append(planned_action(plan, order, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
+        steps[0].not_before = now
+    kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
+    stop = planned_action(plan, 3, kind, run, value=_first(kind, policy))
+    stop.not_before = now + grace if grace else None
+    steps.append(stop)
+    if kind == ActionKind.REQUEUE_HOLD:
+        restarts = victim.get("by") == Shrinking.RESTART
+        if restarts:
+            steps.append(resize_of(plan, victim, len(victim["keeps"])))
+        # Who only becomes smaller goes on at once, before everybody for whom no room was made.
+        first = str(LAST_OF_FRONT) if restarts else ""
+        steps.append(planned_action(plan, 4, ActionKind.RELEASE, run, value=first))
+    return steps
+
+
+def _run(victim: Mapping[str, Any]) -> RunKey:
+    return RunKey(victim["job"], victim["start"], victim["restarts"])
+
+
+def resize_of(plan: Plan, victim: Mapping[str, Any], nodes: int) -> PlannedAction:
+    """Another number of nodes for a job that was put back: the action is aimed at the run that it waits for."""
+    run = RunKey(victim["job"], 0, victim["restarts"] + 1)
+    return planned_action(plan, 4, ActionKind.RESIZE, run, value=str(nodes))
 
 
 def deadline_for(policy: PartitionPolicy) -> datetime:

@@ -1,15 +1,20 @@
-"""Of a plan that takes workers from elastic jobs: the work of those that stay, which a stop would have lost."""
+"""Of a plan that takes workers from elastic jobs: what they give up, and the work of those that stay, which would have
+been lost by a stop."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from console.steering.work import Work, add_work, work_of
 from scheduler.model.jobs import JobState, SnapshotJob
-from scheduler.model.resources import total
+from scheduler.model.plan import DecidedVictim, How, Shrinking
+from scheduler.model.resources import Amounts, total
+from scheduler.priority.order import natural
 
 
-def keep_of_shrunk(victims: Iterable[dict[str, Any]], jobs: Iterable[SnapshotJob], now: int) -> None:
+def keep_of_shrunk(victims: Iterable[dict[str, Any]], jobs: Collection[SnapshotJob], now: int) -> None:
     """Note it, as `kept`, with the first worker that each elastic job loses. `now`: the cluster's clock."""
+    victims = list(victims)
+    _keep_in_place([victim for victim in victims if victim.get("by") == Shrinking.INPLACE], jobs, now)
     first: dict[str, dict[str, Any]] = {}
     gone = set()
     for victim in victims:
@@ -23,3 +28,37 @@ def keep_of_shrunk(victims: Iterable[dict[str, Any]], jobs: Iterable[SnapshotJob
             add_work(kept[job.group], work_of({"amounts": total(job.alloc.values()), "ran_s": ran}))
     for group, victim in first.items():
         victim["kept"] = kept[group]
+
+
+def _keep_in_place(victims: Iterable[dict[str, Any]], jobs: Collection[SnapshotJob], now: int) -> None:
+    by_id = {job.id: job for job in jobs} if victims else {}
+    for victim in victims:
+        job = by_id[victim["job"]]
+        stays = total(job.alloc[node] for node in victim["keeps"])
+        victim["kept"] = work_of({"amounts": stays, "ran_s": now - (job.start or now)})
+
+
+def smaller(victim: DecidedVictim, job: SnapshotJob) -> dict[str, Any]:
+    """Of a job that gives up `nodes`: those, `by` which way, the ones that it `keeps`, what it has on `each` of
+    these, and the `least` that it needs.
+
+    Empty for any other victim.
+    """
+    if victim.how is not How.NODES or victim.by is None:
+        return {}
+    keeps = sorted(job.alloc.keys() - set(victim.nodes), key=natural)
+    each = dict(job.alloc[keeps[0]])
+    return {
+        "nodes": list(victim.nodes),
+        "keeps": keeps,
+        "each": each,
+        "by": victim.by.value,
+        "least": victim.least,
+    }
+
+
+def lost_of(job: SnapshotJob, less: Mapping[str, Any]) -> Mapping[str, Amounts]:
+    """What a victim loses of what it holds: all, but of one that gives up nodes while it runs only these."""
+    if less.get("by") != Shrinking.INPLACE:
+        return job.alloc
+    return {node: job.alloc[node] for node in less["nodes"]}

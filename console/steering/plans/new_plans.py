@@ -23,7 +23,7 @@ from console.steering.models import (
     StoredSnapshot,
 )
 from console.steering.plans.actions_of_plans import actions_for, deadline_for, planned_action
-from console.steering.plans.kept_work import keep_of_shrunk
+from console.steering.plans.kept_work import keep_of_shrunk, lost_of, smaller
 from console.steering.plans.versions import keep_version
 from console.steering.served import Tasks, jobs_served, new_tasks
 from scheduler.contracts.snapshot_text import SnapshotText
@@ -217,6 +217,7 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
     result = []
     for victim in decision.victims:
         job, standing = verdicts.jobs[victim.job], verdicts.standings[victim.job]
+        less = smaller(victim, job)
         result.append(
             {
                 "job": job.id,
@@ -229,10 +230,11 @@ def victims_of(decision: Decision, verdicts: Verdicts) -> list[dict[str, Any]]:
                 "task_level": policy.level_name(job.task_level),
                 "user_origin": standing.user_origin,
                 "task_origin": standing.task_origin,
-                "resources": amounts(held := total(job.alloc.values())),
+                "resources": amounts(held := total(lost_of(job, less).values())),
                 "amounts": dict(held),
                 "ran_s": now - (job.start or now),
                 **({"worker_of": victim.worker_of, "least": victim.least} if victim.worker_of else {}),
+                **less,
             }
         )
     keep_of_shrunk(result, verdicts.jobs.values(), now)

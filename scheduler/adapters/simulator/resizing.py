@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from scheduler.adapters.simulator.jobs import Afterwards, SimJob
-from scheduler.adapters.simulator.state import SimState
+from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
 from scheduler.model.sentence import Listed, say
@@ -61,6 +61,7 @@ def _shrink(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if first not in keeps:
         return _refused(say("resize.first_node", node=first))
     job.alloc = {name: share for name, share in job.alloc.items() if name in keeps}
+    state.note(What.SHRUNK, job)
     state.changed = True
     return DONE
 

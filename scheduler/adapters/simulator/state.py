@@ -78,16 +78,22 @@ class What(StrEnum):
     """By the cluster: its node broke down."""
     HELD = "held"
     RELEASED = "released"
+    SHRUNK = "shrunk"
+    """It has given nodes back and goes on."""
 
 
 class Happening(NamedTuple):
-    """One line of the cluster's own record: what happened to which run of which job. Kept whoever did it."""
+    """One line of the cluster's own record: what happened to which run of which job, and on how many nodes it is.
+
+    Kept whoever did it.
+    """
 
     at: int
     what: What
     job: str
     start: int
     restarts: int
+    nodes: int = 0
 
 
 @dataclass(slots=True)
@@ -116,7 +122,7 @@ class SimState:
 
     def note(self, what: What, job: SimJob) -> None:
         """Put down what happens to the present run of a job."""
-        self.record.append(Happening(self.now, what, job.id, job.start or 0, job.restarts))
+        self.record.append(Happening(self.now, what, job.id, job.start or 0, job.restarts, len(job.alloc)))
 
     def in_state(self, *states: JobState) -> Iterator[SimJob]:
         """Jobs in one of the states, in the order of their submission."""

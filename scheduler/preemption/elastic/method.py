@@ -12,6 +12,7 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.growing import grow, growers, lacking
 from scheduler.preemption.elastic.jobs_as_workers import with_growing, with_workers_together
+from scheduler.preemption.elastic.restarts import with_restarts_limited
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.elastic.steps import grows_later, shrink_elastic_jobs
 from scheduler.preemption.free_room import free_room, room_that_is_coming
@@ -39,7 +40,11 @@ class ElasticMethod(Method):
 
     def around(self, snapshot: Snapshot, planning: Planning) -> PlanningResult:
         """Workers that are jobs of their own: those that wait are told apart, those that run are planned as one job."""
-        return with_workers_together(with_growing(snapshot), planning)
+
+        def together(of: Snapshot) -> PlanningResult:
+            return with_workers_together(with_growing(of), planning)
+
+        return with_restarts_limited(snapshot, together)
 
     def divide(self, runner: RunningJob, rules: PartitionRules) -> bool:
         """A job that is elastic in nodes may lose some; one that is in units was noted with those."""
@@ -103,5 +108,5 @@ def _nodes_of(job: SnapshotJob, rules: PartitionRules) -> JobPieces | None:
         return None
     if len(job.alloc) <= elastic.min_nodes:
         return None
-    counts = dict.fromkeys(job.alloc, 1)
-    return JobPieces(How.NODES, job.alloc, counts, len(counts), elastic.min_nodes, elastic=True)
+    counts = {name: 1 for name in job.alloc if name != elastic.first}
+    return JobPieces(How.NODES, job.alloc, counts, len(job.alloc), elastic.min_nodes, elastic=True)

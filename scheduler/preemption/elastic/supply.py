@@ -17,7 +17,7 @@ from scheduler.preemption.node_index import Watch
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
-_Kind = tuple[Lot | int, Row]
+_Kind = tuple[tuple[Lot, int] | int, Row]
 """Equal for workers that are alike (`covering.Alike`) as long as nothing is taken from their nodes."""
 
 _Class = dict[_Kind, tuple[list[int], list[Worker]]]
@@ -168,7 +168,7 @@ class Supply:
 
     def _kind(self, worker: Worker, room: Row) -> _Kind:
         # What a node gives that must be empty depends on who else is on it: no worker is like another.
-        return (worker.rank[1] if self._exclusive else worker.lot), room
+        return (worker.rank[1] if self._exclusive else (worker.lot, worker.size)), room
 
     def _room(self, soon: Row) -> Row:
         """What a worker's room there depends on: for units all that is free or coming, else what is overcommitted."""

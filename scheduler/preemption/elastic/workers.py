@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from operator import add as sum_of
 from operator import attrgetter, gt
 
-from scheduler.model.resources import Amounts, add
+from scheduler.model.resources import Amounts, add, total
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.elastic.restarts import restarts
 from scheduler.preemption.node_index import Changes, Watch
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
@@ -222,7 +223,12 @@ class Workers:
         if count <= 0:
             return None
         lot = self._lot(worker.lot.each, count)
-        return Worker(worker.runner, worker.place, lot, worker.rank, count, lot.size)
+        size = self._size(worker.runner, lot)
+        return Worker(worker.runner, worker.place, lot, worker.rank, count, size)
+
+    def _size(self, runner: RunningJob, lot: Lot) -> int:
+        """The size of one piece, and where its job has to start again all that stops for that: the whole job."""
+        return lot.size if not restarts(runner.job) else self._lot(total(runner.job.alloc.values()), 1).size
 
     def _look_at_first(self) -> None:
         self._count(self._own)
@@ -249,7 +255,8 @@ class Workers:
                     workers[at] = None
                     if count:
                         lot = self._lot(each[name], count)
-                        workers[at] = Worker(runner, place, lot, (runner.first, at), count, lot.size)
+                        size = self._size(runner, lot)
+                        workers[at] = Worker(runner, place, lot, (runner.first, at), count, size)
                     others.add(place.order)
         return others
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from scheduler.model.jobs import SnapshotJob
-from scheduler.model.plan import DecidedVictim, How
+from scheduler.model.jobs import Elastic, SnapshotJob
+from scheduler.model.plan import DecidedVictim, How, Shrinking
 from scheduler.model.resources import total
 from scheduler.model.sentence import Held, Sentence, say
 from scheduler.preemption.methods import Ask
@@ -24,7 +24,10 @@ def losing(cycle: PlanningRun, runner: RunningJob, lost: Mapping[str, int]) -> S
     given = total({r: n * count for r, n in pieces.each[node].items()} for node, count in lost.items())
     if pieces.kind is How.UNITS:
         return say("loses.units", who=who, n=sum(lost.values()), m=pieces.held, amounts=Held(given))
-    return say("loses.nodes", who=who, nodes=listed(lost, clean), amounts=Held(given))
+    code, left = "loses.nodes", {}
+    if runner.job.elastic is not None and runner.job.elastic.by is Shrinking.RESTART:
+        code, left = "loses.nodes.restart", {"left": pieces.held - len(lost)}
+    return say(code, who=who, nodes=listed(lost, clean), amounts=Held(given), **left)
 
 
 def _losing_workers(who: str, runner: RunningJob, lost: Mapping[str, int]) -> Sentence:
@@ -86,7 +89,8 @@ def victim_of(runner: RunningJob, lost: Mapping[str, int]) -> DecidedVictim:
         on = tuple([(name, lost[name]) for name in names])
         workers = tuple(worker.id for worker in workers_lost(runner, lost)) if runner.job.workers else ()
         return DecidedVictim(runner.job.id, How.UNITS, units=sum(lost.values()), on=on, workers=workers)
-    return DecidedVictim(runner.job.id, How.NODES, nodes=names)
+    elastic = runner.job.elastic or Elastic()
+    return DecidedVictim(runner.job.id, How.NODES, nodes=names, least=elastic.min_nodes or 0, by=elastic.by)
 
 
 def losses_of(price: Price) -> dict[RunningJob, dict[str, int]]:

@@ -1,0 +1,80 @@
+"""Jobs that become smaller by a restart: their number of nodes between the stop and the release, and back when undone.
+
+1. It is given as soon as the job was seen to wait held, whatever became of the plan; the release waits for it.
+2. When a plan is undone, a number that was sent already is taken back the same way, before the release.
+3. A number that Slurm refuses, or that was given in vain, is given up: then the job goes on with what it asked for.
+"""
+
+from collections.abc import Iterable
+
+from console.steering.actions.undoing import expire
+from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.plans.actions_of_plans import resize_of
+from scheduler.model.actions import ActionKind
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.sentence import say
+
+STOPS = frozenset({ActionKind.REQUEUE_HOLD, ActionKind.RECOVER})
+OPEN = frozenset({ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED})
+
+
+def is_put_back(resize: PlannedAction, others: Iterable[PlannedAction]) -> bool:
+    """Whether the job was seen to wait after its stop, and no other number of nodes is on its way to it."""
+    theirs = [other for other in others if other.job_id == resize.job_id]
+    stops = [other for other in theirs if other.kind in STOPS]
+    earlier = (other for other in theirs if other.kind == ActionKind.RESIZE and other.pk < resize.pk)
+    return (
+        any(stop.state == ActionState.VERIFIED for stop in stops)
+        and not any(stop.state in OPEN for stop in stops)
+        and not any(other.state in OPEN for other in earlier)
+    )
+
+
+def settle_resizes(plan: Plan) -> None:
+    """Drop numbers of nodes that have lost their reason, and have those taken back that were sent for a plan that is
+    undone. Must run inside a transaction, after the stops of the plan were looked at."""
+    actions = list(plan.actions.all())
+    for action in actions:
+        if action.kind == ActionKind.RESIZE and action.state != ActionState.EXPIRED:
+            stops = [a for a in actions if a.job_id == action.job_id and a.kind in STOPS]
+            if all(a.state in (ActionState.EXPIRED, ActionState.FAILED) for a in stops):
+                expire(action, say("action.never_stopped"))
+            elif plan.undo_reason:
+                _take_back(plan, action, actions)
+
+
+def _take_back(plan: Plan, action: PlannedAction, actions: Iterable[PlannedAction]) -> None:
+    back = _as_before(plan, action)
+    if back is None or action.value == back.value:
+        return
+    if action.state == ActionState.PLANNED and not action.attempts:
+        expire(action, plan.undo_reason)
+    elif not any(_is_resize_of(other, action.job_id) and other.pk > action.pk for other in actions):
+        back.save()
+        plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - as `undoing`
+
+
+def _is_resize_of(action: PlannedAction, job_id: str) -> bool:
+    return action.kind == ActionKind.RESIZE and action.job_id == job_id
+
+
+def _as_before(plan: Plan, action: PlannedAction) -> PlannedAction | None:
+    """The action that gives a job back the number of nodes that it had."""
+    victim = next((each for each in plan.victims if each["job"] == action.job_id and each.get("keeps")), None)
+    if victim is None:
+        return None
+    back = resize_of(plan, victim, len(victim["keeps"]) + len(victim["nodes"]))
+    back.job_name, back.user = action.job_name, action.user
+    return back
+
+
+def has_resized(action: PlannedAction, job: ObservedJob) -> bool:
+    """Whether a job is seen to have the nodes that it was left, or to ask for the number that it was given. One that
+    has gone on meanwhile needs neither."""
+    if action.kind == ActionKind.RESIZE:
+        waits = job.state is JobState.PENDING and job.held
+        return not waits or (job.request is not None and str(job.request.nodes) == action.value)
+    same = (job.start or 0, job.restarts) == (action.run_start, action.run_restarts)
+    if job.state is not JobState.RUNNING or not same:
+        return True
+    return job.alloc.keys() == set(action.value.split(","))

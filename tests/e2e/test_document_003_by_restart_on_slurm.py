@@ -1,0 +1,94 @@
+"""Document 003's machine on a real Slurm: an elastic job of two nodes gives one by a restart, with GPUs, or in place."""
+
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from console.steering.models import Plan, PlannedAction, Victim
+from deploy.private_slurm import PrivateSlurm
+from deploy.private_slurm.config import Partition
+from scheduler.model.actions import ActionKind
+from tests.e2e.slurm_driver import SLEEP, Driver, attached
+from tests.e2e.test_document_003_on_slurm import POLICY, asks
+from tests.plugins.private_slurm import new_root
+
+pytestmark = [
+    pytest.mark.slurm,
+    pytest.mark.every_release,
+    pytest.mark.e2e,
+    pytest.mark.xdist_group("slurm"),
+    pytest.mark.timeout(300),
+]
+
+
+@pytest.fixture(scope="module")
+def machine(slurm_release: str) -> Iterator[PrivateSlurm]:
+    """Two nodes of 8 GPUs and 80 CPUs."""
+    with PrivateSlurm(
+        new_root(), nodes=2, cpus=80, gpus=8, version=slurm_release,
+        partitions=(Partition("x", (1, 2), {"Default": "YES"}),), remove_root=True,
+    ) as slurm:  # fmt: skip
+        yield slurm
+
+
+@pytest.fixture
+def driver(
+    db: None, machine: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Driver]:
+    machine.clear()
+    with attached(machine, settings, monkeypatch) as driver:
+        yield driver
+
+
+def nodes_of(driver: Driver, name: str) -> int:
+    """On how many nodes a job runs."""
+    rows = driver.slurm.squeue("%A %D", "-t", "RUNNING")
+    return sum(int(row.split()[1]) for row in rows if row.split()[0] == driver.ids[name])
+
+
+def full_machine(driver: Driver, how: str, *gpus: str) -> None:
+    """One GPU and 10 CPUs are left on each node: a rigid job of 5 and 50 on each, and 2 and 20 of the elastic one."""
+    driver.policy("x", **POLICY)
+    for name in ("rigid1", "rigid2"):
+        driver.submit("dee", name, *asks(5, 50), f"--nodelist=n{name[-1]}", script=SLEEP)
+    words = f"--comment=elastic:min=1,wish=2,how={how}"
+    driver.submit(
+        "bob", "train", "-N", "2", "--ntasks-per-node=1", "-c", "20", "--mem=1M", *gpus, words, script=SLEEP
+    )
+    driver.slurm.wait_until(lambda: nodes_of(driver, "train") == 2, "the elastic job runs on both")
+
+
+def test_by_restart_with_gpus(driver: Driver) -> None:
+    full_machine(driver, "restart", "--gres=gpu:2")
+
+    driver.submit("cy", "urgent", *asks(3, 30))
+    driver.steer_until_running("urgent")
+    driver.steer_until(lambda: nodes_of(driver, "train") == 1, "the elastic job runs on one node")
+    driver.steer_until_settled()
+
+    plan = Plan.objects.get()
+    assert (plan.state, plan.reason) == ("verified", "shrinks")
+    (victim,) = plan.victims
+    assert (victim["by"], len(victim["keeps"]), victim["least"]) == ("restart", 1, 1)
+    assert driver.stopped() == {"train"}
+    assert {driver.restarts()[name] for name in ("rigid1", "rigid2")} == {0}
+    assert driver.restarts()["train"] == 1
+    assert driver.held() == set()
+    assert [action.state for action in PlannedAction.objects.filter(kind=ActionKind.RESIZE)] == ["verified"]
+    driver.steer_until(lambda: Victim.objects.get().fate == "returned", "that is seen")
+
+
+def test_in_place_without_gpus_nothing_is_stopped(driver: Driver) -> None:
+    full_machine(driver, "inplace")
+
+    driver.submit("cy", "urgent", "-N", "1", "-n", "1", "-c", "30", "--mem=1M")
+    driver.steer_until_running("urgent")
+    driver.steer_until_settled()
+
+    plan = Plan.objects.get()
+    assert (plan.state, plan.reason, plan.victims[0]["by"]) == ("verified", "shrinks", "inplace")
+    assert nodes_of(driver, "train") == 1
+    assert set(driver.restarts().values()) == {0}
+    assert driver.stopped() == set()
+    assert driver.held() == set()
