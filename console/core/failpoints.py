@@ -21,6 +21,8 @@ KINDS = (
     "release",
     "restore_priority",
     "place",
+    "keep",
+    "let_go",
 )
 CYCLE = (
     "lease.taken",

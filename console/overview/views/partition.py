@@ -1,5 +1,6 @@
 """A partition now: capacity by node, who runs, who waits and why, the latest plans."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -25,7 +26,8 @@ from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.reports.immune import NOBODY, immune_parts
-from console.steering.models import Plan
+from console.steering.models import KeptPlace, Plan
+from scheduler.model.policy import Dispatch
 
 LATEST_PLANS = 8
 IMMUNE_USERS = 20
@@ -62,6 +64,14 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponse:
     return render_page(request, "overview/partition.html", context)
 
 
+def _kept(partition: Partition, state: PartitionState) -> Iterable[KeptPlace]:
+    """The nodes that are kept there; asked for only where the policy has any kept."""
+    if state.policy.dispatch is not Dispatch.MANAGED:
+        return ()
+    rows = KeptPlace.objects.filter(cluster=partition.cluster_id, partition=partition.name, until__gt=0)
+    return rows.filter(refused="")
+
+
 def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
     axis = level_field(state.policy.mode)
     jobs = Job.objects.filter(cluster=partition.cluster_id, partition=partition.name)
@@ -80,7 +90,7 @@ def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> 
             state.nodes,
             lambda names: held_jobs(held, axis, names),
             names=[rule.name for rule in state.policy.levels],
-            moves=moves_of(state.plans),
+            moves=moves_of(state.plans, _kept(partition, state)),
         ),
         "under_way": going,
         "more_under_way": more,
