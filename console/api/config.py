@@ -30,6 +30,9 @@ class FileTaskSerializer(serializers.Serializer):
     pattern = serializers.CharField()
     importance = serializers.FloatField(required=False)
     level = serializers.CharField(required=False, allow_null=True)
+    one_request = serializers.BooleanField(required=False)
+    elastic_min = serializers.IntegerField(required=False, allow_null=True, min_value=1)
+    elastic_wish = serializers.IntegerField(required=False, allow_null=True, min_value=1)
 
 
 class FileProjectSerializer(serializers.Serializer):

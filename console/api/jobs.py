@@ -17,6 +17,7 @@ from console.api.fields import AmountsByNodeField, EpochField, ObjectField
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
 from console.partitions.selectors import task_types_of
+from console.projects.selectors import elastic_patterns
 from scheduler.priority.comment import ShrinkHow, read_comment
 
 UNCONFIGURED = "unconfigured"
@@ -45,7 +46,7 @@ class ElasticSerializer(serializers.Serializer):
         allow_null=True,
         help_text="In which way it gives up workers.",
     )
-    said_by = serializers.ChoiceField(choices=["comment", "task_type"], help_text="Who says so.")
+    said_by = serializers.ChoiceField(choices=["comment", "project", "task_type"], help_text="Who says so.")
 
 
 class JobSerializer(serializers.ModelSerializer):
@@ -157,7 +158,9 @@ class JobSerializer(serializers.ModelSerializer):
         """One counter for all jobs of an answer: it asks once for each user."""
         shared = cast(dict[str, Any], self.context)
         if "workers" not in shared:
-            shared["workers"] = WorkerCounter(job.cluster, task_types_of(job.cluster))
+            shared["workers"] = WorkerCounter(
+                job.cluster, task_types_of(job.cluster), elastic_patterns(job.cluster)
+            )
         return cast(WorkerCounter, shared["workers"])
 
     def get_place(self, job: Job) -> int | None:

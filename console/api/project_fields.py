@@ -31,6 +31,15 @@ class TaskSerializer(serializers.Serializer):
     pattern = serializers.CharField(max_length=200)
     importance = serializers.FloatField(default=1.0)
     level = serializers.CharField(max_length=40, allow_null=True, allow_blank=True, default=None)
+    one_request = serializers.BooleanField(
+        default=False, help_text="Jobs of one user and account that fit it are one request in units."
+    )
+    elastic_min = serializers.IntegerField(
+        min_value=1, allow_null=True, default=None, help_text="They are elastic and keep so many workers."
+    )
+    elastic_wish = serializers.IntegerField(
+        min_value=1, allow_null=True, default=None, help_text="So many workers they would like to have."
+    )
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """No level is null, as in the priority file."""
@@ -164,6 +173,6 @@ def settings_from(values: dict[str, Any]) -> dict[str, Any]:
     settings |= {key: tuple(values[key]) for key in ("members", "managers") if key in values}
     if "tasks" in values:
         settings["tasks"] = tuple(
-            TaskData(t["pattern"], t["importance"], t["level"] or "") for t in values["tasks"]
+            TaskData(**{**task, "level": task["level"] or ""}) for task in values["tasks"]
         )
     return settings

@@ -1,21 +1,24 @@
 """What users say of their jobs in comments, for pages and the API: who is elastic, with how many workers now."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from console.cluster.models import Cluster, Job, JobPhase
+from scheduler.model.policy import TaskRule
 from scheduler.model.sentence import Sentence, say
 from scheduler.model.task_types import TaskType
 from scheduler.model.words import amounts, duration
 from scheduler.priority.comment import CommentWords, ElasticWords, ShrinkHow, read_comment
-from scheduler.priority.task_types import TaskTypes, needs_of, with_type
+from scheduler.priority.task_patterns import TaskPatterns
+from scheduler.priority.task_types import TaskTypes, needs_of, who_says, with_others
 
 WAYS: Mapping[ShrinkHow, str] = {
     ShrinkHow.TASKS: "elastic.tasks",
     ShrinkHow.INPLACE: "elastic.inplace",
     ShrinkHow.RESTART: "elastic.restart",
 }
-NO_TYPES = TaskTypes()
+NO_TYPES, NO_PATTERNS = TaskTypes(), TaskPatterns()
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +29,15 @@ class SaidOfJob:
     words: CommentWords
     workers: int | None = None
     task_type: TaskType | None = None
+    pattern: TaskRule | None = None
 
     @property
     def said_by(self) -> str:
-        """Who says how elastic it is: its comment, or its task type."""
-        return "comment" if self.words.about_elastic else "task_type"
+        """Who says how elastic it is: its comment, a pattern of its project, or its task type."""
+        said = who_says(self.words, (self.pattern, self.task_type))
+        if said is None:
+            return "comment"
+        return "project" if said is self.pattern else "task_type"
 
     @property
     def type_needs(self) -> Sentence | str:
@@ -64,15 +71,15 @@ class SaidOfJob:
             return ""
         if elastic.how not in (None, ShrinkHow.TASKS):
             return say("elastic.rigid")
-        return "" if _workers_of(self.job, self.words) else say("elastic.alone")
+        return "" if self.job.group else say("elastic.alone")
 
 
 def _range(elastic: ElasticWords, workers: int | None, said_by: str) -> Sentence:
-    by_type = ".type" if said_by == "task_type" else ""
+    by = {"task_type": ".type", "project": ".project"}.get(said_by, "")
     if elastic.wish is None:
-        told = say(f"elastic.least{by_type}", least=elastic.least)
+        told = say(f"elastic.least{by}", least=elastic.least)
     else:
-        told = say(f"elastic.range{by_type}", least=elastic.least, wish=elastic.wish)
+        told = say(f"elastic.range{by}", least=elastic.least, wish=elastic.wish)
     return told if workers is None else say("elastic.now", range=told, n=workers)
 
 
@@ -83,13 +90,16 @@ class WorkerCounter:
     cluster: Cluster
     types: Mapping[str, TaskTypes] = field(default_factory=dict)
     """By partition."""
-    _by_user: dict[str, list[tuple[str, str, str, str]]] = field(default_factory=dict)
+    patterns: Mapping[str, TaskPatterns] = field(default_factory=dict)
+    """By the code of the project."""
+    _by_user: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
 
     def said_of(self, job: Job) -> SaidOfJob:
-        """What a job's comment says, and its task type where the comment is silent."""
+        """What a job's comment says, and its project and its task type where the comment is silent."""
         kind = self.types.get(job.partition, NO_TYPES).of(job.name)
-        words = with_type(read_comment(job.comment), kind)
-        return SaidOfJob(job, words, self._now(job, words) if words.elastic else None, kind)
+        pattern = self.patterns.get(job.project, NO_PATTERNS).of(job.name)
+        words = with_others(read_comment(job.comment), pattern, kind)
+        return SaidOfJob(job, words, self._now(job) if words.elastic else None, kind, pattern)
 
     def worth_telling(self, jobs: Iterable[Job]) -> list[SaidOfJob]:
         """Of some jobs those that are elastic, or whose words are not understood; each set of workers once."""
@@ -97,36 +107,18 @@ class WorkerCounter:
         for job in jobs:
             said = self.said_of(job)
             if said.words.elastic or said.words.faults:
-                whose = _workers_of(job, said.words) or (job.job_id, job.partition)
-                found.setdefault((whose, said.words.faults), said)
+                found.setdefault((job.group or job.job_id, job.partition, said.words.faults), said)
         return list(found.values())
 
-    def _now(self, job: Job, words: CommentWords) -> int | None:
-        """Running jobs of its array or group; else the nodes that it holds."""
-        if mine := _workers_of(job, words):
-            return sum(_workers_of_row(row) == mine for row in self._running(job.user)) or None
+    def _now(self, job: Job) -> int | None:
+        """Running jobs of its group; else the nodes that it holds."""
+        if job.group:
+            return self._running(job.user)[job.group, job.partition] or None
         return len(job.alloc) if job.phase == JobPhase.RUNNING else None
 
-    def _running(self, user: str) -> list[tuple[str, str, str, str]]:
+    def _running(self, user: str) -> Counter[tuple[str, str]]:
+        """How many of the user's jobs run, by group and partition."""
         if user not in self._by_user:
             rows = Job.objects.filter(cluster=self.cluster, user=user, phase=JobPhase.RUNNING)
-            every = rows.values_list("job_id", "account", "partition", "comment")
-            self._by_user[user] = list(every)
+            self._by_user[user] = Counter(rows.values_list("group", "partition"))
         return self._by_user[user]
-
-
-def _workers_of(job: Job, words: CommentWords) -> object:
-    """What the workers of a job share where they are jobs of their own: its group, or its array. None: it is alone."""
-    return _shared(job.job_id, job.account, job.partition, words)
-
-
-def _workers_of_row(row: tuple[str, str, str, str]) -> object:
-    job_id, account, partition, comment = row
-    return _shared(job_id, account, partition, read_comment(comment))
-
-
-def _shared(job_id: str, account: str, partition: str, words: CommentWords) -> object:
-    if words.group:
-        return "group", words.group, account, partition
-    array, line, _task = job_id.partition("_")
-    return ("array", array, partition) if line else None

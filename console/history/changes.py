@@ -21,7 +21,7 @@ from scheduler.contracts.config import (
     encode_policy,
     encode_project,
 )
-from scheduler.model.policy import PartitionPolicy, TaskRule
+from scheduler.model.policy import PartitionPolicy
 from scheduler.model.policy import ProjectFacts as CoreProject
 
 
@@ -62,10 +62,7 @@ def project_change(cluster: Cluster, data: ProjectData) -> HypotheticalChange:
         urgency=row.urgency_now,
         slurm_account=data.slurm_account,
         members=frozenset(data.members),
-        tasks=tuple(
-            TaskRule(task.pattern, importance=task.importance, level=task.level or None)
-            for task in data.tasks
-        ),
+        tasks=tuple(task.rule for task in data.tasks),
     )
     return HypotheticalChange(projects={data.code: core})
 

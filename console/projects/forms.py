@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from console.core.fields import NamesField, NumberField, ReasonField
+from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
 from console.projects.models import Project, UrgencyBy
 from console.projects.rulebook import ManagerLimits, SizeGrade
@@ -103,6 +103,9 @@ class TaskForm(forms.Form):
     pattern = forms.CharField(label=_("Job names"), max_length=200)
     importance = NumberField(label=_("Importance"), initial=1, required=False)
     level = forms.CharField(label=_("Level instead"), max_length=40, required=False)
+    one_request = forms.BooleanField(label=_("One request"), required=False)
+    elastic_min = WholeField(label=_("Keeps workers"), required=False)
+    elastic_wish = WholeField(label=_("Wishes workers"), required=False)
 
 
 TaskRows = rows_of(TaskForm)
@@ -120,11 +123,7 @@ def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> Pro
     """What valid forms say; `code` overrules the form's (it never changes once given)."""
     values = {key: value for key, value in form.cleaned_data.items() if key not in {"version", "reason"}}
     rows = tuple(
-        TaskData(
-            pattern=row["pattern"],
-            importance=1.0 if row["importance"] is None else row["importance"],
-            level=row["level"],
-        )
+        TaskData(**{**row, "importance": 1.0 if row["importance"] is None else row["importance"]})
         for _index, row in tasks.filled
     )
     values |= {"code": code or values["code"], "urgency_by": values["urgency_by"] or UrgencyBy.HAND}

@@ -1,5 +1,6 @@
 """Projects, from which priorities are derived (document 000, ¶64-¶69, ¶182, ¶196)."""
 
+from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.functional import cached_property
@@ -8,11 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.projects.rulebook import Rules, decode_rules
 from scheduler.contracts.config import BY_DEADLINE, BY_HAND
+from scheduler.model.policy import LONGEST_GROUP_NAME
 from scheduler.priority.deadline import Turn, turns, urgency_on
 from scheduler.priority.score import user_score
 
 SMALLEST = 0.000001
 positive = MinValueValidator(SMALLEST, _("Must be above zero."))
+at_least_one = MinValueValidator(1)
 
 
 class UrgencyBy(models.TextChoices):
@@ -152,6 +155,11 @@ class TaskPattern(models.Model):
     pattern = models.CharField(_("pattern"), max_length=200, help_text=_("Shell style: alpha_eval*"))
     importance = models.FloatField(_("importance"), default=1.0, validators=[positive])
     level = models.CharField(_("level"), max_length=40, blank=True, help_text=_("Instead of an importance."))
+    one_request = models.BooleanField(_("one request"), default=False)
+    elastic_min = models.PositiveIntegerField(
+        _("keeps workers"), null=True, blank=True, validators=[at_least_one]
+    )
+    elastic_wish = models.PositiveIntegerField(_("wishes workers"), null=True, blank=True)
 
     class Meta:
         ordering = ["pattern"]
@@ -164,6 +172,22 @@ class TaskPattern(models.Model):
 
     def __str__(self) -> str:
         return self.pattern
+
+    def clean(self) -> None:
+        """Raises `ValidationError` for what no field alone can tell."""
+        if self.one_request and len(self.pattern) > LONGEST_GROUP_NAME:
+            longest = {"most": LONGEST_GROUP_NAME}
+            raise ValidationError(
+                _("At most %(most)d characters, for its jobs are one request named after it.") % longest
+            )
+        if self.elastic_wish is not None and self.elastic_min is None:
+            raise ValidationError(_("Say how many workers an elastic task keeps, too."))
+        if (
+            self.elastic_wish is not None
+            and self.elastic_min is not None
+            and self.elastic_wish < self.elastic_min
+        ):
+            raise ValidationError(_("It cannot wish for fewer workers than it keeps."))
 
 
 class ProjectRules(models.Model):

@@ -13,13 +13,15 @@ from console.projects.models import (
     Membership,
     Project,
     RequestState,
+    TaskPattern,
     UrgencyBy,
     UrgencyRequest,
     rules_in_force,
 )
 from scheduler.contracts.config import ConfigProject, encode_project
 from scheduler.model.policy import ProjectFacts as CoreProject
-from scheduler.model.policy import TaskRule as CoreTaskPattern
+from scheduler.model.policy import TaskRule
+from scheduler.priority.task_patterns import TaskPatterns
 
 ADMINISTERS_SOME_PARTITION = "partitions.administers_some"
 """Answered by the partitions app, which this one does not know: asked by its name in the `rules` library."""
@@ -90,11 +92,29 @@ def core_project(project: Project, urgency: float, members: Iterable[str] | None
         urgency=urgency,
         slurm_account=project.slurm_account,
         members=frozenset(people(project, MemberRole.MEMBER) if members is None else members),
-        tasks=tuple(
-            CoreTaskPattern(pattern=task.pattern, importance=task.importance, level=task.level or None)
-            for task in project.tasks.all()
-        ),
+        tasks=tuple(map(task_rule, project.tasks.all())),
     )
+
+
+def task_rule(task: TaskPattern) -> TaskRule:
+    """A pattern as the scheduler takes it."""
+    return TaskRule(
+        pattern=task.pattern,
+        importance=task.importance,
+        level=task.level or None,
+        one_request=task.one_request,
+        elastic_min=task.elastic_min,
+        elastic_wish=task.elastic_wish,
+    )
+
+
+def elastic_patterns(cluster: Cluster) -> dict[str, TaskPatterns]:
+    """The patterns of each project that says of some tasks that they are elastic, by its code. One query."""
+    rows = TaskPattern.objects.filter(project__cluster=cluster, project__tasks__elastic_min__isnull=False)
+    found: dict[str, list[TaskRule]] = {}
+    for task in rows.select_related("project").distinct():
+        found.setdefault(task.project.code, []).append(task_rule(task))
+    return {code: TaskPatterns(tasks) for code, tasks in found.items()}
 
 
 def people(project: Project, role: MemberRole) -> list[str]:

@@ -5,7 +5,7 @@ Before and after stand there as entries of the priority file (contract B).
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import date
 from typing import Any
 
@@ -21,15 +21,33 @@ from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.projects.selectors import people, project_document
 from console.projects.validation import validate
 from scheduler.contracts.config import ConfigProject
+from scheduler.model.policy import TaskRule
 
 
 @dataclass(frozen=True, slots=True)
 class TaskData:
-    """Job names (shell style) with an importance, or a level, of their own; level "" is none."""
+    """Job names (shell style) with an importance, or a level, of their own; level "" is none.
+
+    `one_request`, `elastic_min`, `elastic_wish`: as in `scheduler.model.policy.TaskRule`.
+    """
 
     pattern: str
     importance: float = 1.0
     level: str = ""
+    one_request: bool = False
+    elastic_min: int | None = None
+    elastic_wish: int | None = None
+
+    @property
+    def rule(self) -> TaskRule:
+        """As the scheduler takes it."""
+        return TaskRule(**{**asdict(self), "level": self.level or None})
+
+
+def task_data(task: TaskRule | TaskPattern) -> TaskData:
+    """A pattern of the priority file, or of the database, as the services take it."""
+    values = {each.name: getattr(task, each.name) for each in fields(TaskData)}
+    return TaskData(**{**values, "level": task.level or ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +81,7 @@ def data_of(entry: ConfigProject) -> ProjectData:
         slurm_account=core.slurm_account,
         members=tuple(sorted(core.members)),
         managers=entry.managers,
-        tasks=tuple(TaskData(task.pattern, task.importance, task.level or "") for task in core.tasks),
+        tasks=tuple(map(task_data, core.tasks)),
     )
 
 
@@ -150,7 +168,7 @@ def project_data(project: Project) -> ProjectData:
         **{field: getattr(project, field) for field in SETTABLE},
         members=tuple(people(project, MemberRole.MEMBER)),
         managers=tuple(people(project, MemberRole.MANAGER)),
-        tasks=tuple(TaskData(task.pattern, task.importance, task.level) for task in project.tasks.all()),
+        tasks=tuple(map(task_data, project.tasks.all())),
     )
 
 
@@ -209,9 +227,11 @@ def _write_tasks(project: Project, tasks: Sequence[TaskData]) -> None:
     )
     for pattern, data in wanted.items():
         row = present.get(pattern)
-        if row and (row.importance, row.level) != (data.importance, data.level):
-            row.importance, row.level = data.importance, data.level
-            row.save(update_fields=["importance", "level"])
+        if row and task_data(row) != data:
+            values = asdict(data)
+            for name, value in values.items():
+                setattr(row, name, value)
+            row.save(update_fields=values)
 
 
 def _tell(what: str, project: Project, before: Any, after: Any, by: _By) -> None:

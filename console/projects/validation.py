@@ -21,6 +21,12 @@ class GivenTask(Protocol):
     def importance(self) -> float: ...
     @property
     def level(self) -> str: ...
+    @property
+    def one_request(self) -> bool: ...
+    @property
+    def elastic_min(self) -> int | None: ...
+    @property
+    def elastic_wish(self) -> int | None: ...
 
 
 class Lists(Protocol):
@@ -96,11 +102,19 @@ def _wrong_names(names: tuple[str, ...]) -> Iterable[str]:
 def _wrong_tasks(tasks: tuple[GivenTask, ...]) -> Iterable[str]:
     seen: set[str] = set()
     for task in tasks:
-        row = TaskPattern(pattern=task.pattern, importance=task.importance, level=task.level)
+        row = TaskPattern(
+            pattern=task.pattern,
+            importance=task.importance,
+            level=task.level,
+            one_request=task.one_request,
+            elastic_min=task.elastic_min,
+            elastic_wish=task.elastic_wish,
+        )
         try:
             row.clean_fields(exclude=["project"])
+            row.clean()
         except ValidationError as error:
-            yield from (f"{task.pattern}: {text}" for texts in error.message_dict.values() for text in texts)
+            yield from (f"{task.pattern}: {text}" for text in error.messages)
             continue
         if fault := pattern_fault(task.pattern):
             yield fault

@@ -10,6 +10,7 @@ from scheduler.contracts.fields import (
     Fields,
     above_zero,
     different,
+    flag,
     listing,
     maybe,
     name,
@@ -19,7 +20,8 @@ from scheduler.contracts.fields import (
 )
 from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, plain, read_policy
 from scheduler.contracts.snapshot import schema
-from scheduler.model.policy import PartitionPolicy, ProjectFacts, TaskRule
+from scheduler.contracts.task_types import elastic_fields
+from scheduler.model.policy import LONGEST_GROUP_NAME, PartitionPolicy, ProjectFacts, TaskRule
 
 SCHEMA = "giveway.config/1"
 _NOBODY: tuple[str, ...] = ()
@@ -188,23 +190,37 @@ def _day(value: object, path: str) -> date:
 
 
 def _task(value: object, path: str) -> TaskRule:
-    fields = Fields(value, path, ("pattern", "importance", "level"))
-    if not (fields.has("importance") or fields.has("level")):
-        raise InputError(path, "says nothing; give an importance or a level")
-    return TaskRule(
+    says = ("importance", "level", "one_request", "elastic_min")
+    fields = Fields(value, path, ("pattern", *says, "elastic_wish"))
+    least, wish = elastic_fields(fields)
+    if not any(map(fields.has, says)):
+        raise InputError(path, "says nothing; give an importance, a level, one_request or elastic_min")
+    row = TaskRule(
         pattern=fields.need("pattern", name),
         importance=fields.get("importance", above_zero, 1.0),
         level=fields.get("level", maybe(name), None),
+        one_request=fields.get("one_request", flag, False),
+        elastic_min=least,
+        elastic_wish=wish,
     )
+    if row.one_request and len(row.pattern) > LONGEST_GROUP_NAME:
+        most = f"is longer than {LONGEST_GROUP_NAME} characters"
+        raise InputError(fields.at("pattern"), f"{most}; one_request needs a shorter one")
+    return row
 
 
 def _encode_task(task: TaskRule) -> dict[str, Any]:
+    """Only what it says; an importance of 1 where it would say nothing else."""
+    said = task.level is not None or task.one_request or task.elastic_min is not None
     result: dict[str, Any] = {"pattern": task.pattern}
-    if task.level is None or task.importance != 1:
+    if not said or task.importance != 1:
         result["importance"] = plain(task.importance)
     if task.level is not None:
         result["level"] = task.level
-    return result
+    if task.one_request:
+        result["one_request"] = True
+    numbers = {"elastic_min": task.elastic_min, "elastic_wish": task.elastic_wish}
+    return result | {key: number for key, number in numbers.items() if number is not None}
 
 
 def _check_pattern_levels(config: Config, known_levels: Collection[str]) -> None:

@@ -13,25 +13,32 @@ KEYS = ("pattern", "cpus", "gpus", "memory_mb", "time_s", "elastic_min", "elasti
 def decode_task_type(value: object, path: str) -> TaskType:
     """One row. Raises `InputError` with the path of the first fault."""
     fields = Fields(value, path, KEYS)
+    least, wish = elastic_fields(fields)
     row = TaskType(
         pattern=fields.need("pattern", name),
         cpus=fields.get("cpus", maybe(positive), None),
         gpus=fields.get("gpus", maybe(positive), None),
         memory_mb=fields.get("memory_mb", maybe(positive), None),
         time_s=fields.get("time_s", maybe(positive), None),
-        elastic_min=fields.get("elastic_min", maybe(positive), None),
-        elastic_wish=fields.get("elastic_wish", maybe(whole), None),
+        elastic_min=least,
+        elastic_wish=wish,
     )
-    if row.elastic_wish is not None:
-        if row.elastic_min is None:
-            raise InputError(
-                fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
-            )
-        if row.elastic_wish < row.elastic_min:
-            raise InputError(fields.at("elastic_wish"), f"must not be below elastic_min ({row.elastic_min})")
     if not row.fills and row.elastic_min is None:
         raise InputError(path, "says nothing; give it a need, or elastic_min")
     return row
+
+
+def elastic_fields(fields: Fields) -> tuple[int | None, int | None]:
+    """`elastic_min` and `elastic_wish` of a task type, or of a project's pattern. Raises `InputError`."""
+    least = fields.get("elastic_min", maybe(positive), None)
+    wish = fields.get("elastic_wish", maybe(whole), None)
+    if wish is not None and least is None:
+        raise InputError(
+            fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
+        )
+    if wish is not None and least is not None and wish < least:
+        raise InputError(fields.at("elastic_wish"), f"must not be below elastic_min ({least})")
+    return least, wish
 
 
 def encode_task_type(row: TaskType) -> dict[str, Any]:

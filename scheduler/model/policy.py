@@ -131,13 +131,25 @@ class LevelRule:
     keyword_users: tuple[str, ...] | None = None
 
 
+LONGEST_GROUP_NAME = 64
+"""Characters: a group's name stands in one column together with its user and account."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskRule:
-    """A project's shell-style pattern of job names with an importance or a level of its own (¶69)."""
+    """A project's shell-style pattern of job names with an importance or a level of its own (¶69).
+
+    `one_request`: jobs of one user and account that fit it are one request in units (spec 2.5). `elastic_min`: they
+    are elastic and go on with so many workers; `elastic_wish`: so many they would like to have (None: as many as they
+    have). What a job says in its comment comes before both.
+    """
 
     pattern: str
     importance: float = 1.0
     level: str | None = None
+    one_request: bool = False
+    elastic_min: int | None = None
+    elastic_wish: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

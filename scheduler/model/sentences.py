@@ -270,6 +270,8 @@ SENTENCES: dict[str, str] = {
     "elastic.least": "at least %(least)s workers (from its comment)",
     "elastic.range.type": "%(least)s to %(wish)s workers (from its task type)",
     "elastic.least.type": "at least %(least)s workers (from its task type)",
+    "elastic.range.project": "%(least)s to %(wish)s workers (from its project)",
+    "elastic.least.project": "at least %(least)s workers (from its project)",
     "elastic.now": "%(range)s, %(n)s now",
     "elastic.rigid": "Giveway does not shrink jobs in this way yet: it counts as rigid.",
     "elastic.alone": "It is neither a task of an array nor a job of a group: it counts as rigid.",

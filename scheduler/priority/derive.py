@@ -13,7 +13,7 @@ Where several patterns fit, the longest wins, then the alphabetically first.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scheduler.model.jobs import Level, ObservedJob
@@ -22,6 +22,7 @@ from scheduler.model.sentence import Listed, Moment, Sentence, say
 from scheduler.priority.globs import Globs, globs
 from scheduler.priority.levels import level_of
 from scheduler.priority.score import task_score, user_score
+from scheduler.priority.task_patterns import TaskPatterns, specific_first
 
 _TOKENS = re.compile(r"[\s,;|]+")
 _NOTHING = say("origin.nothing")
@@ -29,7 +30,10 @@ _NOTHING = say("origin.nothing")
 
 @dataclass(frozen=True, slots=True)
 class JobStanding:
-    """Where a job stands in a partition, and why. A score is None when the job belongs to no project."""
+    """Where a job stands in a partition, and why. A score is None when the job belongs to no project.
+
+    `pattern`: the one of its project that fits its name.
+    """
 
     project: str = ""
     user_score: float | None = None
@@ -38,6 +42,7 @@ class JobStanding:
     task_level: Level = None
     user_origin: str = _NOTHING
     task_origin: str = _NOTHING
+    pattern: TaskRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +71,7 @@ class _Known:
 
     project: ProjectFacts
     score: float
-    globs: Globs
-    tasks: tuple[TaskRule, ...]
-
-    def task(self, name: str) -> TaskRule | None:
-        """The pattern that counts for a job of this name."""
-        number = self.globs.first(name)
-        return None if number is None else self.tasks[number]
+    patterns: TaskPatterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +132,14 @@ class Deriver:
     def _derive(self, job: ObservedJob) -> JobStanding:
         known = _project_of(job, self._by_user.get(job.user, ()))
         user_level, user_origin = self._user(job.user, known)
-        level, origin, importance = self._task(job.name, job.user, known)
+        pattern = known.patterns.of(job.name) if known else None
+        level, origin = self._task(job.name, job.user, known, pattern)
         if known is None:
             return JobStanding("", None, None, user_level, level, user_origin, origin)
         project = known.project
+        importance = pattern.importance if pattern else 1.0
         score = task_score(project.size, project.grade, project.urgency, importance)
-        return JobStanding(project.code, known.score, score, user_level, level, user_origin, origin)
+        return JobStanding(project.code, known.score, score, user_level, level, user_origin, origin, pattern)
 
     def _user(self, user: str, known: _Known | None) -> tuple[Level, str]:
         override, ended = self._override(self._user_overrides, user)
@@ -147,15 +148,14 @@ class Deriver:
         level, origin = (None, _NOTHING) if known is None else self._by_score(known, None)
         return level, _with_ended(origin, ended)
 
-    def _task(self, name: str, user: str, known: _Known | None) -> tuple[Level, str, float]:
-        """Level, origin and the importance that counts for the score."""
-        pattern = known.task(name) if known else None
-        importance = pattern.importance if pattern else 1.0
+    def _task(
+        self, name: str, user: str, known: _Known | None, pattern: TaskRule | None
+    ) -> tuple[Level, Sentence]:
         override, ended = self._override(self._task_overrides, name)
         if override is not None:
-            return *self._by_hand(override), importance
+            return self._by_hand(override)
         level, origin = self._by_keyword(name, user, known, pattern)
-        return level, _with_ended(origin, ended), importance
+        return level, _with_ended(origin, ended)
 
     def _by_keyword(
         self, name: str, user: str, known: _Known | None, pattern: TaskRule | None
@@ -265,22 +265,14 @@ def begins_with_keyword(name: str, keyword: str) -> bool:
 
 
 def _known(project: ProjectFacts) -> _Known:
-    by_pattern = {task.pattern: task for task in project.tasks}
-    patterns = tuple(specific_first(by_pattern))
-    tasks = tuple(by_pattern[pattern] for pattern in patterns)
     score = user_score(project.size, project.grade, project.urgency)
-    return _Known(project, score, globs(patterns), tasks)
+    return _Known(project, score, TaskPatterns(project.tasks))
 
 
 def _overrides(levels: Mapping[str, str], until: Mapping[str, int]) -> _Overrides:
     patterns = tuple(specific_first(levels))
     values = tuple(_Override(levels[pattern], until.get(pattern)) for pattern in patterns)
     return _Overrides(globs(patterns), values)
-
-
-def specific_first(patterns: Iterable[str]) -> list[str]:
-    """Patterns in the order in which they are tried: the longest, then the alphabetically first."""
-    return sorted(patterns, key=lambda text: (-len(text), text))
 
 
 def _project_of(job: ObservedJob, theirs: Sequence[_Known]) -> _Known | None:

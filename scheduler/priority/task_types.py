@@ -1,11 +1,14 @@
 """Which task type a job has, and what the type says in place of what the job leaves out (spec 4, point 7).
 
+How elastic a job is its comment says, else the pattern of its project that fits its name, else its type.
+
 The first type whose pattern fits the job's name counts. What a user has said is never overridden: an amount that the
 request names stays, and so do a time limit and words about `elastic` in the comment, even those not understood.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from scheduler.model.jobs import Request
 from scheduler.model.task_types import TaskType
@@ -51,8 +54,28 @@ def request_filled(request: Request, task_type: TaskType, counted: Collection[st
     return replace(request, per_node={**request.per_node, **missing}) if missing else request
 
 
-def with_type(words: CommentWords, task_type: TaskType | None) -> CommentWords:
-    """A job's words with what its type says of `elastic`, unless the comment says anything of it itself."""
-    if task_type is None or task_type.elastic_min is None or words.about_elastic:
+class SaysElastic(Protocol):
+    """A pattern of a project, or a task type."""
+
+    @property
+    def elastic_min(self) -> int | None:
+        """So many workers such a job keeps; None: nothing is said."""
+
+    @property
+    def elastic_wish(self) -> int | None:
+        """So many it would like to have."""
+
+
+def who_says(words: CommentWords, others: Iterable[SaysElastic | None]) -> SaysElastic | None:
+    """The first of the others that says how elastic a job is; None where the comment says anything of it itself."""
+    if words.about_elastic:
+        return None
+    return next((each for each in others if each is not None and each.elastic_min is not None), None)
+
+
+def with_others(words: CommentWords, *others: SaysElastic | None) -> CommentWords:
+    """A job's words with what the first of the others says of `elastic` where the comment says nothing of it."""
+    said = who_says(words, others)
+    if said is None or said.elastic_min is None:
         return words
-    return replace(words, elastic=ElasticWords(task_type.elastic_min, task_type.elastic_wish))
+    return replace(words, elastic=ElasticWords(said.elastic_min, said.elastic_wish))

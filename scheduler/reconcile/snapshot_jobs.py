@@ -4,11 +4,12 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
+from scheduler.model.policy import TaskRule
 from scheduler.model.task_types import TaskType
 from scheduler.priority.comment import ShrinkHow, read_comment
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.groups import group_of, is_whole
-from scheduler.priority.task_types import request_filled, with_type
+from scheduler.priority.task_types import request_filled, with_others
 
 
 def snapshot_job(
@@ -22,7 +23,7 @@ def snapshot_job(
     What is laid beside it (what protects or blocks it, its stops, how it gives way) is `replace`d in by who knows it.
     """
     pending = observed.state is JobState.PENDING
-    group, request = group_of(observed), observed.request if pending else None
+    group, request = group_of(observed, standing.pattern), observed.request if pending else None
     if request is not None and group and is_whole(observed):
         request = replace(request, partial=False)
     return SnapshotJob(
@@ -39,20 +40,24 @@ def snapshot_job(
         request=request,
         restarts=observed.restarts,
         group=group,
-        elastic=elastic_workers(observed, task_type) if group else None,
+        elastic=elastic_workers(observed, standing.pattern, task_type) if group else None,
     )
 
 
-def elastic_workers(observed: ObservedJob, task_type: TaskType | None = None) -> Elastic | None:
-    """How far the elastic job may shrink of which this job is a worker, as its comment says, else its type.
+def elastic_workers(
+    observed: ObservedJob, pattern: TaskRule | None = None, task_type: TaskType | None = None
+) -> Elastic | None:
+    """How far the elastic job may shrink of which this job is a worker, as its comment says, else the pattern of its
+    project, else its type.
 
     None for other jobs.
 
     Who wants to shrink in another way than by tasks is no such worker, and counts as rigid.
     """
-    if task_type is None and "elastic" not in observed.comment:
+    silent = all(each is None or each.elastic_min is None for each in (pattern, task_type))
+    if silent and "elastic" not in observed.comment:
         return None
-    words = with_type(read_comment(observed.comment), task_type).elastic
+    words = with_others(read_comment(observed.comment), pattern, task_type).elastic
     if words is None or words.how not in (None, ShrinkHow.TASKS):
         return None
     return Elastic(min_workers=words.least, wish_workers=words.wish)

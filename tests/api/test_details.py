@@ -11,6 +11,8 @@ from tests import factories
 from tests.api.conftest import SNAPSHOT, House
 from tests.factories import EPOCH
 
+NOTHING_MORE = {"one_request": False, "elastic_min": None, "elastic_wish": None}
+
 HOSTILE = [
     "<script>alert(1)</script>",
     '"; DROP TABLE jobs; --',
@@ -146,7 +148,7 @@ def test_a_partition_that_nobody_has_seen_yet_is_shown(house: House, ada: APICli
 def test_a_project_tells_its_score_and_people(house: House, ada: APIClient) -> None:
     project = ada.get("/api/v1/projects/alpha/").json()
     assert (project["score"], project["members"], project["managers"]) == (120.0, ["ann", "bob"], ["pam"])
-    assert project["tasks"] == [{"pattern": "alpha_eval*", "importance": 2.0, "level": None}]
+    assert project["tasks"] == [{"pattern": "alpha_eval*", "importance": 2.0, "level": None, **NOTHING_MORE}]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

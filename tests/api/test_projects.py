@@ -12,6 +12,8 @@ from console.projects.models import Project
 from tests.api.conftest import House
 from tests.api.test_details import HOSTILE
 
+NOTHING_MORE = {"one_request": False, "elastic_min": None, "elastic_wish": None}
+
 PROJECTS = "/api/v1/projects/"
 ALPHA = f"{PROJECTS}alpha/"
 GAMMA = {
@@ -45,8 +47,8 @@ def test_a_project_is_created_with_people_tasks_and_an_audit_row(house: House, a
         ["pam"],
     )
     assert created["tasks"] == [
-        {"pattern": "g_eval*", "importance": 2.0, "level": None},
-        {"pattern": "g_run*", "importance": 1.0, "level": "P0"},
+        {"pattern": "g_eval*", "importance": 2.0, "level": None, **NOTHING_MORE},
+        {"pattern": "g_run*", "importance": 1.0, "level": "P0", **NOTHING_MORE},
     ]
     assert ada.get(f"{PROJECTS}gamma/").json() == created
     row = AuditEntry.objects.get(action="project.created", project="gamma")

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from console.cluster.elastic import WorkerCounter
+from console.projects.selectors import elastic_patterns
 from console.steering.decisions.stops import recent_stops
 from console.steering.models import Fate, Plan, PlannedAction, Victim
 from console.steering.operations.approving import approve
@@ -11,6 +13,7 @@ from console.steering.operations.replaying import replay
 from console.steering.operations.requests import mark_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
+from tests import factories
 from tests.steering.conftest import Sim
 from tests.steering.test_arrays import array, states, victims
 
@@ -126,3 +129,20 @@ def test_in_shadow_nothing_is_touched(sim: Sim) -> None:
     plan, workers, _ = shrunk(sim, enforcement="shadow", cycles=3)
     assert (plan.state, plan.reason) == ("proposed", "shrinks")
     assert states(sim, workers) == [RUNNING] * 4
+
+
+def test_a_pattern_of_the_project_makes_jobs_elastic_and_one_group(sim: Sim) -> None:
+    """The second look at the minimum must count the same group as the planner: here it may take just one."""
+    sim.policy()
+    project = factories.make_project(sim.cluster, "beta", slurm_account="")
+    factories.make_member(project, "ann")
+    factories.make_task_pattern(project, "w_*", importance=1, one_request=True, elastic_min=3, elastic_wish=4)
+    workers = [sim.submit("ann", 2, name=f"w_{n}") for n in range(4)]
+    sim.port.advance(2)
+    job = sim.submit("cy", 2, run_time_s=30)
+    sim.cycles(8)
+    plan = sim.plan()
+    assert (plan.reason, plan.victims[0]["worker_of"], plan.victims[0]["least"]) == ("shrinks", "w_*@ann/", 3)
+    assert sim.state(job) is RUNNING and states(sim, workers).count(RUNNING) == 3
+    counter = WorkerCounter(sim.cluster, {}, elastic_patterns(sim.cluster))
+    assert str(counter.said_of(sim.row(workers[0])).range) == "3 to 4 workers (from its project), 3 now"

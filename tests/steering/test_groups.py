@@ -10,6 +10,7 @@ from console.steering.selectors import consequence
 from console.steering.served import plans_for
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState
+from tests import factories
 from tests.steering.conftest import Sim
 from tests.steering.test_arrays import kinds, running_array, states, tasks_of
 
@@ -94,3 +95,34 @@ def test_a_plan_of_a_group_that_leaves_is_taken_back(sim: Sim) -> None:
     assert sim.plan().state == "undone"
     assert sim.plan().outcome.startswith(f"{','.join(urgent)} ")
     assert kinds(ActionKind.REQUEUE_HOLD, *low) == ["expired"] * 3
+
+
+def test_a_pattern_of_the_project_makes_jobs_one_request(sim: Sim) -> None:
+    """Nobody has to write a comment; other users and accounts stand alone, as with `group=`."""
+    sim.policy(user_overrides={"ann": "P3", "cy": "P0", "di": "P0"})
+    project = factories.make_project(sim.cluster, "beta", slurm_account="")
+    for user in ("cy", "di"):
+        factories.make_member(project, user)
+    factories.make_task_pattern(project, "part*", importance=1, one_request=True)
+    low = running_array(sim, "ann", 2, 4)
+    urgent = group(sim, "cy", 2, 2, word="")
+    other = group(sim, "di", 2, 1, word="")
+    sim.cycles(2)
+    assert {plan.group: tasks_of(plan) or [plan.job_id] for plan in Plan.objects.all()} == {
+        "part*@cy/": urgent,
+        "part*@di/": other,
+    }
+    assert [sim.row(job).group for job in urgent] == ["part*@cy/"] * 2
+    sim.cycles(4)
+    assert states(sim, [*urgent, *other]) == [RUNNING] * 3
+    assert states(sim, low).count(RUNNING) == 1
+
+
+def test_what_the_comment_says_comes_before_the_pattern(sim: Sim) -> None:
+    sim.policy()
+    project = factories.make_project(sim.cluster, "beta", slurm_account="")
+    factories.make_member(project, "cy")
+    factories.make_task_pattern(project, "part*", importance=1, one_request=True)
+    jobs = group(sim, "cy", 2, 2, word="group=mine")
+    sim.cycle()
+    assert {sim.row(job).group for job in jobs} == {"mine@cy/"}

@@ -16,10 +16,11 @@ from tests.ui.conftest import House, SignedIn
 def array(house: House, comment: str, *phases: str, array: str = "41", **facts: Any) -> list[Job]:
     return [
         factories.make_job(
-            house.cluster, f"{array}_{task}", user="eve", phase=phase, comment=comment, start=9, **facts
+            house.cluster, f"{array}_{task}", user="eve", phase=phase, comment=comment, start=9,
+            **{"group": array, **facts},
         )
         for task, phase in enumerate(phases)
-    ]
+    ]  # fmt: skip
 
 
 def said(house: House, job: Job) -> tuple[str, int | None]:
@@ -44,15 +45,20 @@ def test_workers_are_the_running_tasks_of_an_array(house: House) -> None:
 def test_workers_are_the_jobs_of_a_group_of_one_account(house: House) -> None:
     comment = "elastic:min=1,wish=9 group=train"
     first, _second = (
-        factories.make_job(house.cluster, number, user="eve", phase="running", start=9, comment=comment)
+        factories.make_job(
+            house.cluster, number, user="eve", phase="running", start=9, comment=comment, group="train@eve/"
+        )
         for number in ("50", "51")
     )
-    others = {"52": {"account": "other"}, "53": {"user": "bob"}, "54": {"comment": "group=train2"}}
+    others = {"52": {"group": "train@eve/other"}, "53": {"user": "bob"}, "54": {"group": "train2@eve/"}}
     for number, facts in others.items():
         factories.make_job(
             house.cluster,
             number,
-            **({"user": "eve", "phase": "running", "start": 9, "comment": comment} | facts),
+            **(
+                {"user": "eve", "phase": "running", "start": 9, "comment": comment, "group": "train@eve/"}
+                | facts
+            ),
         )
     assert said(house, first)[1] == 2
 

@@ -335,11 +335,14 @@ def test_a_page_for_nobody_in_particular_can_still_be_made() -> None:
 # --- Rows and places --------------------------------------------------------------------------------------
 
 
+NOTHING_MORE = {"one_request": False, "elastic_min": None, "elastic_wish": None}
+
+
 @pytest.mark.parametrize("button", ["tasks:remove:x", "tasks:up:-1", "tasks:down", "tasks", "tasks:add:1"])
 def test_a_rows_button_that_was_made_up_changes_nothing(button: str) -> None:
     data = QueryDict(f"row={button}&tasks-TOTAL_FORMS=1&tasks-0-pattern=a")
     assert rearranged(data, {"tasks": TaskForm}) == {
-        "tasks": [{"pattern": "a", "importance": None, "level": None}]
+        "tasks": [{"pattern": "a", "importance": None, "level": None, **NOTHING_MORE}]
     }
 
 

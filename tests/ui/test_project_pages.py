@@ -49,6 +49,18 @@ def test_a_manager_changes_the_urgency(signed_in: SignedIn, house: House) -> Non
     assert len(row.request_id) == 32
 
 
+def test_a_pattern_says_that_its_jobs_are_one_request_and_elastic(house: House, ada: Client) -> None:
+    words = {"tasks__0__one_request": "on", "tasks__0__elastic_min": "2", "tasks__0__elastic_wish": "4"}
+    ada.post("/projects/alpha/", typed(**words))
+    task = Project.objects.get(code="alpha").tasks.get()
+    assert (task.one_request, task.elastic_min, task.elastic_wish) == (True, 2, 4)
+    page = ada.get("/projects/alpha/").content.decode()
+    assert re.search(r'name="tasks-0-one_request"[^>]* checked', page)
+    ada.post("/projects/alpha/", typed(version="2"))
+    task.refresh_from_db()
+    assert (task.one_request, task.elastic_min, task.elastic_wish) == (False, None, None)
+
+
 def test_with_htmx_the_same_ends_in_a_page_of_its_own(house: House, ada: Client) -> None:
     answer = ada.post("/projects/alpha/", typed(), headers=FORM)
     assert answer.headers["HX-Redirect"] == "/projects/alpha/"
@@ -70,6 +82,15 @@ def test_with_htmx_the_same_ends_in_a_page_of_its_own(house: House, ada: Client)
         ({"tasks__0__importance": "0"}, "Must be above zero"),
         ({"tasks__1__level": "P0"}, "This field is required."),
         ({"tasks__1__pattern": "alpha_eval*"}, "alpha_eval* stands twice; keep one."),
+        ({"tasks__0__elastic_wish": "2"}, "alpha_eval*: Say how many workers an elastic task keeps, too."),
+        (
+            {"tasks__0__elastic_min": "3", "tasks__0__elastic_wish": "2"},
+            "alpha_eval*: It cannot wish for fewer workers than it keeps.",
+        ),
+        (
+            {"tasks__0__pattern": "a" * 65, "tasks__0__one_request": "on"},
+            "At most 64 characters, for its jobs are one request named after it.",
+        ),
         ({"version": "99"}, "was changed since you looked at it"),
         ({"version": ""}, "was changed since you looked at it"),
     ],

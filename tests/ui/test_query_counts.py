@@ -18,7 +18,7 @@ LOOSE = 4
 """A line may be this much too high before it is to be lowered."""
 # Address, queries as the administrator, who is asked for everything.
 PAGES: dict[str, int] = {
-    "/my-jobs/": 13,
+    "/my-jobs/": 14,  # and which patterns of projects make jobs elastic
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
     "/forecasts/": 11,
@@ -30,8 +30,8 @@ PAGES: dict[str, int] = {
     "/partitions/x/revisions/": 11,
     "/partitions/x/shadow/": 9,
     "/jobs/": 11,
-    "/jobs/101/": 14,
-    "/jobs/88/": 16,  # and what is forecast of it
+    "/jobs/101/": 15,
+    "/jobs/88/": 17,  # and what is forecast of it
     "/plans/": 9,  # and whether the cluster is seen
     "/plans/{plan}/": 12,  # and what became of its victims
     "/approvals/": 10,

@@ -23,6 +23,7 @@ from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for, workers_plot
 from console.partitions.selectors import task_types_in
+from console.projects.selectors import elastic_patterns
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
@@ -78,7 +79,8 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
     known = read(cluster, job_id, rows, partitions)
     if not known.anything:
         return _array_or_nothing(request, cluster, job_id)
-    said = WorkerCounter(cluster, task_types_in(partitions)).said_of(known.row) if known.row else None
+    counter = WorkerCounter(cluster, task_types_in(partitions), elastic_patterns(cluster))
+    said = counter.said_of(known.row) if known.row else None
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,

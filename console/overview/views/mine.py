@@ -13,6 +13,7 @@ from console.overview.selectors import listed_partitions, open_plans
 from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for
 from console.partitions.selectors import task_types_in
+from console.projects.selectors import elastic_patterns
 from console.reports.mine import my_jobs
 
 WAITING = (
@@ -42,7 +43,8 @@ def mine(request: HttpRequest) -> HttpResponse:
     listed = listed_partitions(person(request))
     partitions = [row for row in listed if row.cluster_id == cluster.pk and row.revision_id]
     found = my_jobs(cluster, user, partitions)
-    said = WorkerCounter(cluster, task_types_in(partitions)).worth_telling([*found.running, *found.waiting])
+    counter = WorkerCounter(cluster, task_types_in(partitions), elastic_patterns(cluster))
+    said = counter.worth_telling([*found.running, *found.waiting])
     missing = missing_for(cluster, said)
     context = live_context(cluster) | {
         "user_there": user,

@@ -4,7 +4,7 @@ The grace time may be long. The policy, the switch and the projects are read ane
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeGuard
 
@@ -17,6 +17,7 @@ from scheduler.model.observation import Observation
 from scheduler.model.policy import Enforcement
 from scheduler.model.resources import Amounts, add
 from scheduler.model.sentence import say
+from scheduler.priority.derive import Deriver
 from scheduler.priority.groups import group_name, group_of
 from scheduler.reconcile.eligible import why_spared
 from scheduler.reconcile.still import cannot_start, needless, still_makes_room
@@ -73,7 +74,7 @@ class LookAgain:
             return NOT_ENFORCED
         if partition.paused:
             return say("plan.none_to_stop", why=partition.paused)
-        if why := workers_too_few(plan, observation, self._plans, elastic=partition.policy.elastic):
+        if why := self._workers_too_few(plan, observation, partition):
             return why
         # What was stopped a moment ago counts as a stop already, and must not be looked at as a victim again.
         still = (a for a in plan.actions.all() if a.kind in STOPS and a.state == ActionState.PLANNED)
@@ -87,6 +88,14 @@ class LookAgain:
             served=self._facts.stops.beneficiaries,
         )
 
+    def _workers_too_few(self, plan: Plan, observation: Observation, partition: PartitionFacts) -> str:
+        deriver = Deriver(partition.policy, self._facts.projects, observation.taken_at)
+
+        def group(job: ObservedJob) -> str:
+            return group_of(job, deriver.derive(job).pattern)
+
+        return workers_too_few(plan, observation, self._plans, group, elastic=partition.policy.elastic)
+
     @cached_property
     def _facts(self) -> Facts:
         cluster = self._plans[0].cluster
@@ -99,27 +108,34 @@ def runs_going(plan: Plan) -> frozenset[RunKey]:
     return frozenset(run_of(action) for action in stops if action.state != ActionState.EXPIRED)
 
 
-def workers_too_few(plan: Plan, observation: Observation, plans: Sequence[Plan], *, elastic: bool) -> str:
+def workers_too_few(
+    plan: Plan,
+    observation: Observation,
+    plans: Sequence[Plan],
+    group: Callable[[ObservedJob], str],
+    *,
+    elastic: bool,
+) -> str:
     """Why an elastic job may not give up the workers that a plan takes from it, in words; empty when it may.
 
     A worker may have ended by itself since, or `elastic` jobs are not shrunk any more. `plans`: all that are being
-    carried out, whose victims count as gone.
+    carried out, whose victims count as gone. `group`: that of a job.
     """
     taken = {victim["worker_of"]: victim for victim in plan.victims if victim.get("worker_of")}
     if taken and not elastic:
         return say("again.rigid", job=next(iter(taken.values()))["job"])
     going = frozenset[RunKey]().union(*map(runs_going, plans)) if taken else frozenset[RunKey]()
     stay = Counter(
-        group_of(job)
+        group(job)
         for job in observation.jobs
         if taken
         and job.state is JobState.RUNNING
         and plan.partition in job.partitions
         and job.run not in going
     )
-    for group, victim in taken.items():
-        if stay[group] < victim["least"]:
-            return say("again.minimum", group=group_name(group), n=stay[group], least=victim["least"])
+    for name, victim in taken.items():
+        if stay[name] < victim["least"]:
+            return say("again.minimum", group=group_name(name), n=stay[name], least=victim["least"])
     return ""
 
 

@@ -243,6 +243,7 @@ class _Source:
 
     def row(self, job: ObservedJob) -> Job:
         """The job's row, not saved."""
+        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
         row = Job(
             cluster=self.cluster,
             job_id=job.id,
@@ -251,7 +252,7 @@ class _Source:
             user=job.user[:64],
             account=job.account[:64],
             comment=job.comment[:LONGEST_NAME],
-            group=group_of(job)[:LONGEST_GROUP],
+            group=group_of(job, standing.pattern if standing else None)[:LONGEST_GROUP],
             phase=job.state.value,
             slurm_state=job.slurm_state[:40],
             slurm_reason=job.slurm_reason[:200],
@@ -271,7 +272,6 @@ class _Source:
         why = self.immune(job)
         if why is not None:
             row.immune, row.immune_since = why.value, job.no_requeue_since
-        standing, planned = self.standings.get(job.id), self.planned.get(job.id)
         if standing is not None and planned is not None:
             self._add_levels(row, standing, planned)
         row.place, row.line_place, row.own_priority = self.places(job)

@@ -22,7 +22,7 @@ from console.core import clock
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.policy import Enforcement, LevelRule, NotRequeueable, PartitionPolicy
-from scheduler.priority.derive import specific_first
+from scheduler.priority.task_patterns import specific_first
 
 HEADER = "giveway-submit-rules 1"
 VALID_S = 600

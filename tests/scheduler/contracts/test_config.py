@@ -71,6 +71,17 @@ def test_the_contracts_example_is_read_as_it_is_meant() -> None:
     )  # fmt: skip
 
 
+def test_a_patterns_words_about_requests_and_workers_come_back_as_they_were() -> None:
+    tasks = [
+        {"pattern": "a*", "one_request": True},
+        {"pattern": "b*", "importance": 2, "elastic_min": 2, "elastic_wish": 4},
+        {"pattern": "c*", "level": "P0", "elastic_min": 2},
+    ]
+    entry = decode_project(PROJECT | {"tasks": tasks})
+    assert entry.project.tasks[1] == TaskRule("b*", 2, elastic_min=2, elastic_wish=4)
+    assert encode_project(entry)["tasks"] == tasks
+
+
 def test_writing_what_was_read_gives_the_same_document() -> None:
     again = encode_config(decode_config(CONFIG))
     assert again["projects"] == CONFIG["projects"]
@@ -196,8 +207,20 @@ WRONG: Mapping[str, tuple[Change, str, str]] = {
     "members are a text": (put(f"{Q}.members", "ann"), "$.projects[0].members", "must be a list"),
     "a member twice": (put(f"{Q}.members", ["ann", "ann"]), "$.projects[0].members[1]", '"ann" stands twice'),
     "a manager who is a number": (put(f"{Q}.managers", [1]), "$.projects[0].managers[0]", "must be a text"),
+    "a wish below the minimum": (
+        put(f"{Q}.tasks", [{"pattern": "a*", "elastic_min": 3, "elastic_wish": 2}]),
+        "$.projects[0].tasks[0].elastic_wish", "must not be below elastic_min (3)",
+    ),
+    "a wish without a minimum": (
+        put(f"{Q}.tasks", [{"pattern": "a*", "one_request": True, "elastic_wish": 2}]),
+        "$.projects[0].tasks[0].elastic_min", "is missing",
+    ),
+    "one request of a long pattern": (
+        put(f"{Q}.tasks", [{"pattern": "a" * 65, "one_request": True}]),
+        "$.projects[0].tasks[0].pattern", "is longer than 64 characters",
+    ),
     "a pattern that says nothing": (
-        put(f"{Q}.tasks", [{"pattern": "a*"}]), "$.projects[0].tasks[0]", "give an importance or a level",
+        put(f"{Q}.tasks", [{"pattern": "a*"}]), "$.projects[0].tasks[0]", "give an importance, a level",
     ),
     "a pattern twice": (
         put(f"{Q}.tasks", [{"pattern": "a*", "importance": 1}, {"pattern": "a*", "importance": 2}]),

@@ -5,7 +5,7 @@ import pytest
 from scheduler.model.jobs import Request
 from scheduler.model.task_types import TaskType
 from scheduler.priority.comment import ElasticWords, read_comment
-from scheduler.priority.task_types import TaskTypes, request_filled, with_type
+from scheduler.priority.task_types import TaskTypes, request_filled, with_others
 
 TRAIN = TaskType("train_*", gpus=2, cpus=8, memory_mb=64000, elastic_min=2, elastic_wish=4)
 ANY = TaskType("*", time_s=60)
@@ -38,7 +38,7 @@ def test_requests_in_other_shapes_stay(asked: Request) -> None:
 
 
 def test_the_comment_wins_over_the_type_even_where_it_is_not_understood() -> None:
-    assert with_type(read_comment("mine"), TRAIN).elastic == ElasticWords(2, 4)
-    assert with_type(read_comment("elastic:min=3"), TRAIN).elastic == ElasticWords(3)
-    assert with_type(read_comment("elastic:min=5,wish=4"), TRAIN).elastic is None
-    assert with_type(read_comment(""), ANY).elastic is None
+    assert with_others(read_comment("mine"), TRAIN).elastic == ElasticWords(2, 4)
+    assert with_others(read_comment("elastic:min=3"), TRAIN).elastic == ElasticWords(3)
+    assert with_others(read_comment("elastic:min=5,wish=4"), TRAIN).elastic is None
+    assert with_others(read_comment(""), ANY).elastic is None

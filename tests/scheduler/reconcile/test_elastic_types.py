@@ -24,4 +24,4 @@ TYPE = TaskType("train*", elastic_min=2, elastic_wish=4)
     ],
 )
 def test_who_is_elastic(comment: str, kind: TaskType | None, expected: Elastic | None) -> None:
-    assert elastic_workers(observed("7_1", comment=comment), kind) == expected
+    assert elastic_workers(observed("7_1", comment=comment), None, kind) == expected
