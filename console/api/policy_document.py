@@ -14,6 +14,7 @@ TOLD: Mapping[str, str] = {
     "partial": "Whether others are stopped for a part of a request in units.",
     "give_back": "How what is left over goes back.",
     "patience_s": "Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
+    "dispatch": "Whether nodes are kept for the first job that waits (managed).",
     "regrow_s": "How long a job is not restarted again to grow; 0: no limit.",
     "name": "The partition.",
     "quotas": "Level to running jobs per user.",

@@ -23,6 +23,8 @@ KINDS = (
     "place",
     "resize",
     "shrink",
+    "keep",
+    "let_go",
 )
 CYCLE = (
     "lease.taken",

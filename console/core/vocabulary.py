@@ -60,6 +60,8 @@ WORDS: dict[str, Any] = {
     "release": gettext_lazy("Release"),
     "resize": gettext_lazy("Give it another number of nodes"),
     "shrink": gettext_lazy("Take nodes from it while it runs"),
+    "keep": gettext_lazy("Keep nodes for it"),
+    "let_go": gettext_lazy("Keep no nodes for it any more"),
     "start": gettext_lazy("starts"),
     "preempt": gettext_lazy("makes room"),
     "wait": gettext_lazy("waits"),

@@ -14,6 +14,18 @@ def expected_ends(cluster: Cluster) -> dict[tuple[str, int], int]:
     return {(job_id, start): end for job_id, start, end in ends if start is not None and end is not None}
 
 
+def longest_runs(cluster: Cluster, job_ids: Iterable[str]) -> dict[str, float]:
+    """By job that waits: within how many seconds its run is over, nine times out of ten (p90, as at its submission)."""
+    rows = JobForecast.objects.filter(cluster=cluster, job_id__in=list(job_ids), ended_at=None)
+    return dict(rows.order_by("submit").values_list("job_id", "p90"))
+
+
+def whole_runs(cluster: Cluster) -> dict[str, int]:
+    """By job that has not ended: how long its run takes with four chances in five, as was said at its submission."""
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None)
+    return {row.job_id: int(row.whole.p80) for row in rows.order_by("submit").iterator()}
+
+
 def past_ends(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
     """The same of all runs that ended after a moment or run still, as it was said of them at their submission."""
     rows = JobForecast.objects.filter(cluster=cluster, start__isnull=False)

@@ -16,6 +16,7 @@ CHECKS: dict[str, Any] = {
     "files": pgettext_lazy("what the doctor looks at", "files"),
     "immune jobs": pgettext_lazy("what the doctor looks at", "immune jobs"),
     "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
+    "kept nodes": pgettext_lazy("what the doctor looks at", "kept nodes"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
     "rights": pgettext_lazy("what the doctor looks at", "rights"),

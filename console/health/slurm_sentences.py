@@ -122,6 +122,13 @@ SENTENCES: dict[str, str] = {
     "doctor.conf.gpus_untold.cure": "Add gres/gpu to AccountingStorageTRES, and restart slurmctld.",
     "doctor.conf.full": "%(n)s jobs are in the queue, and MaxJobCount=%(most)s.",
     "doctor.conf.full.cure": "Raise MaxJobCount, and restart slurmctld.",
+    "doctor.kept.asked": "Slurm keeps no nodes under our name but those that are asked for.",
+    "doctor.kept.stranded": "Slurm keeps nodes for the jobs %(names)s, and nobody here has asked for it.",
+    "doctor.kept.stranded.one": "Slurm keeps nodes for job %(names)s, and nobody here has asked for it.",
+    "doctor.kept.stranded.cure": (
+        "It ends by itself within two minutes, unless another Giveway renews it. At once: "
+        "scontrol update JobId=… ReservationName= and scontrol delete ReservationName=giveway_…"
+    ),
     "doctor.resizing.once": (
         "Without slurmdbd Slurm %(version)s takes nodes from a running job only once in a run; after that an elastic "
         "job gives back nodes by a restart."

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 from itertools import groupby, starmap
 from typing import NamedTuple
@@ -12,9 +13,9 @@ from django.utils.translation import ngettext
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
-from console.core import saying
+from console.core import clock, saying
 from console.core.saying import say_again as _
-from console.steering.models import Plan, PlanState
+from console.steering.models import KeptPlace, Plan, PlanState
 from console.steering.work import COUNTED
 from scheduler.model.jobs import Level
 
@@ -77,11 +78,12 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Coming:
-    """A job that open plans make room for on a node."""
+    """A job that open plans make room for on a node; without a `plan` the node is kept for it, until a moment."""
 
     plan: int
     job_id: str
     user: str
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,8 @@ class Moves:
     coming: Mapping[str, list[Coming]] = field(default_factory=dict)
 
 
-def moves_of(plans: Iterable[Plan]) -> Moves:
-    """The stops and the room of plans under way; one that is only proposed moves nobody yet."""
+def moves_of(plans: Iterable[Plan], kept: Iterable[KeptPlace] = ()) -> Moves:
+    """The stops and the room of plans under way, and who has nodes kept; one that is only proposed moves nobody yet."""
     leaving: dict[str, str] = {}
     coming: dict[str, list[Coming]] = {}
     for plan in plans:
@@ -102,6 +104,10 @@ def moves_of(plans: Iterable[Plan]) -> Moves:
         leaving |= {str(victim["job"]): plan.job_id for victim in plan.victims}
         for node in plan.placement:
             coming.setdefault(node, []).append(Coming(plan.pk, plan.job_id, plan.user))
+    for place in kept:
+        for node in place.nodes:
+            until = clock.from_epoch(place.until)
+            coming.setdefault(node, []).append(Coming(0, place.job_id, place.user, until))
     return Moves(leaving, coming)
 
 

@@ -30,6 +30,8 @@ ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.RELEASE: gettext_lazy("Giveway released it"),
     ActionKind.RESIZE: gettext_lazy("Giveway gave it another number of nodes"),
     ActionKind.SHRINK: gettext_lazy("Giveway took nodes from it; it goes on with the others"),
+    ActionKind.KEEP: gettext_lazy("Giveway kept nodes for it"),
+    ActionKind.LET_GO: gettext_lazy("Giveway keeps no nodes for it any more"),
 }
 ACTION_ICONS: dict[str, str] = {
     ActionKind.PRIORITISE: "arrow-up",
@@ -44,6 +46,8 @@ ACTION_ICONS: dict[str, str] = {
     ActionKind.RELEASE: "lock-open",
     ActionKind.RESIZE: "refresh",
     ActionKind.SHRINK: "arrow-down",
+    ActionKind.KEEP: "lock",
+    ActionKind.LET_GO: "lock-open",
 }
 
 

@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from scheduler.model.policy import (
+    Dispatch,
     Enforcement,
     GiveBack,
     KeywordDenied,
@@ -52,6 +53,13 @@ ORDERS = (
         _("higher levels first, inside a level by Slurm's own priority (where plans are enforced)"),
     ),
     (LineOrder.SLURM, _("by Slurm's own priority, whatever the level")),
+)
+DISPATCH = (
+    (Dispatch.SLURM, _("starts wherever Slurm finds room for it")),
+    (
+        Dispatch.MANAGED,
+        _("has the earliest nodes kept for it, if it is the first (where plans are enforced)"),
+    ),
 )
 ON, OFF = "true", "false"
 UNITS = ((ON, _("gives up single units")), (OFF, _("is stopped whole")))

@@ -248,7 +248,7 @@ _PLAIN = (
     "max_stops_per_hour", "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts",
     "protected_qos", "keyword_denied", "order", "no_requeue_users", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s",
+    "patience_s", "dispatch",
 )  # fmt: skip
 
 

@@ -4,8 +4,8 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import SwitchField, WholeField
-from console.partitions.choices import ELASTIC, GIVE_BACK, PARTIAL, UNITS
-from scheduler.model.policy import GiveBack, Partial
+from console.partitions.choices import DISPATCH, ELASTIC, GIVE_BACK, PARTIAL, UNITS
+from scheduler.model.policy import Dispatch, GiveBack, Partial
 
 
 class UnitsForm(forms.Form):
@@ -35,6 +35,12 @@ class UnitsForm(forms.Form):
             "by then, others may be stopped for it. 0: no patience."
         ),
     )
+
+    dispatch = forms.ChoiceField(label=_("A job that waits for room"), choices=DISPATCH, required=False)
+
+    def clean_dispatch(self) -> str:
+        """As with the parts."""
+        return self.cleaned_data["dispatch"] or Dispatch.SLURM.value
 
     def clean_partial(self) -> str:
         """Scripts from before there was a choice do not say it."""

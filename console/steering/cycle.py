@@ -38,6 +38,7 @@ from console.steering.decisions.rejections import declined_starts
 from console.steering.decisions.resizable import ways_of
 from console.steering.failures import Failures
 from console.steering.journal import tell_cluster
+from console.steering.keeping.keeping import keep_nodes
 from console.steering.kept_cycle import KeptCycle
 from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
@@ -181,6 +182,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
+        with failures.kept():
+            report.kept = keep_nodes(cluster, acting, verdicts)
         with failures.kept():
             report.placed = put_line_in_order(
                 cluster, acting.adapter, acting.lease, acting.lines, acting.observation

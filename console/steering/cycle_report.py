@@ -19,6 +19,8 @@ class Report:
     issued: int = 0
     placed: int = 0
     """Jobs that got another nice."""
+    kept: int = 0
+    """Jobs that nodes were asked to be kept for, or no longer."""
     phases: dict[str, float] = field(default_factory=dict)
     open_before: list[tuple[int, str]] = field(default_factory=list)
     """Plans that were open when the cycle began, with their states."""

@@ -13,7 +13,15 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
-from console.steering.models import Checkpoint, Incident, NotRequeued, Plan, PlanKind, PlannedAction
+from console.steering.models import (
+    Checkpoint,
+    Incident,
+    KeptPlace,
+    NotRequeued,
+    Plan,
+    PlanKind,
+    PlannedAction,
+)
 from scheduler.model.actions import ActionKind
 
 LONGEST_NAME = 40
@@ -188,6 +196,29 @@ def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:
         subject=Subject(type="cluster", id=cluster.name, label=cluster.name, cluster=cluster.name),
         reason=reason,
         context=Context(cycle=cluster.cycle),
+    )
+
+
+def tell_kept(place: KeptPlace, *, reason: str = "") -> None:
+    """Write down which nodes are kept for a job; with a reason, that none are any more. Renewals are not told."""
+    told: dict[str, Any] = {"nodes": place.nodes, "at": place.at, "until": place.until}
+    if place.guest_of:
+        told["guest_of"] = place.guest_of
+    name = place.cluster.name
+    record(
+        actor=SYSTEM,
+        action="nodes.let_go" if reason else "nodes.kept",
+        subject=Subject(
+            type="job",
+            id=place.job_id,
+            label=f"{place.job_id} ({place.user})",
+            cluster=name,
+            partition=place.partition,
+            job_id=place.job_id,
+        ),
+        after=told,
+        reason=reason,
+        context=Context(cycle=place.cluster.cycle),
     )
 
 

@@ -37,6 +37,10 @@ SENTENCES: dict[str, str] = {
     "plan.room_differs": "The room on %(node)s is not what it was.",
     "plan.victim_not_needed": "%(job)s need not be stopped any more.",
     "plan.rejected": "%(who)s rejected it: %(why)s",
+    # Why no nodes are kept for a job any more (keeping/)
+    "kept.gone": "The job has left the queue.",
+    "kept.runs": "The job runs.",
+    "kept.waits": "Another job comes first, or the partition keeps no nodes just now.",
     # How a plan that was begun goes on (actions/)
     "plan.runs": "%(job)s runs.",
     "plan.runs_already": "%(job)s runs already.",

@@ -26,6 +26,7 @@ from scheduler.contracts.fields import (
 from scheduler.contracts.rules import bands
 from scheduler.contracts.task_types import decode_task_type, encode_task_type
 from scheduler.model.policy import (
+    Dispatch,
     Enforcement,
     GiveBack,
     KeywordDenied,
@@ -49,7 +50,7 @@ POLICY_KEYS = (
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s", "task_types",
+    "patience_s", "dispatch", "task_types",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -116,7 +117,7 @@ def read_policy(fields: Fields) -> PartitionPolicy:
 
 
 def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
-    """The policy with what the fields say about units, elastic jobs, patience and task types."""
+    """The policy with what the fields say about units, elastic jobs, patience, kept nodes and task types."""
     return replace(
         policy,
         units=fields.get("units", flag, policy.units),
@@ -125,6 +126,7 @@ def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
         give_back=fields.get("give_back", choice(GiveBack), policy.give_back),
         regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
         patience_s=fields.get("patience_s", whole, policy.patience_s),
+        dispatch=fields.get("dispatch", choice(Dispatch), policy.dispatch),
         task_types=_task_types(fields),
     )
 
@@ -182,6 +184,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "give_back": policy.give_back.value,
         "regrow_s": policy.regrow_s,
         "patience_s": policy.patience_s,
+        "dispatch": policy.dispatch.value,
         "task_types": [encode_task_type(row) for row in policy.task_types],
     }
 

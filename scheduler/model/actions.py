@@ -1,5 +1,6 @@
 """What Giveway may do to a cluster, one change at a time, and what came of it."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,6 +26,10 @@ class ActionKind(StrEnum):
     each as before.
     SHRINK: let a running job go on with these of its nodes only (`value`: their names, a comma between two); what it
     holds on the others comes free. Its first node stays. Never for a job that holds GPUs or other generic resources.
+    KEEP: give nodes to nobody but this pending job until a moment (`value`: `keep_value`). Who runs there goes on, and
+    so does the job, should it have started and the moment pass. Asked for again with another moment or other nodes, it
+    is these from then on. It ends by itself: nothing has to be taken back by a Giveway that is not there any more.
+    LET_GO: nothing is kept for this job any more, whatever has become of it.
     """
 
     PRIORITISE = "prioritise"
@@ -39,6 +44,8 @@ class ActionKind(StrEnum):
     RELEASE = "release"
     RESIZE = "resize"
     SHRINK = "shrink"
+    KEEP = "keep"
+    LET_GO = "let_go"
 
 
 BY_NICE = "~"
@@ -52,6 +59,19 @@ STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CAN
 """Actions aimed at one run of a job: they must never hit a later run of the same job id."""
 RESIZING = frozenset({ActionKind.RESIZE, ActionKind.SHRINK})
 """Actions that change how many nodes a job has; `ClusterInfo.resizing` says which of them a cluster carries out."""
+
+
+def keep_value(until: int, nodes: Collection[str]) -> str:
+    """The value of a KEEP: the epoch second at which it ends, and the nodes."""
+    return f"{until} {','.join(sorted(nodes))}"
+
+
+def kept_of(value: str) -> tuple[int, tuple[str, ...]]:
+    """The moment and the nodes of a KEEP. Raises ValueError for a value that has not both."""
+    until, _, nodes = value.partition(" ")
+    if not (until.isascii() and until.isdecimal() and nodes):
+        raise ValueError("it does not say until when, and which nodes")
+    return int(until), tuple(nodes.split(","))
 
 
 @dataclass(frozen=True, slots=True)

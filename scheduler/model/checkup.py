@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scheduler.model.observation import Resizing
+from scheduler.model.observation import KeptNodes, Resizing
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +14,8 @@ class Checkup:
     `words`: slurmctld's whole configuration, names and values as scontrol prints them. `partitions`: of each one its
     fields. `skew_s`: slurmctld's clock minus ours, in whole seconds. `operator`: whether slurmctld lets this account
     change other people's jobs; `refusal`: what it said if not, or why nobody knows.
-    `resizing`: in which ways it gives jobs fewer nodes. `fault`: why slurmctld could not be asked at all.
+    `resizing`: in which ways it gives jobs fewer nodes. `kept`: the nodes that are kept
+    under Giveway's name. `fault`: why slurmctld could not be asked at all.
     """
 
     account: str
@@ -27,3 +28,4 @@ class Checkup:
     operator: bool | None = None
     refusal: str = ""
     resizing: frozenset[Resizing] = frozenset()
+    kept: tuple[KeptNodes, ...] = ()

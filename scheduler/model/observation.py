@@ -18,11 +18,21 @@ class ObservedPartition:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptNodes:
+    """Nodes that Giveway has asked to be kept for a job (`ActionKind.KEEP`), until an epoch second."""
+
+    job_id: str
+    nodes: tuple[str, ...]
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """Everything seen at one moment. `taken_at` is the cluster's clock, epoch seconds.
 
     `faults` lists in words what could not be read or decoded. An observation with faults is *degraded*:
     it may be shown, but nothing may be planned on it (design, "One job's way", step 2).
+    `kept`: what is kept at Giveway's wish; jobs are told as if it were not, for it is planned anew in each cycle.
     """
 
     cluster: str
@@ -31,6 +41,7 @@ class Observation:
     partitions: tuple[ObservedPartition, ...] = ()
     jobs: tuple[ObservedJob, ...] = ()
     faults: tuple[str, ...] = ()
+    kept: tuple[KeptNodes, ...] = ()
 
     @property
     def degraded(self) -> bool:

@@ -178,8 +178,9 @@ class PartitionPolicy:
     `no_requeue_users`: shell-style patterns of the users who may have jobs that are not requeued; empty = nobody.
     `units`, `elastic`, `partial`, `give_back`: as in the planner's rules (contract A). `regrow_s`: for so long after
     a restart by which it shrank or grew, a job is not restarted to grow again. `patience_s`: nobody is stopped for a
-    job that is predicted to start by itself within so long (spec 3.1); once, and not beyond it. `task_types`: what
-    kinds of tasks need where their requests leave it out; the first that fits a job's name counts.
+    job that is predicted to start by itself within so long (spec 3.1); once, and not beyond it. `dispatch`: whether
+    nodes are kept for the first job that waits. `task_types`: what kinds of tasks need where their requests leave it
+    out; the first that fits a job's name counts.
     What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
@@ -229,6 +230,7 @@ class PartitionPolicy:
     give_back: GiveBack = GiveBack.UNITS
     regrow_s: int = 0
     patience_s: int = 0
+    dispatch: Dispatch = Dispatch.SLURM
     task_types: tuple[TaskType, ...] = ()
 
     def at(self, now: int) -> "PartitionPolicy":

@@ -182,6 +182,7 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         partial=policy.partial,
         give_back=policy.give_back,
         patience_s=policy.patience_s,
+        dispatch=policy.dispatch,
     )
 
 

@@ -64,6 +64,7 @@ NEW_KEYS: dict[str, Any] = {
     "give_back": "whole",
     "regrow_s": 600,
     "patience_s": 60,
+    "dispatch": "managed",
     "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
     "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [

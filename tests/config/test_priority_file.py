@@ -425,6 +425,7 @@ PARTITIONS: Entries = st.lists(
             "give_back": st.sampled_from(["units", "whole"]),
             "regrow_s": st.integers(0, 1000),
             "patience_s": st.integers(0, 1000),
+            "dispatch": st.sampled_from(["slurm", "managed"]),
             "task_types": st.lists(
                 st.fixed_dictionaries(
                     {"pattern": st.sampled_from(["TRAIN*", "a", "b?", "[x]"])},

@@ -161,6 +161,7 @@ LIMITS: dict[str, Any] = {
     "give_back": "whole",
     "regrow_s": 900,
     "patience_s": 60,
+    "dispatch": "managed",
 }
 
 
@@ -183,7 +184,7 @@ def test_limits_protections_and_keyword_users_are_put_in_force(house: House, ada
             protected_jobs="4711\r\nrelease_*, two words\r\n", protected_users="ann,eval-*,ann",
             protected_accounts=" physics ", protected_qos="high", keyword_denied="refuse", order="slurm", rest_s="900",
             units="false", elastic="false", partial="take", give_back="whole", regrow_s="900",
-            patience_s="60",
+            patience_s="60", dispatch="managed",
             max_stops_per_job_hour="2", max_crashes_per_hour="",
             levels__0__keyword_users="bob, carol-*", levels__0__keyword_open="",
         ),

@@ -32,6 +32,19 @@ ACTIONS = (
         ("cluster",),
     ),
     AuditAction(
+        "nodes.kept",
+        _("Nodes kept"),
+        _("Nodes of {partition} are kept for job {job_id}."),
+        ("cluster", "partition", "job_id", "after"),
+    ),
+    AuditAction(
+        "nodes.let_go",
+        _("Nodes let go"),
+        _("No nodes of {partition} are kept for job {job_id} any more. {reason}"),
+        ("cluster", "partition", "job_id"),
+        ReasonRule.ALWAYS,
+    ),
+    AuditAction(
         "line.placed",
         _("Line put in order"),
         _("Jobs waiting in {partition} got their place in Slurm's line."),

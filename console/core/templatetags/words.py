@@ -74,6 +74,7 @@ KEYS: dict[str, Any] = {
     "elastic_min": gettext_lazy("keeps workers"),
     "elastic_wish": gettext_lazy("wishes workers"),
     "patience_s": gettext_lazy("patience, seconds"),
+    "dispatch": gettext_lazy("a job that waits for room"),
     "regrow_s": gettext_lazy("between two restarts to grow, seconds"),
     "keyword_users": gettext_lazy("who may use the keyword"),
     "keyword_denied": gettext_lazy("a job with a keyword that is not its user's"),

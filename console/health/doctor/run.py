@@ -20,6 +20,7 @@ from console.health.doctor import (
 from console.health.doctor.findings import Finding, Level, fail, ok, warn
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.steering.models import KeptPlace
 from scheduler.model.policy import Enforcement, PartitionPolicy
 
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
@@ -92,6 +93,8 @@ def _slurm(database_alive: bool) -> Iterator[Finding]:
     for plain in slurm_settings.PLAIN:
         yield from plain(found.words)
     yield from slurm_settings.submit_plugin(found.words, settings.GIVEWAY_SUBMIT_RULES)
+    if database_alive:
+        yield from _with_database("kept nodes", lambda: slurm.check_kept(found, _kept_for()))
     policies, jobs = _policies_and_jobs() if database_alive else ([], 0)
     deadlines = [policy.start_deadline_s for policy in policies]
     yield from slurm_settings.kill_wait(
@@ -115,6 +118,12 @@ def _policies_and_jobs() -> tuple[list[PartitionPolicy], int]:
     except DatabaseError:
         connection.close()
         return [], 0
+
+
+def _kept_for() -> set[str]:
+    """The jobs that Giveway has nodes kept for."""
+    name = settings.GIVEWAY_CLUSTER_NAME
+    return set(KeptPlace.objects.filter(cluster__name=name, until__gt=0).values_list("job_id", flat=True))
 
 
 def _first_line(error: Exception) -> str:

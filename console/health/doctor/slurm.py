@@ -1,9 +1,9 @@
 """Slurm: are its commands there, does slurmctld answer, what may this account do, is its clock ours."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from console.health.doctor.findings import Finding, fail, ok, warn
+from console.health.doctor.findings import Finding, counted, fail, ok, warn
 from scheduler.model.checkup import Checkup
 from scheduler.model.observation import Resizing
 from scheduler.model.sentence import Listed, say, told
@@ -96,6 +96,15 @@ def check_resizing(slurm: Checkup) -> Iterator[Finding]:
         yield ok("elastic jobs", "doctor.resizing.restart")
     elif slurm.words:
         yield ok("elastic jobs", "doctor.resizing.none", version=version)
+
+
+def check_kept(slurm: Checkup, asked: Collection[str]) -> Iterator[Finding]:
+    """Whether every reservation under our name is one that is asked for; `asked`: the jobs that nodes are kept for."""
+    stranded = [kept.job_id for kept in slurm.kept if kept.job_id not in asked]
+    if stranded:
+        yield warn("kept nodes", counted("doctor.kept.stranded", len(stranded)), names=Listed(stranded))
+    elif slurm.words:
+        yield ok("kept nodes", "doctor.kept.asked")
 
 
 def _release(version: str) -> tuple[int, int] | None:

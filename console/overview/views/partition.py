@@ -28,7 +28,8 @@ from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.reports.immune import NOBODY, immune_parts
-from console.steering.models import Plan
+from console.steering.models import KeptPlace, Plan
+from scheduler.model.policy import Dispatch
 
 T = TypeVar("T")
 
@@ -67,6 +68,14 @@ def partition_now(request: HttpRequest, name: str) -> HttpResponse:
     return render_page(request, "overview/partition.html", context)
 
 
+def _kept(partition: Partition, state: PartitionState) -> list[KeptPlace]:
+    """The nodes that are kept there; asked for only where the policy has any kept."""
+    if state.policy.dispatch is not Dispatch.MANAGED:
+        return []
+    rows = KeptPlace.objects.filter(cluster=partition.cluster_id, partition=partition.name, until__gt=0)
+    return list(rows.filter(refused=""))
+
+
 def _page(request: HttpRequest, partition: Partition, state: PartitionState) -> dict[str, Any]:
     going, more = under_way(state.plans)
     plans = Plan.objects.filter(cluster=partition.cluster_id, partition=partition.name)
@@ -100,9 +109,15 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     held, waiting = jobs.filter(phase__in=HELD_PHASES), jobs.filter(phase=JobPhase.PENDING)
     query = request.GET.copy()
     query.pop("since", None)
-    version = partition.cluster.version
+    kept = _kept(partition, state)
+    seen = [
+        partition.pk,
+        partition.cluster.version,
+        partition.revision_id,
+        [(row.pk, row.until) for row in kept],
+    ]
     return {
-        "looks_like": f"{partition.pk} {version} {partition.revision_id} {get_language()} {query.urlencode()}",
+        "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "filter": wanted,
         "nodes": lazy(
             read_nodes,
@@ -110,7 +125,7 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
             state.nodes,
             lambda names: held_jobs(held, axis, names),
             names=[rule.name for rule in state.policy.levels],
-            moves=moves_of(state.plans),
+            moves=moves_of(state.plans, kept),
         ),
         "waiting": lazy(
             joblists.read_list,

@@ -20,6 +20,7 @@ from console.steering.models import (
     STOP_KINDS,
     Checkpoint,
     Fate,
+    KeptPlace,
     Plan,
     PlanKind,
     PlannedAction,
@@ -31,7 +32,7 @@ from console.steering.served import plans_for
 from console.steering.streaks import Streak
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import RunKey
-from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.policy import Dispatch, Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
 
 MOST_PLANS = 50
@@ -50,6 +51,7 @@ class Known:
     `streaks`: the failures of cycles on whose account nobody is stopped now.
     `runs`: those that were seen, in their order, if there was more than one.
     `lost`: the runs of it that were stopped and did not come back, by plan.
+    `kept`: the nodes that are kept for it while it waits.
     `ahead`: the jobs just before it in line, `lowest`: the running job that would be the first to go; by partition.
     """
 
@@ -71,6 +73,7 @@ class Known:
     next_try: datetime | None = None
     lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
     runs: Sequence[JobRun] = ()
+    kept: KeptPlace | None = None
 
     @property
     def anything(self) -> bool:
@@ -159,7 +162,17 @@ def read(
         next_try=_next_try(cluster, job_id, own),
         lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
         runs=_runs(cluster, job_id, rows),
+        kept=_kept(cluster, job_id, rows, policies),
     )
+
+
+def _kept(
+    cluster: Cluster, job_id: str, rows: Sequence[Job], policies: Mapping[str, PartitionPolicy]
+) -> KeptPlace | None:
+    managed = (policy.dispatch is Dispatch.MANAGED for policy in policies.values())
+    if not any(managed) or not any(row.phase == JobPhase.PENDING for row in rows):
+        return None
+    return KeptPlace.objects.filter(cluster=cluster, job_id=job_id, until__gt=0).first()
 
 
 def _runs(cluster: Cluster, job_id: str, rows: Sequence[Job]) -> list[JobRun]:

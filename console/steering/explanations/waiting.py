@@ -9,11 +9,12 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
+from console.core.saying import names
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import jobs, kept, lower_first, one_line, sentence, victims, who
-from console.steering.models import Plan, PlanKind, PlanState
+from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
 from scheduler.model.policy import LineOrder, Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
 from scheduler.preemption.sentences import clean
@@ -87,6 +88,8 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[AnswerLine]:
             break
     if row.explain:
         yield AnswerLine(kept(row.explain, 1000))
+    if known.kept is not None and known.kept.partition == row.partition:
+        yield from _kept_nodes(known.kept)
     if plan is not None:
         yield from _of_plan(plan)
     yield from _in_line(known, row)
@@ -96,6 +99,24 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[AnswerLine]:
     change = _would_change(known, row, plan)
     if change:
         yield change
+
+
+def _kept_nodes(place: KeptPlace) -> Iterator[AnswerLine]:
+    """Which nodes are kept for it, and until when."""
+    if place.refused:
+        yield AnswerLine(_("Slurm would not keep nodes for it: %s") % one_line(place.refused, 200))
+        return
+    if place.guest_of:
+        text = _(
+            "It is let onto %(nodes)s, kept for job %(job)s: it is forecast to end before that one comes."
+        )
+        yield AnswerLine(text % {"nodes": names(place.nodes), "job": clean(place.guest_of)})
+        return
+    if place.nodes:
+        text = _("%(nodes)s are kept for it, where it is expected to start")
+        yield AnswerLine(text % {"nodes": names(place.nodes)}, clock.from_epoch(place.at))
+        text = _("That is renewed as long as it waits. Were Giveway to stop, it would end by itself")
+        yield AnswerLine(text, clock.from_epoch(place.until))
 
 
 def _of_plan(plan: Plan) -> Iterator[AnswerLine]:

@@ -8,6 +8,7 @@ from console.steering.models.checkpoints import Checkpoint, Via
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
 from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
+from console.steering.models.kept import KeptPlace
 from console.steering.models.line import LinePlace
 from console.steering.models.patience import Patience
 from console.steering.models.pauses import Pause
@@ -29,6 +30,7 @@ __all__ = [
     "Fate",
     "Incident",
     "IncidentKind",
+    "KeptPlace",
     "LinePlace",
     "NotRequeued",
     "Patience",

@@ -3,6 +3,7 @@
 from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import FaultEffect
 from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, SimJob
+from scheduler.adapters.simulator.keeping import keep_or_let_go
 from scheduler.adapters.simulator.resizing import resize
 from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
@@ -44,6 +45,8 @@ def _carry_out(state: SimState, action: Action) -> ActionOutcome:
     job = None if hidden else state.jobs.get(action.run.job_id)
     if action.kind is ActionKind.RECOVER:
         return _recover(state, job, action)
+    if action.kind in {ActionKind.KEEP, ActionKind.LET_GO}:
+        return keep_or_let_go(state, job, action)
     if job is None:
         return _gone("Invalid job id specified")
     if action.kind is ActionKind.ALLOW_REQUEUE:

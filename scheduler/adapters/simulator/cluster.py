@@ -6,7 +6,7 @@ an action has made due runs at the beginning of the next one, as slurmctld wakes
 
 from collections.abc import Collection, Mapping, Sequence
 
-from scheduler.adapters.simulator import lifecycle
+from scheduler.adapters.simulator import keeping, lifecycle
 from scheduler.adapters.simulator.acting import act
 from scheduler.adapters.simulator.arrivals import Stream, arrive, next_arrival, open_streams
 from scheduler.adapters.simulator.faults import Faults
@@ -159,12 +159,14 @@ class SimulatedCluster:
     def _next_event(self) -> int | None:
         moments = [moment for job in self.state.jobs.values() if (moment := job.next_event()) is not None]
         moments += [job.begin for job in self.state.in_state(JobState.PENDING) if job.begin > self.state.now]
+        moments += [kept.until for kept in self.state.kept.values() if kept.until > self.state.now]
         arrival = next_arrival(self.state)
         return min(moments if arrival is None else [*moments, arrival], default=None)
 
     def _happen(self) -> None:
         """What is due now: resources come free, jobs end, checkpoints are finished, new jobs arrive."""
         now = self.state.now
+        keeping.end_overdue(self.state)
         for job in list(self.state.jobs.values()):
             if job.state is JobState.COMPLETING and job.free_at is not None and job.free_at <= now:
                 lifecycle.finish_completing(self.state, job)

@@ -8,6 +8,7 @@ from scheduler.adapters.simulator.faults import ActionFault, FaultEffect, Faults
 from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, JobSpec, OnSignal, SimJob
 from scheduler.adapters.simulator.state import (
     Behaviour,
+    SimKept,
     SimNode,
     SimNodeState,
     SimPartition,
@@ -49,6 +50,7 @@ def dump(state: SimState) -> Json:
         "jobs": jobs[: len(state.jobs)],
         "killed": jobs[len(state.jobs) :],
         "endings": {job_id: _flat(ending) for job_id, ending in state.endings.items()},
+        "kept": {job_id: _flat(kept) for job_id, kept in state.kept.items()},
     }
 
 
@@ -75,6 +77,10 @@ def load(data: Mapping[str, Any]) -> SimState:
         endings={
             job_id: Ending(**{**ending, "kind": EndKind(ending["kind"])})
             for job_id, ending in data.get("endings", {}).items()
+        },
+        kept={
+            job_id: SimKept(tuple(kept["nodes"]), kept["until"])
+            for job_id, kept in data.get("kept", {}).items()
         },
     )
 

@@ -5,7 +5,7 @@ from scheduler.adapters.simulator.placement import with_untyped
 from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimState
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode
-from scheduler.model.observation import Observation, ObservedPartition
+from scheduler.model.observation import KeptNodes, Observation, ObservedPartition
 
 
 def look(state: SimState) -> Observation:
@@ -23,6 +23,11 @@ def look(state: SimState) -> Observation:
         ),
         jobs=tuple(_job(job) for job in sorted(jobs, key=_id_order)),
         faults=faults.partial,
+        kept=tuple(
+            KeptNodes(job_id, kept.nodes, kept.until)
+            for job_id, kept in sorted(state.kept.items())
+            if state.now < kept.until
+        ),
     )
 
 

@@ -63,8 +63,12 @@ def _start(state: SimState, job: SimJob, room: SimRoom, reservations: dict[str, 
     until = state.now + (FOREVER_S if job.spec.time_limit_s is None else job.spec.time_limit_s)
     exclusive = job.spec.request.exclusive
     for partition in _open_partitions(state, job):
-        alloc = place(job.spec.request, room, state.nodes_of(partition))
-        if alloc is None or not all(kept.allows(alloc, until) for kept in reservations.values()):
+        alloc = place(job.spec.request, room, _nodes(state, job, partition))
+        if alloc is None:
+            continue
+        # Slurm looks at a reservation's nodes apart: who waits for others is not in its way there.
+        own = alloc.keys() <= state.kept_nodes(job.id)
+        if not own and not all(kept.allows(alloc, until) for kept in reservations.values()):
             continue
         room.take(alloc, exclusive=exclusive)
         for kept in reservations.values():
@@ -74,13 +78,23 @@ def _start(state: SimState, job: SimJob, room: SimRoom, reservations: dict[str, 
     return False
 
 
+def _nodes(state: SimState, job: SimJob, partition: str) -> list[SimNode]:
+    """The nodes of a partition that a job may get: those that are kept for it first, none that are for others."""
+    own, others = state.kept_nodes(job.id), state.kept_for_others(job.id)
+    nodes = [node for node in state.nodes_of(partition) if node.name not in others]
+    return sorted(nodes, key=lambda node: node.name not in own)
+
+
 def _reserve(state: SimState, job: SimJob, room: SimRoom, reservations: dict[str, _Reservation]) -> None:
     """The first job that waits in a partition gets a reservation; the others wait behind it."""
     job.reason = "Priority"
+    if state.kept_nodes(job.id):
+        job.reason = "Resources"  # Its place is kept already; nobody else waits because of it.
+        return
     for partition in _open_partitions(state, job):
         if partition in reservations:
             continue
-        nodes = state.nodes_of(partition)
+        nodes = _nodes(state, job, partition)
         if job.spec.request.nodes > len(nodes):
             job.reason = "PartitionNodeLimit"
             continue

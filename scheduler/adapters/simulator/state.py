@@ -60,6 +60,14 @@ class StreamState:
     next_at: int
 
 
+@dataclass(frozen=True, slots=True)
+class SimKept:
+    """Nodes that only one job gets until a moment, as with a reservation of Slurm's."""
+
+    nodes: tuple[str, ...]
+    until: int
+
+
 class What(StrEnum):
     """What can happen to a job, as the cluster's own record names it."""
 
@@ -102,6 +110,7 @@ class SimState:
 
     Ended jobs are forgotten at once, so the state stays as small as the queue; `killed` are the last few that a
     signal ended, which Slurm, too, remembers for a while and would still requeue; `endings` are how the last few ended.
+    `kept`: by job, the nodes that only it gets.
     """
 
     name: str
@@ -117,6 +126,7 @@ class SimState:
     seed: int = 0
     streams: dict[str, StreamState] = field(default_factory=dict)
     faults: Faults = field(default_factory=Faults)
+    kept: dict[str, SimKept] = field(default_factory=dict)
     record: list[Happening] = field(default_factory=list, compare=False)
     """What happened since somebody took the record away; not part of the state."""
 
@@ -127,6 +137,15 @@ class SimState:
     def in_state(self, *states: JobState) -> Iterator[SimJob]:
         """Jobs in one of the states, in the order of their submission."""
         return (job for job in self.jobs.values() if job.state in states)
+
+    def kept_nodes(self, job_id: str) -> frozenset[str]:
+        """The nodes that are kept for a job now."""
+        kept = self.kept.get(job_id)
+        return frozenset(kept.nodes) if kept is not None and self.now < kept.until else frozenset()
+
+    def kept_for_others(self, job_id: str) -> frozenset[str]:
+        """The nodes that a job does not get because they are kept for others now."""
+        return frozenset(name for other in self.kept if other != job_id for name in self.kept_nodes(other))
 
     def nodes_of(self, partition: str) -> list[SimNode]:
         """A partition's nodes in its own order."""

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import resizing, values
+from scheduler.adapters.slurm import reservations, resizing, values
 from scheduler.adapters.slurm.commands import CommandRunner, clean_environment
 from scheduler.adapters.slurm.errors import (
     SlurmUnavailableError,
@@ -25,6 +25,7 @@ from scheduler.adapters.slurm.errors import (
 )
 from scheduler.adapters.slurm.nodes import records
 from scheduler.model.checkup import Checkup
+from scheduler.model.observation import KeptNodes
 
 PROGRAMS = ("squeue", "scontrol", "scancel")
 NOBODY = "ReservationName=giveway-doctor"
@@ -46,7 +47,7 @@ def look(
     try:
         found = replace(found, client=_client(runner))
         found = _configuration(runner, found)
-        found = replace(found, partitions=_partitions(runner))
+        found = replace(found, partitions=_partitions(runner), kept=_kept(runner))
         return _rights(runner, found)
     except SlurmUnavailableError as error:
         return replace(found, fault=str(error))
@@ -86,6 +87,17 @@ def _partitions(runner: CommandRunner) -> dict[str, dict[str, str]]:
     except ValueError as error:
         raise SlurmUnavailableError(f"scontrol's partitions do not decode: {error}") from error
     return {one["PartitionName"]: one for one in fields}
+
+
+def _kept(runner: CommandRunner) -> tuple[KeptNodes, ...]:
+    """What is kept under our name now; one that has ended is none."""
+    now = int(time.time())
+    out = _ask(runner, "--oneliner", "--all", "show", "reservations")
+    try:
+        told = records(out, "ReservationName")
+    except ValueError as error:
+        raise SlurmUnavailableError(f"scontrol's reservations do not decode: {error}") from error
+    return reservations.kept_by_us([reservations.decode(record) for record in told], now)
 
 
 def _rights(runner: CommandRunner, found: Checkup) -> Checkup:

@@ -27,6 +27,10 @@ _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _TASKS = r"[1-9]\d{0,9}_\[\d{1,10}(?:[,-]\d{1,10})*\]"
 _ID_OR_TASKS = rf"(?:{JOB_ID}|{_TASKS})"
 _NODE_LIST = r"[A-Za-z0-9][\w.-]{0,63}(?:,[A-Za-z0-9][\w.-]{0,63}){0,1999}"
+KEPT_FOR = "giveway_"
+"""How the names of our own reservations begin; then comes the id of the job (see keeping.py)."""
+_KEPT = rf"{KEPT_FOR}{JOB_ID}"
+_USER = r"[A-Za-z_][\w.-]{0,63}"
 _JOB_ID = re.compile(JOB_ID)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
@@ -42,6 +46,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
     ("scontrol", "show licenses"): ("--oneliner", "--all", "show", "licenses"),
     ("scontrol", "show reservations"): ("--oneliner", "--all", "show", "reservations"),
+    ("scontrol", "show topology"): ("--oneliner", "--all", "show", "topology"),
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
@@ -50,7 +55,13 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         r"NumNodes=([1-9]\d{0,4})-\1", r"NumTasks=[1-9]\d{0,8}", r"NumCPUs=[1-9]\d{0,8}", rf"NodeList={_NODE_LIST}",
         "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
+        rf"ReservationName=(?:{_KEPT})?", rf"Nodes={_NODE_LIST}", rf"EndTime={_MOMENT}",
     ),
+    ("scontrol", "create"): (
+        "create", "reservation", rf"ReservationName={_KEPT}", rf"Nodes={_NODE_LIST}", "StartTime=now",
+        rf"EndTime={_MOMENT}", rf"Users={_USER}", "Flags=IGNORE_JOBS,FLEX,NO_HOLD_JOBS_AFTER",
+    ),
+    ("scontrol", "delete"): ("delete", rf"ReservationName={_KEPT}"),
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),
     ("scontrol", "requeuehold"): ("requeuehold", _ID_LIST),
@@ -99,6 +110,17 @@ def is_job_id(text: str) -> bool:
 def is_signal(text: str) -> bool:
     """Whether `text` is a signal's name or number as scancel takes it (`USR1`, `10`)."""
     return _SIGNAL.fullmatch(text) is not None
+
+
+def is_user(text: str) -> bool:
+    """Whether `text` is a name of a user that can be told to scontrol."""
+    return re.fullmatch(_USER, text, re.ASCII) is not None
+
+
+def kept_for(reservation: str) -> str:
+    """The id of the job that a reservation of ours is for; empty for one of somebody else."""
+    found = re.fullmatch(_KEPT, reservation, re.ASCII)
+    return reservation.removeprefix(KEPT_FOR) if found else ""
 
 
 def is_node_list(text: str) -> bool:

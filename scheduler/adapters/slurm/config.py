@@ -20,7 +20,8 @@ class Config:
     """What the reading needs to know. `skew_s`: slurmctld's clock minus ours, in whole seconds.
 
     `memory_counts`: memory is given out by Slurm, so jobs hold shares of it; otherwise it is no resource at all.
-    `whole_nodes`: every job gets its nodes as a whole. `by_core`: CPUs are given out in whole cores.
+    `whole_nodes`: every job gets its nodes as a whole. `by_core`: CPUs are given out in whole cores. `topology`: the
+    plugin that knows the network.
     """
 
     cluster: str
@@ -30,6 +31,7 @@ class Config:
     by_core: bool = True
     skew_s: int = 0
     facts: Mapping[str, str] | None = None
+    topology: str = ""
 
     @property
     def refuses_what_never_starts(self) -> bool:
@@ -55,6 +57,7 @@ def decode(out: str, asked: tuple[float, float], taken: int | None) -> Config:
         by_core="CORE" in parameters or "SOCKET" in parameters,
         skew_s=0 if taken is None else _skew(asked, taken),
         facts={name: words[name] for name in FACTS if name in words},
+        topology=words.get("TopologyPlugin", ""),
     )
 
 

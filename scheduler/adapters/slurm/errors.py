@@ -79,6 +79,11 @@ MESSAGES: tuple[tuple[str, Meaning], ...] = (
     ("invalid user id", Meaning.REFUSED),
     ("requested partition configuration not available", Meaning.REFUSED),
     ("requested node configuration is not available", Meaning.REFUSED),
+    # of a reservation: it is not there; another one has the nodes, if only one that has just ended; a job is in it
+    ("requested reservation is invalid", Meaning.NOT_FOUND),
+    ("requested reservation overlaps", Meaning.NOT_YET),
+    ("requested reservation is in use", Meaning.NOT_YET),
+    ("start time cannot be after end time", Meaning.REFUSED),
     ("job update not available right now", Meaning.NOT_YET),
     ("job can not be altered now, try again later", Meaning.NOT_YET),
     ("slurmd is not running", Meaning.NOT_YET),

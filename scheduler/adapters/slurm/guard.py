@@ -8,10 +8,18 @@ import re
 from collections.abc import Callable, Mapping
 
 from scheduler.adapters.slurm import values
-from scheduler.adapters.slurm.commands import is_node_list
+from scheduler.adapters.slurm.commands import is_node_list, is_user, kept_for
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.rows import QueueRow
-from scheduler.model.actions import BY_NICE, MOST_NICE, Action, ActionKind, ActionOutcome, OutcomeKind
+from scheduler.model.actions import (
+    BY_NICE,
+    MOST_NICE,
+    Action,
+    ActionKind,
+    ActionOutcome,
+    OutcomeKind,
+    kept_of,
+)
 from scheduler.model.jobs import JobState
 from scheduler.model.sentence import Listed, say
 
@@ -165,6 +173,16 @@ def _shrink(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | N
     return _refused(say("resize.gres")) if any("gres" in text for text in (*asked, row.tres)) else None
 
 
+def _keep(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+    if state is JobState.RUNNING:
+        return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    if row.reservation and not kept_for(row.reservation):
+        return _refused(f"the job waits for the reservation {row.reservation[:60]}")
+    return None if is_user(row.user) else _refused("the name of its user cannot be told to scontrol")
+
+
 def _refused(why: str) -> ActionOutcome:
     return ActionOutcome(OutcomeKind.REFUSED, why)
 
@@ -182,6 +200,7 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutc
     ActionKind.PLACE: _place,
     ActionKind.RESIZE: _resize,
     ActionKind.SHRINK: _shrink,
+    ActionKind.KEEP: _keep,
 }
 
 
@@ -197,12 +216,22 @@ def malformed(action: Action) -> ActionOutcome | None:
         return ActionOutcome(OutcomeKind.REFUSED, "a number of nodes is a number from 1 to 99999")
     if action.kind is ActionKind.SHRINK and not is_node_list(action.value):
         return ActionOutcome(OutcomeKind.REFUSED, "these are no names of nodes with commas between them")
+    if action.kind is ActionKind.KEEP:
+        return _malformed_keep(action.value)
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))
     if placed and not (number and 0 < int(value) <= HIGHEST_PRIORITY):
         return ActionOutcome(OutcomeKind.REFUSED, f"a priority is a number from 1 to {HIGHEST_PRIORITY}")
     return None
+
+
+def _malformed_keep(value: str) -> ActionOutcome | None:
+    try:
+        _until, nodes = kept_of(value)
+    except ValueError as error:
+        return _refused(str(error))
+    return None if is_node_list(",".join(nodes)) else _refused("these are no names of nodes")
 
 
 def _is_nice(value: str) -> bool:

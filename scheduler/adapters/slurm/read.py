@@ -1,6 +1,7 @@
 """`observe()`: four cheap calls, and further ones only for jobs that those do not tell exactly.
 
-`scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock. Then each time
+`scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock; with it `show topology`
+where there is a tree of switches. Then each time
 `scontrol show nodes`, `show partitions`, `show reservations` and squeue, in this order: a job that starts in between is
 then seen on its nodes rather than missed. Only when some job's share is not told there is one more, of what slurmctld
 has given out of each node (`untold`).
@@ -10,11 +11,11 @@ What does not decode concerns only the job, node, partition or reservation that 
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
-from scheduler.adapters.slurm import licenses, nodes, reservations, untold, values
+from scheduler.adapters.slurm import licenses, nodes, reservations, topology, untold, values
 from scheduler.adapters.slurm.commands import CommandRunner
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
@@ -72,6 +73,7 @@ class Reader:
     _queue: QueueReader = field(init=False)
     _config: Config | None = field(default=None, init=False)
     _config_at: float = field(default=0.0, init=False)
+    _units: Mapping[str, str] = field(default_factory=dict, init=False)
     _room: ClusterShape | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -83,6 +85,7 @@ class Reader:
         if self._config is None or not 0 <= now - self._config_at < CONFIG_S:
             self._config = self.fresh_config()
             self._config_at = now
+            self._units = self._switches() if self._config.topology == topology.TREE else {}
         return self._config
 
     def fresh_config(self) -> Config:
@@ -122,6 +125,7 @@ class Reader:
             partitions=tuple(machines.partitions),
             jobs=tuple(limited),
             faults=(*machines.faults, *found.faults),
+            kept=reservations.kept_by_us(machines.reservations, taken_at),
         )
 
     def _machines(self, config: Config) -> _Machines:
@@ -132,7 +136,8 @@ class Reader:
             except (ValueError, KeyError) as error:
                 machines.odd_nodes.append(nodes.odd_node(record, error))
                 continue
-            machines.nodes.append(node)
+            unit = self._units.get(node.name)
+            machines.nodes.append(replace(node, unit=unit) if unit else node)
             machines.threads.add(threads)
         for record in self._records("partitions", "PartitionName"):
             try:
@@ -144,8 +149,16 @@ class Reader:
         machines.reservations = [
             reservations.decode(record) for record in self._records("reservations", "ReservationName")
         ]
+        machines.nodes = reservations.free_of_ours(machines.nodes, machines.reservations)
         machines.faults = list(machines.untrustworthy())
         return machines
+
+    def _switches(self) -> Mapping[str, str]:
+        """The leaf switch of each node. An answer that is not understood costs nearness, nothing else."""
+        try:
+            return topology.units(self._records("topology", "SwitchName"))
+        except SlurmOutputError:
+            return {}
 
     def _records(self, what: str, key: str, *options: str) -> list[str]:
         out = self._ask("scontrol", "--oneliner", *options, "--all", "show", what)

@@ -7,6 +7,7 @@ never of the single node of several. Without it, room would be made on a node wh
 2. A job inside one gets the nodes of that reservation only.
 3. A reservation of a part of a node's cores counts as the whole node: what is said is stricter, never looser.
 4. So does one that is not understood: without its times it holds always, without its nodes it may hold any.
+5. Those of Giveway itself (keeping.py) are told apart: who gets their nodes is planned anew in each cycle.
 """
 
 import re
@@ -14,7 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm.commands import kept_for
+from scheduler.adapters.slurm.nodes import up
 from scheduler.model.jobs import JobState, ObservedJob, Request
+from scheduler.model.nodes import SnapshotNode
+from scheduler.model.observation import KeptNodes
 
 MARGIN_S = 120
 """How much later than now a job may start in the room that is made for it."""
@@ -58,6 +63,31 @@ def _nodes(words: Mapping[str, str]) -> frozenset[str] | None:
         return None
 
 
+def kept_by_us(reservations: Sequence[SlurmReservation], now: int) -> tuple[KeptNodes, ...]:
+    """What is kept by reservations of ours. One that has ended stays in Slurm's list for up to half a minute."""
+    ours = ((kept_for(each.name), each) for each in reservations if each.end > now)
+    return tuple(
+        KeptNodes(job_id, tuple(sorted(each.nodes or ())), each.end) for job_id, each in ours if job_id
+    )
+
+
+def free_of_ours(
+    nodes: Sequence[SnapshotNode], reservations: Sequence[SlurmReservation]
+) -> list[SnapshotNode]:
+    """The nodes; one that is `RESERVED` only by us takes new jobs, those that it is kept for."""
+    ours = {name for each in reservations if kept_for(each.name) for name in each.nodes or ()}
+    if not ours:
+        return list(nodes)
+    others = [each for each in reservations if not kept_for(each.name)]
+    if any(each.nodes is None for each in others):
+        return list(nodes)
+    ours -= {name for each in others for name in each.nodes or ()}
+    return [
+        replace(node, up=up(node.state.replace("+RESERVED", ""))) if node.name in ours else node
+        for node in nodes
+    ]
+
+
 def respect(
     jobs: Sequence[ObservedJob],
     reservations: Sequence[SlurmReservation],
@@ -65,10 +95,15 @@ def respect(
     now: int,
 ) -> list[ObservedJob]:
     """The jobs, with pending ones limited to the nodes that reservations leave to them."""
-    kept = [r for r in reservations if (r.nodes or r.nodes is None) and r.end > now]
+    kept = [r for r in reservations if (r.nodes or r.nodes is None) and r.end > now and not kept_for(r.name)]
     if not kept and not any(job.reservation for job in jobs):
         return list(jobs)
-    return [_limited(job, kept, partitions, now) for job in jobs]
+    return [_limited(_without_ours(job), kept, partitions, now) for job in jobs]
+
+
+def _without_ours(job: ObservedJob) -> ObservedJob:
+    """A job that is in a reservation of ours is planned, and protected, like any other."""
+    return replace(job, reservation="") if kept_for(job.reservation) else job
 
 
 def _limited(

@@ -23,6 +23,7 @@ from scheduler.adapters.slurm.errors import (
     shortened,
 )
 from scheduler.adapters.slurm.jobs import state_of
+from scheduler.adapters.slurm.keeping import Keeper
 from scheduler.adapters.slurm.look import LookResult
 from scheduler.adapters.slurm.releasing import DONE, Releasing
 from scheduler.adapters.slurm.resizing import Resizer
@@ -121,10 +122,10 @@ class Writer:
     def _carry_out(self, actions: Sequence[Action], seen: Mapping[str, QueueRow]) -> dict[str, ActionOutcome]:
         action, ids = actions[0], list(dict.fromkeys(a.run.job_id for a in actions))
         match action.kind:
-            case ActionKind.PRIORITISE:
-                return self._many(
-                    "scontrol", ids, "update", each="JobId=", more=(f"Priority={action.value}",)
-                )
+            case ActionKind.PRIORITISE | ActionKind.ALLOW_REQUEUE:
+                first = action.kind is ActionKind.PRIORITISE
+                what = f"Priority={action.value}" if first else "Requeue=1"
+                return self._many("scontrol", ids, "update", each="JobId=", more=(what,))
             case ActionKind.RESTORE_PRIORITY | ActionKind.HOLD:
                 # A release sets "no priority", which makes slurmctld compute it anew, of a job not held too.
                 return self._many("scontrol", ids, "hold" if action.kind is ActionKind.HOLD else "release")
@@ -138,14 +139,14 @@ class Writer:
                 allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
                 off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
                 return self._requeue_hold(ids, off, allow=allow)
-            case ActionKind.ALLOW_REQUEUE:
-                return self._allow_requeue(ids)
             case ActionKind.CANCEL | ActionKind.SIGNAL:
                 signalled = action.kind is ActionKind.SIGNAL
                 return self._scancel(ids, *(("--batch", f"--signal={action.value}") if signalled else ()))
             case ActionKind.RESIZE | ActionKind.SHRINK:
                 looked = partial(look.at_jobs, self.runner)
                 return Resizer(self.runner, self._call, looked, self.ways()).resize(actions, seen)
+            case ActionKind.KEEP | ActionKind.LET_GO:
+                return Keeper(self._call).carry_out(actions, seen)
 
     def _place(self, ids: list[str], seen: Mapping[str, QueueRow], nice: str) -> dict[str, ActionOutcome]:
         """Tasks that are still one record of their array are named together: named apart each becomes its own."""
@@ -248,6 +249,8 @@ def _verdict(action: Action, seen: LookResult[QueueRow]) -> ActionOutcome | None
     job_id = action.run.job_id
     if job_id in seen.odd:
         return ActionOutcome(OutcomeKind.UNKNOWN, shortened(seen.odd[job_id]))
+    if action.kind is ActionKind.LET_GO:
+        return None  # Whatever has become of the job, its nodes come free.
     return guard.verdict(action, seen.jobs.get(job_id))
 
 

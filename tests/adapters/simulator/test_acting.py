@@ -56,10 +56,10 @@ def test_a_job_that_is_ending_by_itself_cannot_be_changed(sim: SimulatedCluster,
     sim.cancel("1")
     before = sim.observe()
 
-    outcome = act(sim, kind, "1", "1")
+    outcome = act(sim, kind, "1", "1 n1" if kind is ActionKind.KEEP else "1")
 
     # Only when it has ended will it be known whether there is anything to recover.
-    other = {"cancel": OutcomeKind.ALREADY, "recover": OutcomeKind.UNKNOWN}
+    other = {"cancel": OutcomeKind.ALREADY, "recover": OutcomeKind.UNKNOWN, "let_go": OutcomeKind.ALREADY}
     assert outcome.kind is other.get(kind.value, OutcomeKind.GONE)
     assert sim.observe() == before
 

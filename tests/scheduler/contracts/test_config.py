@@ -110,6 +110,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "give_back": "units",
         "regrow_s": 0,
         "patience_s": 0,
+        "dispatch": "slurm",
         "task_types": [],
     }
 

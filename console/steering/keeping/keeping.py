@@ -1,0 +1,172 @@
+"""Having nodes kept: made, moved, renewed and let go, written down before it is asked for.
+
+What is kept ends by itself `KEPT_S` after it was last renewed (`ActionKind.KEEP`), so that nothing is left of it when
+no cycle comes any more. What this Giveway has not asked for it leaves alone: another one may have.
+
+1. Who is not wished for any more is let go: the job runs or has left, another one comes first, or the partition does
+   not keep nodes just now.
+2. Whoever is wished for gets its nodes, without those that a guest of it has. A host that has let guests onto all of
+   its nodes has none until they run.
+3. Only what is new, has moved, or ends soon is asked for; what was refused or not answered, a little later again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db import transaction
+
+from console.cluster.models import Cluster
+from console.cluster.services import show_change
+from console.core.failpoints import failpoint
+from console.steering.actions.acting import Acting
+from console.steering.decisions.deciding import Verdicts
+from console.steering.journal import tell_kept
+from console.steering.keeping.wishes import REST_S, Wish, wishes
+from console.steering.models import KeptPlace
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
+from scheduler.model.jobs import JobState, ObservedJob, RunKey
+from scheduler.model.sentence import say
+
+KEPT_S = 60
+"""So long after it was last renewed it ends by itself; Slurm forgets it within half a minute more."""
+RENEW_S = 35
+"""It is renewed when it would end so soon."""
+AGAIN_S = 3
+"""So long after it was asked for in vain it is asked for again."""
+LONGEST_WORDS = 200
+
+
+def places(cluster: Cluster) -> dict[str, KeptPlace]:
+    """All there are, by job."""
+    found = {place.job_id: place for place in KeptPlace.objects.filter(cluster=cluster)}
+    for place in found.values():
+        place.cluster = cluster
+    return found
+
+
+def keep_nodes(cluster: Cluster, acting: Acting, verdicts: Iterable[Verdicts]) -> int:
+    """Bring what is kept in line with the decisions; how many jobs were asked for."""
+    known = places(cluster)
+    wished = wishes(cluster, verdicts, acting.observation, known, acting.failures.holds)
+    failpoint("act.let_go.due")
+    asked = let_go(cluster, acting, [place for place in known.values() if _is_over(place, wished)])
+    failpoint("act.keep.due")
+    hosts = [wish for wish in wished if not wish.guest_of]
+    for some in (hosts, [wish for wish in wished if wish.guest_of]):  # a host gives its node up first
+        asked += _keep(cluster, acting, some, wished, known)
+    return asked
+
+
+def _is_over(place: KeptPlace, wished: Sequence[Wish]) -> bool:
+    return all(place.job_id != wish.job.id for wish in wished)
+
+
+def let_go(cluster: Cluster, acting: Acting, leaving: Sequence[KeptPlace]) -> int:
+    """Keep nothing for these any more; a guest that may not be tried again soon is remembered."""
+    jobs, now = {job.id: job for job in acting.observation.jobs}, acting.observation.taken_at
+    due = [place for place in leaving if place.until]
+    rested = [place for place in leaving if not place.until and _is_rested(place, jobs, now)]
+    if not due and not rested:
+        return 0
+    with transaction.atomic():
+        acting.lease.renew()
+        for place in due:
+            tell_kept(place, reason=_why(place, jobs))
+            place.until, place.nodes = 0, []
+            place.save(update_fields=["until", "nodes"])
+        over = [place for place in (*rested, *due) if _is_rested(place, jobs, now)]
+        KeptPlace.objects.filter(pk__in=[place.pk for place in over]).delete()
+        if due:
+            show_change(cluster)
+    failpoint("act.let_go.claimed")
+    # What cannot be let go ends by itself.
+    _apply(acting, [Action(ActionKind.LET_GO, RunKey(place.job_id, 0)) for place in due])
+    failpoint("act.let_go.applied")
+    failpoint("act.let_go.settled")
+    return len(due)
+
+
+def _is_rested(place: KeptPlace, jobs: Mapping[str, ObservedJob], now: int) -> bool:
+    job = jobs.get(place.job_id)
+    waits = job is not None and job.state is JobState.PENDING
+    return not (place.guest_of and waits) or now - place.since >= REST_S
+
+
+def _why(place: KeptPlace, jobs: Mapping[str, ObservedJob]) -> str:
+    job = jobs.get(place.job_id)
+    if job is None or job.state is JobState.COMPLETING:
+        return say("kept.gone")
+    return say("kept.waits" if job.state is JobState.PENDING else "kept.runs")
+
+
+def _keep(
+    cluster: Cluster,
+    acting: Acting,
+    wishes: Sequence[Wish],
+    all_wishes: Sequence[Wish],
+    known: Mapping[str, KeptPlace],
+) -> int:
+    now = acting.observation.taken_at
+    due = []
+    for wish in wishes:
+        theirs = {name for each in all_wishes if each.guest_of == wish.job.id for name in each.nodes}
+        nodes = [name for name in wish.nodes if name not in theirs]
+        place = known.get(wish.job.id) or _new(cluster, wish, now)
+        if _is_due(place, nodes, acting):
+            due.append((place, wish, nodes))
+    if not due:
+        return 0
+    with transaction.atomic():
+        acting.lease.renew()
+        for place, wish, nodes in due:
+            _write(place, wish, nodes, now)
+        show_change(cluster)
+    failpoint("act.keep.claimed")
+    outcomes = _apply(acting, [_action(place, wish) for place, wish, _ in due])
+    failpoint("act.keep.applied")
+    with transaction.atomic():
+        for (place, _, _), outcome in zip(due, outcomes, strict=True):
+            refused = "" if outcome.ok else outcome.detail[:LONGEST_WORDS]
+            if outcome.kind in {OutcomeKind.REFUSED, OutcomeKind.GONE, OutcomeKind.UNKNOWN}:
+                place.refused = refused
+                place.save(update_fields=["refused"])
+    failpoint("act.keep.settled")
+    return len(due)
+
+
+def _new(cluster: Cluster, wish: Wish, now: int) -> KeptPlace:
+    return KeptPlace(cluster=cluster, job_id=wish.job.id, since=now, moved=now, until=0, asked=0, nodes=[])
+
+
+def _is_due(place: KeptPlace, nodes: Sequence[str], acting: Acting) -> bool:
+    now = acting.observation.taken_at
+    seen = {kept.job_id: kept for kept in acting.observation.kept}.get(place.job_id)
+    if not nodes and seen is None:
+        return False
+    is_so = seen is not None and set(seen.nodes) == set(nodes) and seen.until - now > RENEW_S
+    return not is_so and (place.nodes != sorted(nodes) or now - place.asked >= AGAIN_S)
+
+
+def _write(place: KeptPlace, wish: Wish, nodes: Sequence[str], now: int) -> None:
+    moved = place.nodes != sorted(nodes)
+    if moved:
+        place.nodes, place.moved = sorted(nodes), now
+    place.partition, place.user = wish.partition, wish.job.user[:64]
+    place.at, place.guest_of = wish.at, wish.guest_of
+    place.asked, place.until, place.refused = now, now + KEPT_S, ""
+    place.save()
+    if moved:
+        tell_kept(place)
+
+
+def _action(place: KeptPlace, wish: Wish) -> Action:
+    """A host that has let guests onto all its nodes keeps none for a moment."""
+    if not place.nodes:
+        return Action(ActionKind.LET_GO, wish.job.run)
+    return Action(ActionKind.KEEP, wish.job.run, value=keep_value(place.until, place.nodes))
+
+
+def _apply(acting: Acting, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    if not actions:
+        return []
+    acting.lease.check()
+    return acting.adapter.apply(actions)
