@@ -25,6 +25,10 @@ from scheduler.simulate.trace import read_trace
 
 BAD_INPUT = 2
 
+# A forecast is many products of small matrices: OpenBLAS's threads, one per processor, wait for each other longer than
+# they compute. numpy reads this when it is first imported, by `forecast` alone.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status: 0 done, 2 bad input or usage (one line says what), 1 nobody reads."""
