@@ -1,4 +1,4 @@
-"""Document 003's machine on a real Slurm: an elastic job of two nodes gives one by a restart, with GPUs, or in place."""
+"""Document 003 on a real Slurm: an elastic job of two nodes gives one by a restart, with GPUs, or in place."""
 
 from collections.abc import Iterator
 
