@@ -1,4 +1,4 @@
-"""Document 003's machine on a real Slurm: an elastic job of two nodes gives one by restart, with GPUs, or in place."""
+"""Document 003 on a real Slurm: an elastic job of two nodes gives one by a restart, with GPUs, or in place."""
 
 from collections.abc import Iterator
 
@@ -52,6 +52,7 @@ def full_machine(driver: Driver, how: str, *gpus: str) -> None:
     driver.policy("x", **POLICY)
     for name in ("rigid1", "rigid2"):
         driver.submit("dee", name, *asks(5, 50), f"--nodelist=n{name[-1]}", script=SLEEP)
+    driver.slurm.wait_until(lambda: nodes_of(driver, "rigid1") + nodes_of(driver, "rigid2") == 2, "both run")
     words = f"--comment=elastic:min=1,wish=2,how={how}"
     driver.submit(
         "bob", "train", "-N", "2", "--ntasks-per-node=1", "-c", "20", "--mem=1M", *gpus, words, script=SLEEP

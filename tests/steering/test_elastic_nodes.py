@@ -209,3 +209,16 @@ def test_one_that_goes_on_is_taken_before_one_that_starts_again(sim: Sim) -> Non
     sim.cycles(1)
     assert [victim["job"] for victim in sim.plan().victims] == [goes_on]
     assert len(sim.port.job(again).alloc) == 2
+
+
+def test_types_of_gpus_that_nobody_asked_for_may_differ(sim: Sim) -> None:
+    """Two of the four nodes have one type of GPU, the others another one."""
+    sim.policy("wide")
+    request = Request(nodes=4, per_node={"cpu": 2, "gpu": 2})
+    job = sim.port.submit(JobSpec("gpus", "ann", request, partitions=("wide",), comment=RESTART))
+    sim.port.advance(2)
+    assert len({tuple(share) for share in sim.port.job(job).alloc.values()}) == 2
+    sim.submit("cy", 8, "wide", run_time_s=30)
+    sim.cycles(12)
+    assert sim.plan().victims[0]["by"] == "restart"
+    assert len(sim.port.job(job).alloc) == 3

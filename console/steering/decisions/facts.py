@@ -230,7 +230,7 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
             if action.kind != ActionKind.RELEASE or action.state not in UNDER_WAY:
                 continue
             if smaller and not plan.undo_reason and action.job_id not in stopping:
-                beneficiaries[action.job_id] = dict.fromkeys(smaller["keeps"], smaller["each"])
+                beneficiaries[action.job_id] = smaller["each"]
             elif not smaller or plan.undo_reason:
                 yielded[action.job_id] = plan.job_id
     return Outstanding(

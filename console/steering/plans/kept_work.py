@@ -47,7 +47,7 @@ def smaller(victim: DecidedVictim, job: SnapshotJob) -> dict[str, Any]:
     if victim.how is not How.NODES or victim.by is None:
         return {}
     keeps = sorted(job.alloc.keys() - set(victim.nodes), key=natural)
-    each = dict(job.alloc[keeps[0]])
+    each = {node: dict(job.alloc[node]) for node in keeps}
     return {
         "nodes": list(victim.nodes),
         "keeps": keeps,
