@@ -7,9 +7,8 @@
 
 from collections.abc import Iterable
 
-from console.steering.actions.undoing import expire
+from console.steering.actions.undoing import add_action, expire
 from console.steering.models import ActionState, Plan, PlannedAction
-from console.steering.plans.actions_of_plans import resize_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.sentence import say
@@ -44,28 +43,25 @@ def settle_resizes(plan: Plan) -> None:
 
 
 def _take_back(plan: Plan, action: PlannedAction, actions: Iterable[PlannedAction]) -> None:
-    back = _as_before(plan, action)
-    if back is None or action.value == back.value:
+    before = _nodes_before(plan, action)
+    if not before or action.value == before:
         return
     if action.state == ActionState.PLANNED and not action.attempts:
         expire(action, plan.undo_reason)
     elif not any(_is_resize_of(other, action.job_id) and other.pk > action.pk for other in actions):
-        back.save()
-        plan._prefetched_objects_cache.pop("actions", None)  # type: ignore[attr-defined]  # noqa: SLF001 - as `undoing`
+        add_action(plan, action, ActionKind.RESIZE, order=action.order, value=before)
 
 
 def _is_resize_of(action: PlannedAction, job_id: str) -> bool:
     return action.kind == ActionKind.RESIZE and action.job_id == job_id
 
 
-def _as_before(plan: Plan, action: PlannedAction) -> PlannedAction | None:
-    """The action that gives a job back the number of nodes that it had."""
-    victim = next((each for each in plan.victims if each["job"] == action.job_id and each.get("keeps")), None)
-    if victim is None:
-        return None
-    back = resize_of(plan, victim, len(victim["keeps"]) + len(victim["nodes"]))
-    back.job_name, back.user = action.job_name, action.user
-    return back
+def _nodes_before(plan: Plan, action: PlannedAction) -> str:
+    """How many nodes a job had before it gave some up; empty for one that the plan does not tell of."""
+    for victim in plan.victims:
+        if victim["job"] == action.job_id and victim.get("keeps"):
+            return str(len(victim["keeps"]) + len(victim["nodes"]))
+    return ""
 
 
 def has_resized(action: PlannedAction, job: ObservedJob) -> bool:

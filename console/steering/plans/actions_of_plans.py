@@ -73,7 +73,7 @@ def _stop(
     if kind == ActionKind.REQUEUE_HOLD:
         restarts = victim.get("by") == Shrinking.RESTART
         if restarts:
-            steps.append(resize_of(plan, victim, len(victim["keeps"])))
+            steps.append(_resize(plan, victim, len(victim["keeps"])))
         # Who only becomes smaller goes on at once, before everybody for whom no room was made.
         first = str(LAST_OF_FRONT) if restarts else ""
         steps.append(planned_action(plan, 4, ActionKind.RELEASE, run, value=first))
@@ -84,7 +84,7 @@ def _run(victim: Mapping[str, Any]) -> RunKey:
     return RunKey(victim["job"], victim["start"], victim["restarts"])
 
 
-def resize_of(plan: Plan, victim: Mapping[str, Any], nodes: int) -> PlannedAction:
+def _resize(plan: Plan, victim: Mapping[str, Any], nodes: int) -> PlannedAction:
     """Another number of nodes for a job that was put back: the action is aimed at the run that it waits for."""
     run = RunKey(victim["job"], 0, victim["restarts"] + 1)
     return planned_action(plan, 4, ActionKind.RESIZE, run, value=str(nodes))
