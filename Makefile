@@ -8,9 +8,9 @@ MAKEFLAGS += --no-print-directory
 PY := .venv/bin/python
 # Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
 ARGS ?=
-# Work is spread over this many processes, two more than processors: three wait for a Slurm most of the time, of each
+# Work is spread over this many processes, three for each processor: three wait for a Slurm most of the time, of each
 # release one, whose tests stay together (loadgroup).
-WORKERS ?= 4
+WORKERS ?= 6
 export PYTHON
 
 .PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots client env env-dev clean
