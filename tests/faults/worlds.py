@@ -306,7 +306,9 @@ WORLDS: dict[str, World] = {
     "kept": World(
         deeds={
             0: tuple(
-                submits(f"short{n}", "ann", 8, partition="wide", run_time_s=12 + 4 * n, time_limit_s=20 + 4 * n)
+                submits(
+                    f"short{n}", "ann", 8, partition="wide", run_time_s=12 + 4 * n, time_limit_s=20 + 4 * n
+                )
                 for n in range(4)
             ),
             3: (submits("large", "cy", 8, nodes=3, partition="wide", run_time_s=9, time_limit_s=20),),
