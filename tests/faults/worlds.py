@@ -302,20 +302,23 @@ WORLDS: dict[str, World] = {
         least_nodes={"low": 2},
         ends_on={"low": 3},
     ),
-    # Nobody may be stopped: the nodes that are free first are kept for the job that comes first, until it runs.
+    # Nobody may be stopped: the nodes that are free first are kept for the job that comes first, until it runs. When
+    # the others end is known from their task type.
     "kept": World(
         deeds={
             0: tuple(
-                submits(
-                    f"short{n}", "ann", 8, partition="wide", run_time_s=12 + 4 * n, time_limit_s=20 + 4 * n
-                )
-                for n in range(4)
+                submits(f"short{n}", "ann", 8, partition="wide", run_time_s=12 + 4 * n) for n in range(4)
             ),
-            3: (submits("large", "cy", 8, nodes=3, partition="wide", run_time_s=9, time_limit_s=20),),
+            3: (submits("large", "cy", 8, nodes=3, partition="wide", run_time_s=9),),
             30: (opens("UP", "wide"),),
         },
         starts=("short0", "short1", "short2", "short3", "large"),
-        policy={"name": "wide", "dispatch": "managed", "protected_users": ["*"]},
+        policy={
+            "name": "wide",
+            "dispatch": "managed",
+            "protected_users": ["*"],
+            "task_types": [{"pattern": "*", "time_s": 30}],
+        },
     ),
 }
 
