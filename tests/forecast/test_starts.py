@@ -92,6 +92,13 @@ def test_kept_nodes_are_for_their_job_and_for_those_who_end_in_time() -> None:
     assert starts(queue) == [40, 0, 30]
 
 
+def test_a_job_stays_on_one_node_to_its_end() -> None:
+    """At each moment some node has room: first one, then the other."""
+    running = [RunningShare((1,), (1,), sure(10))]
+    later = request("later", among=frozenset({0}), after_s=10, run_s=50)
+    assert starts(Queue([(1,), (0,)], running, [later, request("whole", run_s=20)])) == [10, 10]
+
+
 def test_nobody_starts_who_never_fits_or_before_his_time() -> None:
     queue = Queue([(2,)], [], [request("large", gpus=3), request("two", nodes=2), request("at", after_s=70)])
     assert starts(queue) == [None, None, 70]
