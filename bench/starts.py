@@ -1,0 +1,58 @@
+"""How long a start forecast takes: `python -m bench.starts [--waiting 1000] [--running 10000] [--nodes 2500]`."""
+
+import argparse
+import random
+import time
+
+from scheduler.forecast.facts import Forecast
+from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
+
+GPUS, CPUS = 8, 64
+SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
+"""Nodes, and GPUs on each."""
+
+
+def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
+    """A full cluster of 8-GPU nodes, shared by jobs of 1 to 5 GPUs; requests of every shape wait."""
+    chance = random.Random(seed)
+    free = [[CPUS, GPUS] for _ in range(nodes)]
+    shares = []
+    for number in range(running):
+        node = number % nodes
+        # The last one on each node takes what is left of it.
+        gpus = free[node][1] if number >= running - nodes else chance.choice((1, 2, 2))
+        if gpus < 1 or gpus > free[node][1]:
+            raise SystemExit(f"{running} running jobs do not fit on {nodes} nodes; take about four a node")
+        free[node][0] -= 8 * gpus
+        free[node][1] -= gpus
+        shares.append(RunningShare((node,), (8 * gpus, gpus), _forecast(chance)))
+    asked = [
+        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance))
+        for number in range(waiting)
+        for many, gpus in [chance.choice(SHAPES)]
+    ]
+    return Queue([tuple(each) for each in free], shares, asked)
+
+
+def _forecast(chance: random.Random) -> Forecast:
+    middle = chance.lognormvariate(8, 1.2)
+    return Forecast(middle / 3, middle, middle * 2.5, middle / 6, middle * 4)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    for name, usual in (("waiting", 1000), ("running", 10_000), ("nodes", 2500)):
+        parser.add_argument(f"--{name}", type=int, default=usual)
+    asked = parser.parse_args()
+    queue = made(asked.nodes, asked.running, asked.waiting)
+    before, wall = time.process_time(), time.perf_counter()
+    said = forecast_starts(queue)
+    print(
+        f"{len(queue.waiting)} waiting on {len(queue.running)} running jobs, {asked.nodes} nodes, "
+        f"{len(said[0].draws)} draws: {time.perf_counter() - wall:.2f} s, {time.process_time() - before:.2f} s of CPU"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Run times drawn from forecasts, and the line of time on which draws are played."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scheduler.forecast.facts import MOST_S, Forecast
+from scheduler.forecast.history import Floats
+
+LEVELS = (0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0)
+BEYOND = 2.0
+"""Below `low` and above `high`, a run time is at most so many times shorter or longer."""
+FIRST_S, GROWTH, FAR_S = 60.0, 1.09, 60 * 86_400
+
+Places = NDArray[np.int64]
+
+
+def drawn(forecasts: Sequence[Forecast], count: int, rng: np.random.Generator) -> Floats:
+    """(forecasts, count): run times in seconds. Each forecast gives one of every 1 / count of its distribution."""
+    if not forecasts:
+        return np.zeros((0, count))
+    strata = rng.permuted(np.tile(np.arange(count), (len(forecasts), 1)), axis=1)
+    chances = (strata + rng.random(strata.shape)) / count
+    marks = np.log(np.clip([_marks(each) for each in forecasts], 1, MOST_S))
+    values = np.zeros_like(chances)
+    for number, (low, high) in enumerate(pairwise(LEVELS)):
+        part = np.clip((chances - low) / (high - low), 0, 1)
+        values += part * (marks[:, number + 1] - marks[:, number])[:, None]
+    # Whole seconds: rounding keeps equal forecasts equal.
+    return np.asarray(np.rint(np.exp(values + marks[:, :1])))
+
+
+def _marks(forecast: Forecast) -> tuple[float, ...]:
+    sure = forecast.low == forecast.high
+    beyond = 1.0 if sure else BEYOND
+    return (
+        forecast.low / beyond,
+        forecast.low,
+        forecast.p10,
+        forecast.p50,
+        forecast.p90,
+        forecast.high,
+        forecast.high * beyond,
+    )
+
+
+class TimeLine:
+    """Moments from now on (0 the first), in seconds, ever farther apart; the last stretch has no end."""
+
+    def __init__(self, moments: Floats | None = None) -> None:
+        self.moments: Floats = _usual_moments() if moments is None else moments
+
+    def __len__(self) -> int:
+        return len(self.moments)
+
+    def place(self, seconds: Floats, chance: Floats) -> Places:
+        """The moment before or after, the nearer the likelier: on average no time is won or lost.
+
+        `chance` (0 to 1) decides; both have the same shape.
+        """
+        before = np.clip(np.searchsorted(self.moments, seconds, side="right") - 1, 0, len(self) - 2)
+        width = self.moments[before + 1] - self.moments[before]
+        return np.asarray(before + (chance < (seconds - self.moments[before]) / width), np.int64)
+
+
+def _usual_moments() -> Floats:
+    steps = int(np.ceil(np.log(1 + FAR_S * (GROWTH - 1) / FIRST_S) / np.log(GROWTH)))
+    return np.asarray(FIRST_S * (GROWTH ** np.arange(steps + 1) - 1) / (GROWTH - 1), np.float64)
