@@ -53,6 +53,7 @@ PAGES_ONLY: dict[str, str] = {
     "language": "how one browser speaks",
     "setup-administrator": "the first account: nobody can be signed in before it",
     "invitation": "an invited person's first password: nobody can be signed in before it",
+    "task-types-trial": "counts what the forecast history already tells; nothing depends on it",
     "setup-later": "which steps a page shows as put off; nothing depends on it",
 }
 

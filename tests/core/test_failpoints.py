@@ -42,9 +42,7 @@ def test_the_list_of_points_is_what_the_code_has() -> None:
 def test_the_kinds_are_all_kinds_of_actions() -> None:
     from scheduler.model.actions import ActionKind
 
-    # The port can give a job fewer nodes; the console asks for neither so far.
-    never_asked = {ActionKind.RESIZE, ActionKind.SHRINK}
-    assert set(failpoints.KINDS) == {kind.value for kind in ActionKind if kind not in never_asked}
+    assert set(failpoints.KINDS) == {kind.value for kind in ActionKind}
 
 
 @pytest.mark.parametrize("fault", ["nowhere", "cycle.observed:x", "cycle.observed:1:NO"])
