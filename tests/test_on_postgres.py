@@ -13,13 +13,13 @@ import pytest
 from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[1]
-TIMEOUT_S = 700
+TIMEOUT_S = 1500
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
 ALIKE = (
     "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",
     "submit_script", "any_import", "replaying", "test_grace", "test_making_room", "test_metering", "test_looking_again",
     "test_orphaned_holds", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost", "putting_off",
-    "test_victims", "wherever_it_raises", "not_understood",
+    "test_victims", "wherever_it_raises", "not_understood", "test_elastic_nodes",
     "kind_demo", "no_circles", "test_incidents", "comes_back_before_all", "takes_turns",
 )  # fmt: skip
 
