@@ -7,6 +7,7 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -15,6 +16,7 @@ from console.core.templatetags.ui import state, word
 from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
+from console.steering.folded_losses import OPENED, LossRow
 from console.steering.models import Pause, Plan
 from console.steering.operations.pausing import EVERYWHERE
 from console.steering.operations.standing import SteeringNotices, standing
@@ -150,3 +152,14 @@ def _to_decide(request: HttpRequest) -> Counter[str]:
         request._to_decide = found  # type: ignore[attr-defined]  # noqa: SLF001
     kept: Counter[str] = request._to_decide  # type: ignore[attr-defined]  # noqa: SLF001
     return kept
+
+
+@register.simple_tag(takes_context=True)
+def fold_of(context: dict[str, Any], row: LossRow) -> str:
+    """The address of the plan's page with a group of victims unfolded, or folded again."""
+    query = context["request"].GET.copy()
+    for name in ("since", "seen"):
+        query.pop(name, None)
+    opened = [group for group in query.getlist(OPENED) if group != row.group]
+    query.setlist(OPENED, opened if row.is_open else [*opened, row.group])
+    return f"{reverse('plan', args=[context['plan'].pk])}?{query.urlencode()}"

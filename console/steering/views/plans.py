@@ -19,6 +19,7 @@ from console.core.fields import add_errors
 from console.core.htmx import STOP_POLLING, UNPROCESSABLE, render_page, unchanged, wants_part
 from console.partitions.selectors import policy_of, visible_partitions
 from console.steering import selectors
+from console.steering.folded_losses import OPENED, loss_rows
 from console.steering.forms import APPROVE, INSTEAD, REJECT, DecisionForm
 from console.steering.models import OPEN_STATES, Plan, PlanState
 from console.steering.operations.approving import OutOfDateError, approve, reject
@@ -99,6 +100,7 @@ def _show(
     beneficiary = selectors.beneficiary_of(row)
     may_decide = selectors.may_decide(request.user, row)
     losses = selectors.losses_of(asked_about)
+    opened = request.GET.getlist(OPENED)
     context = {
         "plan": row,
         "cluster": row.cluster,
@@ -106,7 +108,8 @@ def _show(
         "steps": list(row.actions.all()),
         "ranks": _level_ranks(request, row),
         "beneficiary": beneficiary,
-        "losses": losses,
+        "losses": loss_rows(losses, opened),
+        "opened": opened,
         "followed": any(loss.fate for loss in losses),
         "lost": work_words(selectors.lost_by(*asked_about.shown)),
         "options": selectors.options(row, beneficiary) if len(asked_about.plans) == 1 else [],
