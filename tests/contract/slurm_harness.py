@@ -31,6 +31,7 @@ end=$((SECONDS + {seconds}))
 while [ $SECONDS -lt $end ]; do sleep 1; done
 """
 SLEEPING = """#!/bin/sh
+touch ready.$SLURM_JOB_ID
 exec sleep {seconds}
 """
 
@@ -48,7 +49,7 @@ class SlurmHarness:
         template = STUBBORN if work.ends_slowly else CHECKPOINTING if work.checkpoints else SLEEPING
         script = template.replace("{seconds}", str(work.seconds))
         job = str(self._slurm.submit(work.user, *_batch_options(work), *_options(work), script=script))
-        if template != SLEEPING:
+        if not work.array_tasks:
             self._ready[job] = self._slurm.work / work.user / f"ready.{job}"
         return job
 
@@ -88,14 +89,14 @@ class SlurmHarness:
         while True:
             seen = self.cluster.observe()
             # A job that changes while it is read is a fault of one observation; the next one has it right.
-            if not seen.degraded and holds(seen) and self._traps_are_set(seen):
+            if not seen.degraded and holds(seen) and self._scripts_run(seen):
                 return seen
             if time.monotonic() > until:
                 raise AssertionError(f"waited {seconds} s in vain for {what}; last seen {seen}")
             time.sleep(POLL_S)
 
-    def _traps_are_set(self, seen: Observation) -> bool:
-        """A job runs a moment before its script has set its trap; what came then would just end it."""
+    def _scripts_run(self, seen: Observation) -> bool:
+        """A job runs a moment before its script does: a signal that comes then finds no trap, or nobody at all."""
         running = {job.id for job in seen.jobs if job.state is JobState.RUNNING}
         return all(self._ready[job].exists() for job in running & self._ready.keys())
 

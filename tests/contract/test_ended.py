@@ -1,6 +1,6 @@
 """Contract: what became of jobs that are seen no more."""
 
-from scheduler.model.actions import ActionKind
+from scheduler.model.actions import ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.endings import EndKind
 from scheduler.model.jobs import JobState
 from tests.contract.harness import Harness, Work, apply_to, start, wait_for
@@ -42,8 +42,10 @@ def test_a_job_that_has_not_ended_is_alive_and_an_unknown_one_is_left_out(harnes
 
 def test_a_job_that_was_put_back_is_alive(harness: Harness) -> None:
     job = start(harness, Work("ann", "untrapped", ("q",), cpus=2))
-    assert apply_to(harness, ActionKind.SIGNAL, job, value="USR1")[0].ok
+    assert [outcome.kind for outcome in apply_to(harness, ActionKind.SIGNAL, job, value="USR1")] == [
+        OutcomeKind.DONE
+    ]
     wait_for(harness, None, job.id)
-    assert apply_to(harness, ActionKind.RECOVER, job, value="USR1")[0].ok
+    assert apply_to(harness, ActionKind.RECOVER, job, value="USR1")[0] == ActionOutcome(OutcomeKind.DONE)
 
     assert harness.cluster.ended([job.id])[job.id].kind is EndKind.ALIVE

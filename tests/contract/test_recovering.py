@@ -7,7 +7,9 @@ from tests.contract.harness import Harness, Work, apply_to, find, start, wait_fo
 
 def test_a_job_that_the_signal_has_ended_waits_again_held(harness: Harness) -> None:
     job = start(harness, Work("ann", "untrapped", ("q",), cpus=2))
-    assert apply_to(harness, ActionKind.SIGNAL, job, value="USR1")[0].ok
+    assert [outcome.kind for outcome in apply_to(harness, ActionKind.SIGNAL, job, value="USR1")] == [
+        OutcomeKind.DONE
+    ]
     wait_for(harness, None, job.id)
 
     assert apply_to(harness, ActionKind.RECOVER, job, value="USR1")[0].kind is OutcomeKind.DONE
