@@ -106,12 +106,17 @@ class WorkerCounter:
     """By the code of the project."""
     _by_user: dict[str, Counter[tuple[str, str]]] = field(default_factory=dict)
 
-    def said_of(self, job: Job) -> SaidOfJob:
-        """What a job's comment says, and its project and its task type where the comment is silent."""
+    def said_of(self, job: Job, workers: int | None = None) -> SaidOfJob:
+        """What a job's comment says, and its project and its task type where the comment is silent.
+
+        `workers`: how many it has now, where that is known already.
+        """
         kind = self.types.get(job.partition, NO_TYPES).of(job.name)
         pattern = self.patterns.get(job.project, NO_PATTERNS).of(job.name)
         words = with_others(read_comment(job.comment), pattern, kind)
-        return SaidOfJob(job, words, self._now(job) if words.elastic else None, kind, pattern)
+        if words.elastic and workers is None:
+            workers = self._now(job)
+        return SaidOfJob(job, words, workers if words.elastic else None, kind, pattern)
 
     def worth_telling(self, jobs: Iterable[Job]) -> list[SaidOfJob]:
         """Of some jobs those that are elastic, or whose words are not understood; each set of workers once."""

@@ -61,7 +61,8 @@ class Segment:
     """A job's block on a node's bar: `start` in units of the resource, `x`, `w` and `middle` as SVG takes them.
 
     Without a `job_id` it stands for many jobs of a level, or (`elsewhere`) for what is held outside this partition.
-    `letters`: the level's name, where it fits. `leaving`: a plan under way stops the job.
+    `letters`: the level's name, where it fits. `leaving`: a plan under way stops the job. `takeable`: it is a worker
+    that may be taken, or has some.
     """
 
     start: int
@@ -73,6 +74,7 @@ class Segment:
     letters: str = ""
     middle: str = ""
     leaving: bool = False
+    takeable: bool = False
     elsewhere: bool = False
 
 
@@ -88,13 +90,17 @@ class Coming:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What open plans do on the map: who leaves (job id -> for whom), and who is to come, by node."""
+    """What open plans do on the map: who leaves (job id -> for whom), and who is to come, by node.
+
+    `takeable`: the jobs that are, or have, workers of elastic jobs above their minimum.
+    """
 
     leaving: Mapping[str, str] = field(default_factory=dict)
     coming: Mapping[str, list[Coming]] = field(default_factory=dict)
+    takeable: Collection[str] = ()
 
 
-def moves_of(plans: Iterable[Plan], kept: Iterable[KeptPlace] = ()) -> Moves:
+def moves_of(plans: Iterable[Plan], kept: Iterable[KeptPlace] = (), takeable: Collection[str] = ()) -> Moves:
     """The stops and the room of plans under way, and who has nodes kept; one that is only proposed moves nobody yet."""
     leaving: dict[str, str] = {}
     coming: dict[str, list[Coming]] = {}
@@ -108,7 +114,7 @@ def moves_of(plans: Iterable[Plan], kept: Iterable[KeptPlace] = ()) -> Moves:
         for node in place.nodes:
             until = clock.from_epoch(place.until)
             coming.setdefault(node, []).append(Coming(0, place.job_id, place.user, until))
-    return Moves(leaving, coming)
+    return Moves(leaving, coming, takeable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,11 +252,13 @@ class _Painter:
             yield _Share("", level, sum(held), f"{count} ({sum(held)} {resource})")
 
     def _block(self, part: _Share, at: int, width: int, total: int) -> Segment:
-        name, label = self._name(part.level), part.label
+        name, label, takeable = self._name(part.level), part.label, False
         if name:
             label = f"{label}, {name}"
         if part.stopped_for:
             label = _("%(job)s, gives way to %(other)s") % {"job": label, "other": part.stopped_for}
+        elif takeable := part.job_id in self.moves.takeable:
+            label = _("%(job)s, elastic: may give way first") % {"job": label}
         fits = width > LETTERED * total and len(name) <= LONGEST_LETTERS
         return Segment(
             at,
@@ -262,6 +270,7 @@ class _Painter:
             letters=name if fits else "",
             middle=share(at + width / 2, total),
             leaving=bool(part.stopped_for),
+            takeable=takeable,
         )
 
     def _name(self, level: Level) -> str:

@@ -80,13 +80,13 @@ def _blocks(bar: NodeBar, jobs: str, of_node: str) -> Iterator[str]:
 
 def _link(block: Segment, to: str) -> str:
     """Places and widths are shares (`12.5%`) that `nodemap` has written: nothing to escape."""
-    label, leaving = text(block.label), " leaving" if block.leaving else ""
+    label, mark = text(block.label), " leaving" if block.leaving else " takeable" if block.takeable else ""
     fill = ' fill="url(#hatch)"' if block.level is None else ""
     letters = ""
     if block.letters:
         letters = f'<text x="{block.middle}" y="50%" aria-hidden="true">{text(block.letters)}</text>'
     return (
-        f"""<a class="{level_class(block.level)}{leaving}" href="{text(to)}" aria-label="{label}">"""
+        f"""<a class="{level_class(block.level)}{mark}" href="{text(to)}" aria-label="{label}">"""
         f"<title>{label}</title>"
         f'<rect x="{block.x}" width="{block.w}" height="100%"{fill}/>{letters}</a>'
     )

@@ -24,6 +24,7 @@ from console.overview.selectors import (
     listed_partitions,
     partition_states,
 )
+from console.overview.takeable import takeable_jobs
 from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
@@ -120,12 +121,13 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "filter": wanted,
         "nodes": lazy(
-            read_nodes,
-            request.GET,
-            state.nodes,
-            lambda names: held_jobs(held, axis, names),
-            names=[rule.name for rule in state.policy.levels],
-            moves=moves_of(state.plans, kept),
+            lambda: read_nodes(
+                request.GET,
+                state.nodes,
+                lambda names: held_jobs(held, axis, names),
+                names=[rule.name for rule in state.policy.levels],
+                moves=moves_of(state.plans, kept, takeable_jobs(partition)),
+            )
         ),
         "waiting": lazy(
             joblists.read_list,
