@@ -22,6 +22,7 @@ from console.core import clock
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
+from console.starts.models import ExpectedStart
 from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
 from console.steering.plans.versions import keep_version
 
@@ -201,6 +202,17 @@ def make_running_job(cluster: Cluster, job_id: str = "88", **fields: Any) -> Job
         "alloc": {"n1": {"cpu": 4}},
     }
     return make_job(cluster, job_id, **{**running, **fields})
+
+
+def make_expected_start(job: Job, in_s: int = 2400, **fields: Any) -> ExpectedStart:
+    """What is expected of a waiting job: from 15 minutes to 2 hours from now, unless told otherwise."""
+    now = int(clock.now().timestamp())
+    said = {"p50": now + in_s, "low": now + 900, "high": now + 7200, **fields}
+    first = {f"first_{name}": said[name] for name in ("p50", "low", "high")}
+    return ExpectedStart.objects.create(
+        cluster=job.cluster, job_id=job.job_id, submit=job.first_submit or job.submit, partition=job.partition,
+        made_at=now, first_at=now, **said, **first,
+    )  # fmt: skip
 
 
 # --- What is decided --------------------------------------------------------------------------------------

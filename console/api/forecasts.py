@@ -3,21 +3,25 @@
 from dataclasses import asdict
 from typing import ClassVar
 
+from django.db.models import QuerySet
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.api.base import ApiView
 from console.api.dataclasses import DataclassSerializer
 from console.api.fields import EpochField
-from console.cluster.models import Job, JobPhase
+from console.cluster.models import Cluster, Job, JobPhase
 from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
 from console.forecasts.selectors import forecasts_of
 from console.partitions.selectors import visible_partitions
+from console.starts.models import ExpectedStart
+from console.starts.selectors import expected_starts
 
 
 class JobForecastSerializer(serializers.ModelSerializer):
@@ -54,6 +58,28 @@ class JobForecastSerializer(serializers.ModelSerializer):
                 "help_text": "Of the model that said so; empty: the plain weights, before there is a model."
             },
         }
+
+
+class ExpectedStartSerializer(serializers.ModelSerializer):
+    """When a waiting job is expected to start, as it looks now; `made_at` tells when that was worked out.
+
+    Nine starts in ten are meant to lie between `low` and `high`. All are null where no start is in sight.
+    """
+
+    made_at = EpochField()
+    p50 = EpochField(help_text="The middle of what is expected.")
+    low = EpochField()
+    high = EpochField(help_text="Null where the end is open.")
+    nodes = serializers.ListField(child=serializers.CharField(), help_text="Where, as it looks now.")
+    after = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="The running jobs whose ends it waits for there, the last first.",
+    )
+
+    class Meta:
+        model = ExpectedStart
+        fields = ("job_id", "partition", "made_at", "p50", "low", "high", "nodes", "after")
+        read_only_fields = fields
 
 
 class ForecastScoreSerializer(DataclassSerializer):
@@ -119,6 +145,12 @@ class ForecastsSerializer(serializers.Serializer):
     is_cut = serializers.BooleanField(help_text="There was more; only the latest forecasts are counted.")
 
 
+def visible_jobs(user: User, cluster: Cluster) -> QuerySet[Job]:
+    """The jobs of the partitions that the asker sees."""
+    names = visible_partitions(user).filter(cluster=cluster).values_list("name", flat=True)
+    return Job.objects.filter(cluster=cluster, partition__in=list(names))
+
+
 class JobForecastView(ApiView):
     """What is forecast of one job."""
 
@@ -129,11 +161,26 @@ class JobForecastView(ApiView):
     @extend_schema(operation_id="jobs_forecast_retrieve")
     def get(self, request: Request, job_id: str) -> Response:
         """How long it will run and when it ends; 404 where nothing is forecast of it, as of a job that has ended."""
-        names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
-        jobs = Job.objects.filter(cluster=self.cluster, job_id=job_id, partition__in=list(names))
+        jobs = visible_jobs(self.person, self.cluster).filter(job_id=job_id)
         found = forecasts_of(self.cluster, jobs.exclude(phase=JobPhase.ENDED))
         if job_id not in found:
             raise Http404("Nothing is forecast of such a job.")
+        return Response(self.get_serializer(found[job_id]).data)
+
+
+class JobStartView(ApiView):
+    """When one job is expected to start."""
+
+    permission = Permission.JOB_VIEW
+    queryset = Job.objects.all()
+    serializer_class = ExpectedStartSerializer
+
+    @extend_schema(operation_id="jobs_start_retrieve")
+    def get(self, request: Request, job_id: str) -> Response:
+        """When it starts and where; 404 where nothing is expected: it does not wait, or may not start yet."""
+        found = expected_starts(self.cluster, visible_jobs(self.person, self.cluster).filter(job_id=job_id))
+        if job_id not in found:
+            raise Http404("No start is expected of such a job.")
         return Response(self.get_serializer(found[job_id]).data)
 
 

@@ -64,6 +64,7 @@ urlpatterns: list[URLPattern] = [
     ),
     path("checkpoints/", checkpoints.CheckpointView.as_view(), name="api-checkpoints"),
     path("jobs/<name:job_id>/forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
+    path("jobs/<name:job_id>/start/", forecasts.JobStartView.as_view(), name="api-job-start"),
     path("forecasts/", forecasts.ForecastsView.as_view(), name="api-forecasts"),
     path("my-jobs/", my_jobs.MyJobs.as_view(), name="api-my-jobs"),
     path("plans/", plans.PlanList.as_view(), name="api-plans"),

@@ -11,8 +11,10 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job
-from console.overview.columns import COLUMNS, TableColumn, read_columns
+from console.overview.columns import COLUMNS, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
+from console.starts.models import ExpectedStart
+from console.starts.selectors import expected_starts
 
 PAGE_SIZE = 50
 
@@ -60,7 +62,7 @@ WAITING = ListKind(
     "w",
     "place",
     usual=("place", *_WHO, *_LEVELS, "asks", "waits", "why"),
-    more=("account", "submitted", "limit", "expected", "preemptions"),
+    more=("account", "submitted", "limit", "starts", "expected", "preemptions"),
 )
 RUNNING = ListKind(
     "r",
@@ -87,6 +89,8 @@ class JobList:
     page: Page[Job]
     columns: list[TableColumn]
     folded: Mapping[Key, Folded] = field(default_factory=dict)
+    starts: Mapping[str, ExpectedStart] = field(default_factory=dict)
+    """By job, where the column is shown."""
 
     @property
     def open_param(self) -> str:
@@ -166,13 +170,9 @@ def read_list(
     paginator = Paginator(rows, PAGE_SIZE) if total is None else _KnownCount(rows, total)
     page = paginator.get_page(query.get(f"{kind.key}_page"))
     page.object_list = list(page.object_list)
-    return JobList(
-        kind,
-        sort,
-        page,
-        read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual),
-        folded(page.object_list, every, query.getlist(f"{kind.key}_open")),
-    )
+    columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
+    groups = folded(page.object_list, every, query.getlist(f"{kind.key}_open"))
+    return JobList(kind, sort, page, columns, groups, _starts(columns, page.object_list, groups))
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:
@@ -180,4 +180,15 @@ def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: Que
     rows, groups = fold_read(jobs, query.getlist(f"{key}_open"))
     page = Paginator(rows, max(1, len(rows))).get_page(1)
     unsorted = [replace(column, sort="") for column in read_columns(columns, columns, columns)]
-    return JobList(ListKind(key, "", tuple(columns), ()), "", page, unsorted, groups)
+    kind = ListKind(key, "", tuple(columns), ())
+    return JobList(kind, "", page, unsorted, groups, _starts(unsorted, rows, groups))
+
+
+def _starts(
+    columns: Sequence[TableColumn], rows: Sequence[Job], groups: Mapping[Key, Folded]
+) -> Mapping[str, ExpectedStart]:
+    if not rows or all(column.key != STARTS for column in columns):
+        return {}
+    return expected_starts(
+        rows[0].cluster, [*rows, *(job for group in groups.values() for job in group.tasks)]
+    )

@@ -28,6 +28,7 @@ INSTALLED_APPS = [
     "console.projects",
     "console.partitions",
     "console.steering",
+    "console.starts",
     "console.reports",
     "console.history",
     "console.notices",

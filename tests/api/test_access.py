@@ -67,6 +67,7 @@ TABLE: list[Row] = [
     ("api-forecasts", {}, "get", EVERYBODY),
     # The house has no forecast; tests/forecasts/test_pages.py has what it says.
     ("api-job-forecast", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-job-start", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),

@@ -90,6 +90,25 @@ def test_names_cannot_steer_the_terminal(house: House, as_user: AsUser) -> None:
         assert done.stdout.replace("\n", "").isprintable(), arguments
 
 
+# --- when ---------------------------------------------------------------------------------------------------
+
+
+def test_when_it_starts(house: House, as_user: AsUser) -> None:
+    factories.make_expected_start(Job.objects.get(job_id="101"), 2430, after=["88", "70"])
+    text = said(as_user("vera").run("when", "101"))
+    assert text.startswith("101 starts (in 40 min, ")
+    assert "  - 90 % sure: between (in 1" in text
+    assert "It waits for the end of 88, 70" in text
+    told = json.loads(as_user("vera").run("when", "101", "--json").stdout)
+    assert (told["job_id"], told["after"]) == ("101", ["88", "70"])
+
+
+def test_when_no_start_is_in_sight_or_none_is_expected(house: House, as_user: AsUser) -> None:
+    assert refused(as_user("vera").run("when", "88"), 1) == "No start is expected of such a job."
+    factories.make_expected_start(Job.objects.get(job_id="101"), p50=None, low=None, high=None)
+    assert said(as_user("vera").run("when", "101")) == "101: no start is in sight.\n"
+
+
 # --- jobs ---------------------------------------------------------------------------------------------------
 
 

@@ -25,9 +25,10 @@ from console.core.templatetags.ui import (
     since,
     state,
 )
-from console.overview.columns import ALWAYS, COLUMNS
+from console.overview.columns import ALWAYS, COLUMNS, STARTS
 from console.overview.folding import Folded, key_of
 from console.overview.joblists import JobList
+from console.overview.starting import starts_words
 from console.overview.templatetags.console import part_in_plan
 from console.steering.models import Plan
 
@@ -79,6 +80,8 @@ def job_cells(jobs: JobList, job: Job, plans: Plans, number: str) -> SafeString:
     for column in jobs.columns:
         if column.key == ALWAYS:
             made.append(number)
+        elif column.key == STARTS:
+            made.append(f"<td{_CSS[STARTS]}>{text(_starts(jobs, job))}</td>")
         else:
             title, inside = CELLS[column.key](job, plans)
             attribute = f' title="{text(title)}"' if title else ""
@@ -111,6 +114,14 @@ def _nodes(job: Job, plans: Plans) -> Cell:
 def _partition(job: Job, plans: Plans) -> Cell:
     to = reverse("partition", args=[job.partition])
     return "", format_html('<a href="{}">{}</a>', to, job.partition)
+
+
+def _starts(jobs: JobList, job: Job) -> str:
+    """The middle of what is expected, and from when to when."""
+    said = jobs.starts.get(job.job_id)
+    if said is None:
+        return DASH
+    return starts_words(said)
 
 
 def _now(job: Job, plans: Plans) -> Cell:
@@ -188,4 +199,4 @@ _CSS = {
     key: format_html(' class="{}"', css) if (css := CLASSES.get(key, column.css)) else SafeString("")
     for key, column in COLUMNS.items()
 }
-assert CELLS.keys() | {ALWAYS} == COLUMNS.keys()  # noqa: S101 - a column without a cell shall not start
+assert CELLS.keys() | {ALWAYS, STARTS} == COLUMNS.keys()  # noqa: S101 - a column without a cell shall not start

@@ -25,7 +25,7 @@ WAITING = (
     "task_level",
     "asks",
     "waits",
-    "expected",
+    "starts",
     "why",
 )
 RUNNING = ("job", "name", "partition", "user_level", "task_level", "holds", "nodes", "runs", "limit", "now")

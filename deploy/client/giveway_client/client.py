@@ -66,6 +66,10 @@ class Giveway:
         """Why it waits or was stopped, and when it comes back; its ages are by the console's clock (`now`)."""
         return self.get(f"jobs/{named(job_id)}/why/")
 
+    def start(self, job_id: str) -> Answer:
+        """When it is expected to start; raises `GivewayError` where nothing is."""
+        return self.get(f"jobs/{named(job_id)}/start/")
+
     def plans(self, *, most: int | None = None, **filters: Any) -> Iterator[Plan]:
         """Plans, the latest first."""
         return map(Plan.read, self.pages("plans/", most=most, **filters))

@@ -43,6 +43,7 @@ def _add(commands: Any, name: str, run: Any, *, with_json: bool = True) -> argpa
 def _ask(commands: Any) -> None:
     why = _add(commands, "why", asking.why)
     why.add_argument("job", metavar="JOBID", help="for example 4711, or 41_2 of an array")
+    _add(commands, "when", asking.when).add_argument("job", metavar="JOBID", help="a job that waits")
     mine = _add(commands, "jobs", asking.jobs)
     mine.add_argument("--user", help="of somebody else")
     mine.add_argument("--partition", metavar="PARTITION", help="in this partition only")

@@ -1,0 +1,52 @@
+"""When waiting jobs are expected to start, and what was first said of it."""
+
+from django.db import models
+
+from console.core import clock
+
+
+class ExpectedStart(models.Model):
+    """What is expected of a waiting job; after its start what had been, for comparison.
+
+    All moments are epoch seconds by the cluster's clock. `p50`: the middle, null where no start is in sight; `low` to
+    `high` is meant to hold 90 %, `high` null where the end is open. `nodes`: where, as it looks now. `after`: the
+    running jobs whose ends it waits for there. `first_…`: the same as it was first said, at `first_at`, and beside it
+    `first_slurm`, what Slurm expected then. `started`: when it did. `gone_at`: when it was seen waiting no more.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="expected_starts")
+    job_id = models.CharField(max_length=40)
+    submit = models.BigIntegerField()
+    partition = models.CharField(max_length=64)
+    made_at = models.BigIntegerField()
+    p50 = models.BigIntegerField(null=True)
+    low = models.BigIntegerField(null=True)
+    high = models.BigIntegerField(null=True)
+    nodes = models.JSONField(default=list)
+    after = models.JSONField(default=list)
+    first_at = models.BigIntegerField()
+    first_p50 = models.BigIntegerField(null=True)
+    first_low = models.BigIntegerField(null=True)
+    first_high = models.BigIntegerField(null=True)
+    first_slurm = models.BigIntegerField(null=True)
+    started = models.BigIntegerField(null=True)
+    gone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "job_id", "submit"], name="starts_one_per_job")
+        ]
+        indexes = [models.Index(fields=["gone_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} at {self.p50}"
+
+    @property
+    def within(self) -> tuple[int, int, int | None] | None:
+        """In how many seconds from now: the middle, from, and to (None: open); None where no start is in sight."""
+        if self.p50 is None or self.low is None:
+            return None
+        now = int(clock.now().timestamp())
+        high = None if self.high is None else max(0, self.high - now)
+        return max(0, self.p50 - now), max(0, self.low - now), high

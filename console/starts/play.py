@@ -1,0 +1,183 @@
+"""The queue as the mirror shows it, ready to be played forward: nodes, who runs, who waits in which order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from console.cluster.models import Cluster, Job, JobPhase, Node
+from console.core import clock
+from console.forecasts.models import JobForecast
+from console.starts.requests import PlayedNode, PlayedWant, want_of
+from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
+from scheduler.contracts.errors import InputError
+from scheduler.contracts.requests import decode_request
+from scheduler.forecast.facts import Forecast
+from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, sure
+from scheduler.model.reasons import Reason
+from scheduler.model.resources import Amounts
+
+MOST_WAITING = 1000
+"""Of so many jobs, in their order, starts are played."""
+ENDING_S = 30
+"""What is completing, or stops for somebody, is gone by then."""
+UNKNOWN_S = 86_400
+"""Of a job without a limit and without a forecast."""
+P10, P90 = 0.221, 0.779
+"""Where the 10th and 90th hundredths lie between the 5th, the middle and the 95th of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """The queue with whom it is about: `jobs` in the order of `queue.waiting`, `names` of its nodes.
+
+    `holders`: the ids of the jobs in `queue.running`. `hopeless`: waiting jobs for which too few nodes have room, ever.
+    """
+
+    queue: Queue
+    jobs: Sequence[Job]
+    names: Sequence[str]
+    holders: Sequence[str]
+    hopeless: Sequence[Job]
+
+
+@dataclass
+class _Reading:
+    """What is read of the database, once."""
+
+    cluster: Cluster
+    now: int = field(default_factory=lambda: int(clock.now().timestamp()))
+    forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
+    leaving: frozenset[str] = frozenset()
+
+    def left(self, job: Job) -> Forecast:
+        """How long a running job still runs."""
+        if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
+            return sure(ENDING_S)
+        said = self.forecasts.get(job.job_id)
+        most = None if job.time_limit_s is None else max(1, job.start + job.time_limit_s - self.now)
+        if said is None or said.end_p50 is None or said.end_low is None or said.end_high is None:
+            return sure(most or UNKNOWN_S)
+        low, p50, high = (max(1, end - self.now) for end in (said.end_low, said.end_p50, said.end_high))
+        return _at_most(Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high), most)
+
+    def whole(self, job: Job) -> Forecast:
+        """How long a waiting job will run."""
+        said = self.forecasts.get(job.job_id)
+        return _at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
+
+
+def _at_most(forecast: Forecast, most: int | None) -> Forecast:
+    values = (forecast.p10, forecast.p50, forecast.p90, forecast.low, forecast.high)
+    return Forecast(*(max(1.0, value if most is None else min(value, most)) for value in values))
+
+
+def read_play(cluster: Cluster) -> Play:
+    """The queue of now. A job in several partitions stands in it once, where its place is best."""
+    plans = list(
+        Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
+        .only("job_id", "placement", "victims", "tasks")
+    )  # fmt: skip
+    reading = _Reading(
+        cluster,
+        forecasts={
+            row.job_id: row
+            for row in JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
+        },
+        leaving=frozenset(str(victim["job"]) for plan in plans for victim in plan.victims),
+    )
+    nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
+    jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
+    may_start = jobs.filter(phase=JobPhase.PENDING, place__gt=0, held=False).exclude(reason=Reason.BLOCKED)
+    waiting, hopeless = _waiting(may_start, nodes)
+    resources = sorted({name for _, want in waiting for name, amount in want.amounts.items() if amount})
+    numbers = {node.name: number for number, node in enumerate(nodes)}
+    running = jobs.filter(phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
+    shares = [share for job in running for share in _shares(job, reading, numbers, resources)]
+    queue = Queue(
+        free=[_vector(node.free, resources) for node in nodes],
+        running=[share for _, share in shares],
+        waiting=[
+            WaitingRequest(
+                job.job_id, want.nodes, _vector(want.amounts, resources), reading.whole(job), want.among
+            )
+            for job, want in waiting
+        ],
+        kept=_kept(cluster, plans, numbers, waiting),
+    )  # fmt: skip
+    names = [node.name for node in nodes]
+    return Play(queue, [job for job, _ in waiting], names, [job_id for job_id, _ in shares], hopeless)
+
+
+def _played(node: Node) -> PlayedNode:
+    free = {name: max(0, amount - node.used.get(name, 0)) for name, amount in node.total.items()}
+    return PlayedNode(node.name, node.total, free, frozenset(node.features), frozenset(node.partitions))
+
+
+def _waiting(
+    rows: Iterable[Job], nodes: Sequence[PlayedNode]
+) -> tuple[list[tuple[Job, PlayedWant]], list[Job]]:
+    """Who waits in the order of the lines, with what he wants; and those who fit nowhere."""
+    partitions: dict[str, set[str]] = {}
+    first: dict[str, Job] = {}
+    for job in sorted(rows, key=_in_line):
+        partitions.setdefault(job.job_id, set()).add(job.partition)
+        first.setdefault(job.job_id, job)
+    found: list[tuple[Job, PlayedWant]] = []
+    hopeless: list[Job] = []
+    for job in list(first.values())[:MOST_WAITING]:
+        want = _want(job, nodes, frozenset(partitions[job.job_id]))
+        if want is None:
+            hopeless.append(job)
+        else:
+            found.append((job, want))
+    return found, hopeless
+
+
+def _in_line(job: Job) -> tuple[int, int, int, str]:
+    """Slurm's line decides who starts first; where none is known, the order of the decisions."""
+    return (job.line_place or job.place, -job.priority, job.submit, job.job_id)
+
+
+def _want(job: Job, nodes: Sequence[PlayedNode], partitions: frozenset[str]) -> PlayedWant | None:
+    try:
+        return want_of(decode_request(job.request, "request"), nodes, partitions)
+    except InputError:
+        return None  # What it asks for is not understood: the job's page has said so already.
+
+
+def _shares(
+    job: Job, reading: _Reading, numbers: Mapping[str, int], resources: Sequence[str]
+) -> list[tuple[str, RunningShare]]:
+    """What a running job gives back, by equal amounts."""
+    together: dict[tuple[int, ...], list[int]] = {}
+    for name, amounts in job.alloc.items():
+        if name in numbers:
+            together.setdefault(_vector(amounts, resources), []).append(numbers[name])
+    left = reading.left(job) if together else sure(1)
+    return [
+        (job.job_id, RunningShare(tuple(places), holds, left)) for holds, places in sorted(together.items())
+    ]
+
+
+def _vector(amounts: Amounts, resources: Sequence[str]) -> tuple[int, ...]:
+    return tuple(amounts.get(name, 0) for name in resources)
+
+
+def _kept(
+    cluster: Cluster,
+    plans: Iterable[Plan],
+    numbers: Mapping[str, int],
+    waiting: Sequence[tuple[Job, PlayedWant]],
+) -> dict[str, frozenset[int]]:
+    """For whom nodes are kept or plans make room, and where; without nodes that take no jobs now."""
+    wants = {job.job_id: want for job, want in waiting}
+    places = {
+        row.job_id: row.nodes
+        for row in KeptPlace.objects.filter(cluster=cluster, until__gt=0, refused="", guest_of="")
+    }
+    places |= {plan.job_id: list(plan.placement) for plan in plans if not plan.tasks}
+    found = {}
+    for job_id, names in places.items():
+        kept = frozenset(numbers[name] for name in names if name in numbers)
+        if job_id in wants and len(kept) >= wants[job_id].nodes:
+            found[job_id] = kept
+    return found

@@ -1,0 +1,184 @@
+"""When waiting jobs are expected to start: from the mirror, in the background, and only where something has changed."""
+
+import pytest
+
+from console.cluster.models import Cluster, Node
+from console.core import clock
+from console.forecasts.models import JobForecast
+from console.starts.expecting import RENEW_S, Expecting
+from console.starts.models import ExpectedStart
+from console.starts.selectors import expected_starts
+from console.steering.models import KeptPlace
+from tests.steering.conftest import START, Sim
+
+
+def now() -> int:
+    return int(clock.now().timestamp())
+
+
+@pytest.fixture(autouse=True)
+def watched(sim: Sim) -> None:
+    """Nobody is stopped: all jobs wait for room."""
+    sim.policy(enforcement="shadow")
+
+
+def sure_end(sim: Sim, job: str, in_s: int) -> None:
+    """What is forecast of a running job is known exactly."""
+    end, start = now() + in_s, sim.row(job).start
+    values = {
+        "submit": sim.row(job).submit,
+        "partition": "x",
+        "user": "ann",
+        "nodes": 1,
+        "cpus": 8,
+        "gpus": 0,
+    }
+    ends = dict.fromkeys(("end_low", "end_p50", "end_p80", "end_high"), end)
+    runs = {name: float(in_s) for name in ("p10", "p50", "p90", "low", "high")}
+    JobForecast.objects.create(
+        cluster=sim.cluster,
+        job_id=job,
+        made_at=clock.now(),
+        start=start,
+        renewed=now(),
+        **values,
+        **ends,
+        **runs,
+    )
+
+
+def expected(sim: Sim, job: str) -> ExpectedStart:
+    return ExpectedStart.objects.get(job_id=job, gone_at=None)
+
+
+def test_a_job_starts_when_the_one_that_holds_its_room_is_expected_to_end(sim: Sim) -> None:
+    runs = sim.running("ann", 8, time_limit_s=3600)
+    first = sim.submit("bob", 8, time_limit_s=600)
+    second = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    sure_end(sim, runs, 1200)
+
+    assert Expecting(sim.cluster).expect_starts() == 2
+
+    one, two = expected(sim, first), expected(sim, second)
+    # Moments of the play lie apart by less than a tenth there; draws lie on both sides of them.
+    assert one.p50 == pytest.approx(now() + 1200, abs=110)
+    assert two.p50 == pytest.approx(now() + 1800, abs=250)
+    assert None not in {one.low, one.p50, one.high}
+    assert [one.low, one.p50, one.high] == sorted(filter(None, (one.low, one.p50, one.high)))
+    assert (one.nodes, one.after) == (["n1"], [runs])
+    assert (one.first_p50, one.first_at) == (one.p50, now())
+
+
+def test_without_a_forecast_the_limit_counts(sim: Sim) -> None:
+    sim.running("ann", 8, time_limit_s=3600)
+    waits = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+
+    Expecting(sim.cluster).expect_starts()
+
+    assert expected(sim, waits).p50 == pytest.approx(now() + 3600, rel=0, abs=330)
+
+
+def test_nothing_is_said_of_those_who_may_not_start_whatever_room_there_is(sim: Sim) -> None:
+    runs = sim.running("ann", 8, time_limit_s=3600)
+    sim.submit("bob", 2, held=True)
+    sim.submit("bob", 2, dependency=f"afterok:{runs}")
+    sim.submit("bob", 2, begin=START + 900)
+    waits = sim.submit("bob", 2)
+    sim.cycle()
+
+    assert Expecting(sim.cluster).expect_starts() == 1
+    assert [row.job_id for row in ExpectedStart.objects.all()] == [waits]
+
+
+def test_no_start_is_in_sight_of_a_job_whose_nodes_take_no_jobs(sim: Sim) -> None:
+    large = sim.submit("bob", 8)
+    sim.cycle()
+    Node.objects.filter(name="n1").update(up=False)
+
+    Expecting(sim.cluster).expect_starts()
+
+    assert (expected(sim, large).p50, expected(sim, large).within) == (None, None)
+
+
+def test_nodes_that_take_no_jobs_and_nodes_that_are_kept(sim: Sim) -> None:
+    sim.policy("wide", enforcement="shadow")
+    for _ in range(4):
+        sim.submit("ann", 8, "wide", time_limit_s=3600)
+    sim.port.advance(2)
+    waits, other = sim.submit("bob", 8, "wide"), sim.submit("bob", 8, "wide")
+    sim.cycle()
+    KeptPlace.objects.create(
+        cluster=sim.cluster, partition="wide", job_id=other, user="bob", nodes=["n3"], at=now(), since=now(),
+        until=now() + 60, moved=now(), asked=now(),
+    )  # fmt: skip
+    Node.objects.filter(name__in=["n1", "n2"]).update(up=False)
+
+    Expecting(sim.cluster).expect_starts()
+
+    assert expected(sim, waits).nodes == ["n4"]
+    assert expected(sim, other).nodes == ["n3"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_is_said_again_only_where_something_has_changed(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
+    still = [1000.0]
+    monkeypatch.setattr("console.starts.expecting.time.monotonic", lambda: still[0])
+    sim.running("ann", 8, time_limit_s=3600)
+    waits = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    known = Expecting(sim.cluster)
+    assert known.expect_starts() == 1
+    version = Cluster.objects.get().version
+
+    assert known.expect_starts() is None
+    assert Cluster.objects.get().version == version, "what it has said itself is no news to it"
+
+    still[0] += RENEW_S
+    assert known.expect_starts() == 1, "time goes by"
+    assert Cluster.objects.get().version == version, "but nothing moved"
+
+    sim.port.cancel(waits)
+    sim.cycle()
+    assert known.expect_starts() == 0
+    gone = ExpectedStart.objects.get(job_id=waits)
+    assert (gone.gone_at is not None, gone.started) == (True, None)
+
+
+def test_what_was_first_said_stays_and_the_start_is_written_beside_it(sim: Sim) -> None:
+    runs = sim.running("ann", 8, time_limit_s=3600, run_time_s=100)
+    waits = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    Expecting(sim.cluster).expect_starts()
+    first = expected(sim, waits)
+
+    sim.port.advance(60)
+    sure_end(sim, runs, 45)
+    Expecting(sim.cluster).expect_starts()
+    again = expected(sim, waits)
+    assert again.p50 is not None and first.p50 is not None
+    assert again.p50 < first.p50 - 3000
+    assert (again.first_p50, again.first_at) == (first.first_p50, first.first_at)
+
+    sim.port.advance(60)
+    sim.cycle()
+    Expecting(sim.cluster).expect_starts()
+    over = ExpectedStart.objects.get(job_id=waits)
+    assert over.gone_at is not None
+    assert over.started == sim.row(waits).start
+
+
+def test_pages_ask_for_those_that_wait_with_one_query(
+    sim: Sim, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    runs = sim.running("ann", 8, time_limit_s=3600)
+    waits = sim.submit("bob", 8)
+    sim.cycle()
+    Expecting(sim.cluster).expect_starts()
+    rows = [sim.row(runs), sim.row(waits)]
+
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        assert list(expected_starts(sim.cluster, rows)) == [waits]
+    with django_assert_num_queries(0):  # type: ignore[operator]
+        assert expected_starts(sim.cluster, rows[:1]) == {}

@@ -1,0 +1,107 @@
+"""When a waiting job is expected to start: on its page, in My jobs, in lists, and over the API."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from console.accounts.services import set_language
+from console.cluster.models import Job
+from console.overview.starting import between_words, calm, starts_words
+from tests import factories
+from tests.markup import flat
+from tests.ui.conftest import House, SignedIn
+
+
+def words(page: str) -> str:
+    return flat(re.sub(r"<[^>]+>", " ", page))
+
+
+@pytest.fixture
+def waits(house: House) -> Job:
+    return Job.objects.get(cluster=house.cluster, job_id="101")
+
+
+def show(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_job_s_page_says_when_how_sure_and_why(waits: Job, ada: Client) -> None:
+    factories.make_expected_start(waits, after=["88"])
+
+    page = show(ada, "/jobs/101/")
+
+    assert "Expected start in about 40 min 90 % sure: in 15 min to 2 h" in words(page)
+    assert re.search(r'It waits for the end of\s+<a href="/jobs/88/">88</a>\.', page)
+
+
+def test_nothing_stands_there_where_nothing_is_expected(waits: Job, ada: Client) -> None:
+    assert "Expected start" not in show(ada, "/jobs/101/")
+    factories.make_expected_start(waits, gone_at=waits.cluster.observed_at)
+    assert "Expected start" not in show(ada, "/jobs/101/")
+
+
+def test_no_start_in_sight_says_why(waits: Job, ada: Client) -> None:
+    factories.make_expected_start(waits, p50=None, low=None, high=None)
+
+    assert "Expected start not in sight Too few of the nodes that it may use" in words(
+        show(ada, "/jobs/101/")
+    )
+
+
+def test_my_jobs_say_it_in_a_column(waits: Job, signed_in: SignedIn) -> None:
+    factories.make_expected_start(waits)
+
+    assert "in about 40 min" in show(signed_in("ann"), "/my-jobs/")
+
+
+def test_a_list_has_the_column_where_it_is_asked_for(waits: Job, ada: Client) -> None:
+    factories.make_expected_start(waits)
+
+    assert "in about 40 min" not in show(ada, "/partitions/x/")
+    assert "in about 40 min" in show(ada, "/partitions/x/?w_col=starts&w_col=name")
+
+
+def test_in_chinese(waits: Job, ada: Client, house: House) -> None:
+    factories.make_expected_start(waits)
+    set_language(house.people["ada"], "zh-hans")
+
+    assert "预计开始" in show(ada, "/jobs/101/")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(20, 60), (95, 120), (2430, 2400), (5000, 5100), (30_000, 30_600), (100_000, 100_800), (1e6, 1_002_240)],
+)
+def test_words_are_as_rough_as_what_they_speak_of_is_far(seconds: float, said: int) -> None:
+    assert calm(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0, 30, "90 % sure: within a minute"),
+        (0, 1800, "90 % sure: within 30 min"),
+        (600, 1800, "90 % sure: in 10 min to 30 min"),
+        (600, None, "90 % sure: not before 10 min from now"),
+    ],
+)
+def test_an_interval_is_said_shortly(waits: Job, low: int, high: int | None, said: str) -> None:
+    row = factories.make_expected_start(waits, 5)
+    now = row.made_at
+    row.low, row.high = now + low + 1, None if high is None else now + high + 1
+
+    assert starts_words(row) == "soon"
+    assert between_words(row) == said
+
+
+def test_the_api_says_the_same(waits: Job, ada: Client) -> None:
+    factories.make_expected_start(waits, nodes=["n1"], after=["88"])
+
+    told = ada.get("/api/v1/jobs/101/start/").json()
+
+    assert (told["job_id"], told["nodes"], told["after"]) == ("101", ["n1"], ["88"])
+    assert told["low"] < told["p50"] < told["high"]
+    assert ada.get("/api/v1/jobs/88/start/").status_code == 404
