@@ -6,6 +6,7 @@ By hand, for any tests: `python -m pytest -p tests.plugins.on_postgres tests/ste
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,32 @@ import pytest
 from tests.plugins.servers import PostgresServer
 
 ROOT = Path(__file__).parents[1]
-TIMEOUT_S = 1500
+TIMEOUT_S = 900
+STEERING = ROOT / "tests" / "steering"
+# Of files whose tests are all whole plans, one plan each: what they write is alike.
+ONE_OF = {
+    "test_arrays.py": "test_urgent_tasks_get_room_by_one_plan_and_all_that_were_stopped_come_back_once",
+    "test_checkpoints.py": "test_all_victims_of_a_plan_are_waited_for_and_then_stopped_together",
+    "test_elastic.py": "test_one_worker_goes_and_comes_back",
+    "test_keeping.py": "test_it_is_let_go_when_the_job_runs",
+    "test_line.py": "test_taken_back_everybody_is_where_slurm_has_them",
+    "test_lives.py": "test_each_stop_has_its_own_return",
+    "test_together.py": "test_they_are_held_until_all_fit_and_then_start_together",
+}
 # Worlds that take many cycles, files of generated text and a script of Slurm's say nothing more on another database.
 ALIKE = (
     "sqlite", "no_thrash", "document_000", "test_undoing", "test_when_things_go_wrong", "test_limits", "test_proposals",
     "submit_script", "any_import", "replaying", "test_grace", "test_making_room", "test_metering", "test_looking_again",
     "test_orphaned_holds", "test_stopped", "pages_say_so", "plan_is_long_over", "answers_are_lost", "putting_off",
     "test_victims", "wherever_it_raises", "not_understood", "test_elastic_nodes",
-    "kind_demo", "no_circles", "test_incidents", "comes_back_before_all", "takes_turns",
+    "kind_demo", "no_circles", "test_incidents", "comes_back_before_all", "takes_turns", "random_history",
 )  # fmt: skip
+
+
+def _steering() -> Iterator[str]:
+    for path in sorted(STEERING.rglob("test_*.py")):
+        one = f"::{ONE_OF[path.name]}" if path.name in ONE_OF else ""
+        yield f"{path.relative_to(ROOT)}{one}"
 
 
 @pytest.mark.postgres
@@ -34,7 +52,7 @@ def test_the_foundations_hold_on_postgresql(postgres_server: PostgresServer, fol
     """Without those tests that run on both databases anyway."""
     command = [sys.executable, "-m", "pytest", "-p", "tests.plugins.on_postgres", "-p", "no:cacheprovider"]
     command += ["-m", "not postgres", "-k", " and ".join(f"not {word}" for word in ALIKE)]
-    command += [f"tests/{path}" for path in folders.split()]
+    command += list(_steering()) if folders == "steering" else [f"tests/{path}" for path in folders.split()]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     database = postgres_server.create_database(f"part_{folders.split(maxsplit=1)[0]}")
     done = subprocess.run(

@@ -19,8 +19,11 @@ def long_form() -> bool:
 
 @pytest.fixture(scope="session")
 def harness(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harness]:
-    """Tells stories."""
-    with Harness(tmp_path_factory.mktemp("stories")) as harness:
+    """Tells stories. What is made once for all of them is shared by the test processes of a run."""
+    own = tmp_path_factory.getbasetemp()
+    shared = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "stories-shared"
+    shared.mkdir(exist_ok=True)
+    with Harness(tmp_path_factory.mktemp("stories"), shared) as harness:
         yield harness
 
 

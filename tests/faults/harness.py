@@ -1,19 +1,20 @@
 """Playing a story again and again, with a death at every step of it."""
 
+import fcntl
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from tests.e2e.processes import ROOT, clean_environment
 from tests.faults.oracle import Verdict
-from tests.faults.worlds import WORLDS, Stage
+from tests.faults.worlds import Stage
 from tests.plugins.migrated import copy_migrated_sqlite
 
 KILLED = -9
@@ -43,8 +44,9 @@ class Told:
 class Harness:
     """Tells stories in folders below `home`. One process answers (see `steerer`), and forks the others."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, shared: Path) -> None:
         self.home = home
+        self._shared = shared
         self._count = 0
         self._process: subprocess.Popen[str] | None = None
 
@@ -60,12 +62,6 @@ class Harness:
             stdout=subprocess.PIPE,
             text=True,
         )
-        for world in WORLDS:
-            folder = self._template(world)
-            folder.mkdir()
-            copy_migrated_sqlite(folder / "giveway.sqlite3")
-            self.ask(do="build", folder=str(folder), worlds=[world])
-            Stage(folder, world).begin()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,11 +84,43 @@ class Harness:
             raise AssertionError((Path(request["folder"]) / "log").read_text())
         return answer
 
+    def undisturbed(self, world: str) -> tuple[str, ...]:
+        """The points of a story in which nothing goes wrong, in the order in which they are first reached."""
+
+        def tell(file: Path) -> None:
+            told = self.tell(world)
+            assert (told.ends, bool(told.verdict)) == ([0], False), (told.verdict, told.log)
+            file.write_text(json.dumps(list(dict.fromkeys(told.points))))
+
+        return tuple(json.loads(self._once(f"{world}.points", tell).read_text()))
+
+    def _once(self, name: str, make: Callable[[Path], None]) -> Path:
+        """What one of the test processes makes for all of them."""
+        made = self._shared / name
+        with (self._shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                begun = made.with_suffix(".begun")
+                make(begun)
+                begun.rename(made)
+        return made
+
+    def _built(self, world: str) -> Path:
+        """The folder in which a story has not begun."""
+
+        def build(folder: Path) -> None:
+            folder.mkdir()
+            copy_migrated_sqlite(folder / "giveway.sqlite3")
+            self.ask(do="build", folder=str(folder), worlds=[world])
+            Stage(folder, world).begin()
+
+        return self._once(f"template-{world}", build)
+
     def stage(self, world: str) -> Path:
         """A new folder in which the story has not begun."""
         self._count += 1
         folder = self.home / f"{world}-{self._count}"
-        shutil.copytree(self._template(world), folder)
+        shutil.copytree(self._built(world), folder)
         return folder
 
     def tell(self, world: str, faults: Sequence[str] = (), asleep_s: int = 3, **more: Any) -> Told:
@@ -148,6 +176,3 @@ class Harness:
         if not told.verdict:
             shutil.rmtree(told.folder)
         return told
-
-    def _template(self, world: str) -> Path:
-        return self.home / f"template-{world}"

@@ -81,7 +81,11 @@ def _child(request: dict[str, Any]) -> int:
 
 
 def _build(request: dict[str, Any]) -> int:
-    """The database of a story, its policy in force. The cluster has been seen once."""
+    """The database of a story, its policy in force. The cluster has been seen once.
+
+    The log is anchored, as its task does within a minute: on a slow machine a story is told long after this.
+    """
+    from console.audit.anchors import write_anchor
     from console.cluster.connect import configured_cluster
     from console.partitions.services import activate_policy, ensure_partition
     from tests.faults.worlds import POLICY, WORLDS
@@ -97,6 +101,7 @@ def _build(request: dict[str, Any]) -> int:
             reason="Test.",
             based_on=row.revision.number if row.revision else None,
         )
+    write_anchor()
     return 0
 
 
