@@ -32,4 +32,5 @@ FORECAST_SCHEDULE: dict[str, dict[str, Any]] = {
     "keep-finished": {"task": "forecasts.keep", "schedule": 60.0, "options": {"expires": 60.0}},
     "learn": {"task": "forecasts.train", "schedule": 600.0, "options": {"expires": 600.0}},
     "forget-finished": {"task": "forecasts.forget", "schedule": 3600.0},
+    "forget-starts": {"task": "forecasts.forget_starts", "schedule": 3600.0},
 }

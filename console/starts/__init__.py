@@ -1,4 +1,4 @@
 """When waiting jobs are expected to start: the queue of the mirror, played forward in the background.
 
-May import: `scheduler.forecast`, `console.steering` (plans under way, kept nodes) and what is below it.
+May import: `console.steering` and what is below it, `scheduler.forecast`. The cycle does not know this folder.
 """

@@ -6,8 +6,8 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.starts.models import ExpectedStart
 
 
-def expected_starts(cluster: Cluster, jobs: Iterable[Job]) -> dict[str, ExpectedStart]:
-    """By job, of those that wait; one query, none where nobody does."""
+def expected_starts(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, ExpectedStart]:
+    """By job, of those that wait; one query, none where nobody does. `cluster`: itself, or its key."""
     ids = {job.job_id for job in jobs if job.phase == JobPhase.PENDING}
     if not ids:
         return {}

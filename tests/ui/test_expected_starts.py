@@ -10,7 +10,7 @@ from console.cluster.models import Job
 from console.overview.starting import between_words, calm, starts_words
 from tests import factories
 from tests.markup import flat
-from tests.ui.conftest import House, SignedIn
+from tests.ui.conftest import House
 
 
 def words(page: str) -> str:
@@ -51,10 +51,10 @@ def test_no_start_in_sight_says_why(waits: Job, ada: Client) -> None:
     )
 
 
-def test_my_jobs_say_it_in_a_column(waits: Job, signed_in: SignedIn) -> None:
-    factories.make_expected_start(waits)
+def test_my_jobs_say_it_in_a_column(house: House, ada: Client) -> None:
+    factories.make_expected_start(factories.make_job(house.cluster, "900", user="ada"))
 
-    assert "in about 40 min" in show(signed_in("ann"), "/my-jobs/")
+    assert "in about 40 min" in show(ada, "/my-jobs/")
 
 
 def test_a_list_has_the_column_where_it_is_asked_for(waits: Job, ada: Client) -> None:

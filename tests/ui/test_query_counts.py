@@ -18,10 +18,10 @@ LOOSE = 4
 """A line may be this much too high before it is to be lowered."""
 # Address, queries as the administrator, who is asked for everything.
 PAGES: dict[str, int] = {
-    "/my-jobs/": 14,  # and which patterns of projects make jobs elastic
+    "/my-jobs/": 15,  # and which patterns of projects make jobs elastic, and when those that wait start
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
-    "/forecasts/": 11,
+    "/forecasts/": 12,
     "/": 12,
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together
@@ -30,7 +30,7 @@ PAGES: dict[str, int] = {
     "/partitions/x/revisions/": 11,
     "/partitions/x/shadow/": 9,
     "/jobs/": 11,
-    "/jobs/101/": 15,
+    "/jobs/101/": 16,
     "/jobs/88/": 17,  # and what is forecast of it
     "/plans/": 9,  # and whether the cluster is seen
     "/plans/{plan}/": 12,  # and what became of its victims

@@ -1,4 +1,4 @@
-"""How good the forecasts of run times are."""
+"""How good the forecasts of run times and of starts are."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,6 +9,7 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.forecasts.quality import DAYS, forecast_quality
 from console.partitions.selectors import visible_partitions
+from console.starts.quality import start_quality
 
 
 @require_safe
@@ -18,4 +19,5 @@ def forecasts(request: HttpRequest) -> HttpResponse:
     cluster = shown_cluster()
     names = visible_partitions(person(request)).filter(cluster=cluster).values_list("name", flat=True)
     quality = forecast_quality(cluster, list(names))
-    return render(request, "reports/forecasts.html", {"quality": quality, "days": DAYS})
+    starts = start_quality(cluster, list(names))
+    return render(request, "reports/forecasts.html", {"quality": quality, "starts": starts, "days": DAYS})

@@ -1,0 +1,226 @@
+"""How good start forecasts are: a week of a trace, played by EASY with true arrivals.
+
+`python -m bench.start_week --trace FILE --nodes N --cpus N [--gpus N] [--days 7] [--from 0.7] [--most 1500]`
+
+The trace is played whole by EASY with its users' limits, which is what Slurm's backfill does. Of the jobs submitted in
+the week that begins after so much of all submissions, each (or so many of them, evenly) is forecast in the second
+of its submission: from who runs and who waits just then, and from the run-time model, which was trained on jobs that
+had ended before the week and is told of the others as they end. Beside it stands the same play with the limits for run
+times, which is what Slurm's own estimate is made of. Prints a JSON document.
+"""
+
+import argparse
+import heapq
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, median
+
+from scheduler.forecast.facts import EndedJob, Forecast, JobFacts
+from scheduler.forecast.model import Model
+from scheduler.forecast.starts import (
+    Queue,
+    RunningShare,
+    StartForecast,
+    WaitingRequest,
+    forecast_starts,
+    sure,
+)
+from scheduler.simulate.policy_file import read_policy
+from scheduler.simulate.replay import replay
+from scheduler.simulate.tasks import SimulatedTask
+from scheduler.simulate.trace import read_trace
+from scheduler.simulate.workload import Machines, fit
+
+NEAR_S = 600
+DAY_S = 86_400
+EASY = {
+    "schema": "giveway.simulation/1",
+    "name": "EASY",
+    "scheduler": "easy",
+    "partition": {"name": "all", "mode": "user"},
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What became of a job: when it started and ended, on which nodes (their numbers)."""
+
+    task: SimulatedTask
+    facts: JobFacts
+    start: int
+    end: int
+    nodes: tuple[int, ...]
+
+    @property
+    def id(self) -> str:
+        return self.task.work.row.id
+
+    @property
+    def ended(self) -> EndedJob:
+        return EndedJob(self.id, self.facts, self.end - self.start, self.end, self.start)
+
+
+@dataclass
+class Score:
+    """How near forecasts were: errors in seconds, and how often the interval held the truth."""
+
+    errors: list[float] = field(default_factory=list)
+    held: int = 0
+    widths: list[float] = field(default_factory=list)
+
+    def add(self, said: StartForecast, truth: float) -> None:
+        middle = said.p50 if said.p50 is not None else float("inf")
+        low, high = said.low or 0.0, float("inf") if said.high is None else said.high
+        self.errors.append(abs(middle - truth))
+        self.held += low <= truth <= high
+        self.widths.append(high - low)
+
+    def told(self) -> dict[str, float]:
+        if not self.errors:
+            return {"jobs": 0}
+        return {
+            "jobs": len(self.errors),
+            "within_10_min": round(fmean(error <= NEAR_S for error in self.errors), 3),
+            "held": round(self.held / len(self.errors), 3),
+            "median_error_s": round(median(self.errors)),
+            "median_width_s": round(median(self.widths)),
+        }
+
+
+def runs_of(trace: Path, machines: Machines) -> list[Run]:
+    """The whole trace, played by EASY; by submission."""
+    workload = fit(read_trace(trace.read_bytes()), machines)
+    policy = read_policy(json.dumps(EASY).encode())
+    found = []
+    for task in replay(workload, policy).tasks:
+        row = task.work.row
+        start, end, nodes, _held = task.spans[0]
+        facts = JobFacts(row.user, row.group, row.name, row.limit, row.nodes, row.cpus, row.gpus, row.submit)
+        found.append(Run(task, facts, start, end, tuple(_numbers(nodes))))
+    return sorted(found, key=lambda run: (run.task.work.submit, run.task.work.index))
+
+
+def _numbers(nodes: int) -> Iterator[int]:
+    while nodes:
+        low = nodes & -nodes
+        yield low.bit_length() - 1
+        nodes ^= low
+
+
+class Week:
+    """The week, moment by moment: what runs, what waits, and a model that knows what it could know."""
+
+    def __init__(self, runs: Sequence[Run], machines: Machines, first: int) -> None:
+        self.machines = machines
+        self.resources = sorted(machines.per_node)
+        before = [run.ended for run in runs[:first] if run.end <= runs[first].task.work.submit]
+        self.model = Model.fit(before)
+        self.now = runs[first].task.work.submit
+        self.running: dict[str, Run] = {}
+        self.waiting: dict[str, Run] = {}
+        self.whole: dict[str, Forecast] = {}
+        self._coming = [
+            (moment, kind, number)
+            for number, run in enumerate(runs)
+            if run.end > self.now
+            for moment, kind in ((run.task.work.submit, 1), (run.start, 2), (run.end, 0))
+        ]
+        heapq.heapify(self._coming)
+        self._runs = runs
+
+    def until(self, moment: int) -> None:
+        """Everything that happened by then. What is submitted just then waits; what started just then still does."""
+        while self._coming and (self._coming[0][0], self._coming[0][1]) <= (moment, 1):
+            self.now, kind, number = heapq.heappop(self._coming)
+            run = self._runs[number]
+            if kind == 0:
+                self.running.pop(run.id)
+                self.model.ended(run.ended)
+            elif kind == 1:
+                self.waiting[run.id] = run
+                self.whole[run.id] = self.model.submitted(run.id, run.facts)
+            else:
+                self.waiting.pop(run.id)
+                self.running[run.id] = run
+                self.model.started(run.id, run.facts, run.start)
+        self.now = moment
+
+    def queue(self, *, limits: bool) -> Queue:
+        """What is played: with the model's run times, or with the users' limits."""
+        free = [list(self._vector(self.machines.per_node)) for _ in range(self.machines.nodes)]
+        shares = []
+        for run in self.running.values():
+            holds = self._vector(run.task.work.amounts)
+            for node in run.nodes:
+                free[node] = [has - held for has, held in zip(free[node], holds, strict=True)]
+            shares.append(RunningShare(run.nodes, holds, self._left(run, limits=limits)))
+        waiting = [
+            WaitingRequest(
+                run.id, run.task.work.nodes, self._vector(run.task.work.amounts), self._whole(run, limits=limits)
+            )
+            for run in self.waiting.values()
+        ]  # fmt: skip
+        return Queue([tuple(each) for each in free], shares, waiting)
+
+    def _vector(self, amounts: dict[str, int]) -> tuple[int, ...]:
+        return tuple(amounts.get(name, 0) for name in self.resources)
+
+    def _left(self, run: Run, *, limits: bool) -> Forecast:
+        ran = self.now - run.start
+        most = (run.facts.limit_s or 30 * DAY_S) - ran
+        return sure(max(1, most)) if limits else at_most(self.model.remaining(run.facts, ran), most)
+
+    def _whole(self, run: Run, *, limits: bool) -> Forecast:
+        most = run.facts.limit_s or 30 * DAY_S
+        return sure(most) if limits else at_most(self.whole[run.id], most)
+
+
+def at_most(said: Forecast, most: float) -> Forecast:
+    """Nobody runs beyond his limit."""
+    return Forecast(
+        *(max(1.0, min(value, most)) for value in (said.p10, said.p50, said.p90, said.low, said.high))
+    )
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trace", type=Path, required=True)
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--cpus", type=int, default=0)
+    parser.add_argument("--gpus", type=int, default=0)
+    parser.add_argument("--days", type=float, default=7)
+    parser.add_argument("--from", dest="split", type=float, default=0.7)
+    parser.add_argument("--most", type=int, default=1500)
+    asked = parser.parse_args()
+    machines = Machines(asked.nodes, {k: v for k, v in (("gpu", asked.gpus), ("cpu", asked.cpus)) if v})
+    began = time.perf_counter()
+    runs = runs_of(asked.trace, machines)
+    first = int(len(runs) * asked.split)
+    week = Week(runs, machines, first)
+    start = runs[first].task.work.submit
+    inside = [run for run in runs[first:] if run.task.work.submit < start + asked.days * DAY_S]
+    chosen = {run.id for run in inside[:: max(1, -(-len(inside) // asked.most))]}
+    scores = {name: Score() for name in ("all", "at once", "waited", "all, limits", "waited, limits")}
+    for run in inside:
+        moment = run.task.work.submit
+        week.until(moment)
+        if run.id not in chosen:
+            continue
+        truth = run.start - moment
+        for limits in (False, True):
+            queue = week.queue(limits=limits)
+            row = next(n for n, each in enumerate(queue.waiting) if each.id == run.id)
+            said = forecast_starts(queue, draws=1 if limits else None)[row]
+            for name in ("all", "waited" if truth else "at once"):
+                if (key := f"{name}, limits" if limits else name) in scores:
+                    scores[key].add(said, truth)
+    print(json.dumps({"trace": asked.trace.name, "took_s": round(time.perf_counter() - began, 1)}
+                     | {name: score.told() for name, score in scores.items()}, indent=1))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""Keeping what was expected of starts as short as forecasts are kept."""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from console.core import clock
+from console.starts.models import ExpectedStart
+
+
+def forget_old_starts() -> int:
+    """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
+    oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
+    return ExpectedStart.objects.filter(gone_at__lt=oldest).delete()[0]
