@@ -5,8 +5,9 @@
 The trace is played whole by EASY with its users' limits, which is what Slurm's backfill does. Of the jobs submitted in
 the week that begins after so much of all submissions, each (or so many of them, evenly) is forecast in the second
 of its submission: from who runs and who waits just then, and from the run-time model, which was trained on jobs that
-had ended before the week and is told of the others as they end. Beside it stands the same play with the limits for run
-times, which is what Slurm's own estimate is made of. Prints a JSON document.
+had ended before the week and is told of the others as they end; corrected by the starts that have come by then
+(`played`: without that). Beside it stands the same play with the limits for run times, which is what Slurm's own
+estimate is made of. Prints a JSON document.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from statistics import fmean, median
 
 from scheduler.forecast.facts import EndedJob, Forecast, JobFacts
 from scheduler.forecast.model import Model
+from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import (
     Queue,
     RunningShare,
@@ -35,6 +37,7 @@ from scheduler.simulate.trace import read_trace
 from scheduler.simulate.workload import Machines, fit
 
 NEAR_S = 600
+KINDS = ("all", "at once", "waited")
 DAY_S = 86_400
 EASY = {
     "schema": "giveway.simulation/1",
@@ -178,6 +181,12 @@ class Week:
         return sure(most) if limits else at_most(self.whole[run.id], most)
 
 
+def expected(queue: Queue, job_id: str, draws: int | None = None) -> StartForecast:
+    """What is played of one job."""
+    row = next(n for n, each in enumerate(queue.waiting) if each.id == job_id)
+    return forecast_starts(queue, draws=draws)[row]
+
+
 def at_most(said: Forecast, most: float) -> Forecast:
     """Nobody runs beyond his limit."""
     return Forecast(
@@ -193,6 +202,9 @@ def main() -> None:
     parser.add_argument("--cpus", type=int, default=0)
     parser.add_argument("--gpus", type=int, default=0)
     parser.add_argument("--days", type=float, default=7)
+    parser.add_argument(
+        "--learn", type=float, default=4, help="days before the week, for its corrections alone"
+    )
     parser.add_argument("--from", dest="split", type=float, default=0.7)
     parser.add_argument("--most", type=int, default=1500)
     asked = parser.parse_args()
@@ -202,22 +214,31 @@ def main() -> None:
     first = int(len(runs) * asked.split)
     week = Week(runs, machines, first)
     start = runs[first].task.work.submit
-    inside = [run for run in runs[first:] if run.task.work.submit < start + asked.days * DAY_S]
-    chosen = {run.id for run in inside[:: max(1, -(-len(inside) // asked.most))]}
-    scores = {name: Score() for name in ("all", "at once", "waited", "all, limits", "waited, limits")}
+    start += int(asked.learn * DAY_S)
+    end = start + asked.days * DAY_S
+    inside = [run for run in runs[first:] if run.task.work.submit < end]
+    scored = sum(run.task.work.submit >= start for run in inside)
+    chosen = {run.id for run in inside[:: max(1, -(-scored // asked.most))]}
+    scores = {f"{name}{how}": Score() for how in ("", ", played", ", limits") for name in KINDS}
+    calibration, pending = StartCalibration(), []
     for run in inside:
         moment = run.task.work.submit
         week.until(moment)
         if run.id not in chosen:
             continue
         truth = run.start - moment
-        for limits in (False, True):
-            queue = week.queue(limits=limits)
-            row = next(n for n, each in enumerate(queue.waiting) if each.id == run.id)
-            said = forecast_starts(queue, draws=1 if limits else None)[row]
+        while pending and pending[0][0] < moment:
+            _, _, played, waited = heapq.heappop(pending)
+            calibration.came(played, waited)
+        played = expected(week.queue(limits=False), run.id)
+        heapq.heappush(pending, (run.start, run.task.work.index, played, truth))
+        if moment < start:
+            continue
+        said = {"": calibration.corrected(played), ", played": played}
+        said[", limits"] = expected(week.queue(limits=True), run.id, draws=1)
+        for how, each in said.items():
             for name in ("all", "waited" if truth else "at once"):
-                if (key := f"{name}, limits" if limits else name) in scores:
-                    scores[key].add(said, truth)
+                scores[name + how].add(each, truth)
     print(json.dumps({"trace": asked.trace.name, "took_s": round(time.perf_counter() - began, 1)}
                      | {name: score.told() for name, score in scores.items()}, indent=1))  # fmt: skip
 

@@ -190,5 +190,5 @@ def _starts(
     if not rows or all(column.key != STARTS for column in columns):
         return {}
     return expected_starts(
-        rows[0].cluster, [*rows, *(job for group in groups.values() for job in group.tasks)]
+        rows[0].cluster_id, [*rows, *(job for group in groups.values() for job in group.tasks)]
     )

@@ -11,6 +11,7 @@ from console.cluster.services import show_change
 from console.core import clock
 from console.starts.models import ExpectedStart
 from console.starts.play import Play, read_play
+from scheduler.forecast.start_calibration import StartCalibration
 from scheduler.forecast.starts import StartForecast, forecast_starts
 
 BATCH = 300
@@ -20,6 +21,9 @@ REST = 10
 """It takes at most one second of so many."""
 NOTABLE = 0.1
 """Pages are told when a start moves by more than this part of the wait, or by a minute."""
+MOST_LEARNED = 2000
+PLAYED = 3
+"""Numbers of a forecast that are kept as they were played: low, middle, high."""
 MOST_AFTER = 5
 """So many of the jobs that it waits for are named."""
 FIELDS = ("partition", "made_at", "p50", "low", "high", "nodes", "after", "started", "gone_at")
@@ -44,8 +48,7 @@ class Expecting:
         if self.versions and (since < REST * self.took_s or (seen and since < RENEW_S)):
             return None
         play = read_play(self.cluster)
-        said = forecast_starts(play.queue)
-        changed = self._keep(play, said)
+        changed = self._keep(play, forecast_starts(play.queue))
         self.took_s, self.said_at = time.monotonic() - now, time.monotonic()
         self.versions = (version,)
         if changed:
@@ -56,15 +59,25 @@ class Expecting:
     def _keep(self, play: Play, said: Iterable[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""
         now = int(clock.now().timestamp())
-        after = _Waits(play)
-        wanted = {
-            (job.job_id, _submit(job)): _row(self.cluster, job, each, play, after, now)
-            for job, each in zip(play.jobs, said, strict=True)
-        }
-        for job in play.hopeless:
-            wanted[job.job_id, _submit(job)] = _row(self.cluster, job, NOWHERE, play, after, now)
+        calibration, after = learned(self.cluster), _Waits(play)
+        wanted = {}
+        for job, played in [*zip(play.jobs, said, strict=True), *((job, NOWHERE) for job in play.hopeless)]:
+            row = _row(self.cluster, job, calibration.corrected(played), play, now)
+            row.after, row.first_played = after.of(played), [played.low, played.p50, played.high]
+            wanted[job.job_id, _submit(job)] = row
         with transaction.atomic():
             return _store(self.cluster, wanted, now)
+
+
+def learned(cluster: Cluster) -> StartCalibration:
+    """What the last starts teach: how they came beside what was played of them."""
+    rows = ExpectedStart.objects.filter(cluster=cluster, started__isnull=False).order_by("-pk")[:MOST_LEARNED]
+    calibration = StartCalibration()
+    for row in sorted(rows, key=lambda row: (row.started or 0, row.pk)):
+        if row.started is not None and len(row.first_played) == PLAYED:
+            low, p50, high = row.first_played
+            calibration.came(StartForecast(row.job_id, p50, low, high, ()), row.started - row.first_at)
+    return calibration
 
 
 NOWHERE = StartForecast("", None, None, None, ())
@@ -110,15 +123,13 @@ def _is_notable(before: ExpectedStart, after: ExpectedStart, now: int) -> bool:
     return False
 
 
-def _row(
-    cluster: Cluster, job: Job, said: StartForecast, play: Play, waits: "_Waits", now: int
-) -> ExpectedStart:
+def _row(cluster: Cluster, job: Job, said: StartForecast, play: Play, now: int) -> ExpectedStart:
     p50, low, high = (
         None if value is None else now + int(value) for value in (said.p50, said.low, said.high)
     )
     return ExpectedStart(
         cluster=cluster, job_id=job.job_id, submit=_submit(job), partition=job.partition, made_at=now,
-        p50=p50, low=low, high=high, nodes=[play.names[node] for node in said.nodes], after=waits.of(said),
+        p50=p50, low=low, high=high, nodes=[play.names[node] for node in said.nodes],
         first_at=now, first_p50=p50, first_low=low, first_high=high, first_slurm=job.estimated_start,
     )  # fmt: skip
 

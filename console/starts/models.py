@@ -10,8 +10,9 @@ class ExpectedStart(models.Model):
 
     All moments are epoch seconds by the cluster's clock. `p50`: the middle, null where no start is in sight; `low` to
     `high` is meant to hold 90 %, `high` null where the end is open. `nodes`: where, as it looks now. `after`: the
-    running jobs whose ends it waits for there. `first_…`: the same as it was first said, at `first_at`, and beside it
-    `first_slurm`, what Slurm expected then. `started`: when it did. `gone_at`: when it was seen waiting no more.
+    running jobs whose ends it waits for there. `first_…`: the same as it was first said, at `first_at`; `first_played`
+    in seconds from then (low, middle, high) before it was corrected; `first_slurm`: what Slurm expected then.
+    `started`: when it did. `gone_at`: when it was seen waiting no more.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="expected_starts")
@@ -28,6 +29,7 @@ class ExpectedStart(models.Model):
     first_p50 = models.BigIntegerField(null=True)
     first_low = models.BigIntegerField(null=True)
     first_high = models.BigIntegerField(null=True)
+    first_played = models.JSONField(default=list)
     first_slurm = models.BigIntegerField(null=True)
     started = models.BigIntegerField(null=True)
     gone_at = models.DateTimeField(null=True)

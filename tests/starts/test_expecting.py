@@ -121,6 +121,27 @@ def test_nodes_that_take_no_jobs_and_nodes_that_are_kept(sim: Sim) -> None:
     assert expected(sim, other).nodes == ["n3"]
 
 
+def test_it_learns_from_the_starts_that_came(sim: Sim) -> None:
+    runs = sim.running("ann", 8, time_limit_s=3600)
+    waits = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    sure_end(sim, runs, 1200)
+    for number in range(40):  # they came twice as late as was played of them
+        ExpectedStart.objects.create(
+            cluster=sim.cluster, job_id=f"9{number}", submit=START, partition="x", made_at=START, first_at=START,
+            first_played=[1000.0, 1200.0, 1400.0], started=START + 2400, gone_at=clock.now(),
+        )  # fmt: skip
+
+    Expecting(sim.cluster).expect_starts()
+
+    said = expected(sim, waits)
+    low, middle, _high = said.first_played
+    assert middle == pytest.approx(1200, abs=110)
+    assert said.p50 == pytest.approx(now() + (middle + 60) * 2460 / 1260 - 60, abs=2)
+    assert said.high == said.p50, "nobody came later"
+    assert low == pytest.approx(middle, abs=200)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_is_said_again_only_where_something_has_changed(sim: Sim, monkeypatch: pytest.MonkeyPatch) -> None:
     still = [1000.0]

@@ -1,0 +1,84 @@
+"""Expected starts are corrected by the starts that came; their intervals hold as often as they are meant to."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler.forecast.start_calibration import FEWEST, StartCalibration
+from scheduler.forecast.starts import StartForecast
+
+
+def said(p50: float | None, low: float | None = None, high: float | None = None) -> StartForecast:
+    return StartForecast("1", p50, p50 if low is None else low, high, ())
+
+
+def told(times: int, truth: float, each: StartForecast) -> StartCalibration:
+    calibration = StartCalibration()
+    for _ in range(times):
+        calibration.came(each, truth)
+    return calibration
+
+
+def test_while_little_is_known_nothing_is_corrected() -> None:
+    each = said(600, 300, 1200)
+    assert told(FEWEST - 1, 6000, each).corrected(each) == each
+    assert told(FEWEST, 6000, each).corrected(each) != each
+
+
+def test_what_came_twice_as_late_is_said_twice_as_late() -> None:
+    corrected = told(40, 2 * 660 - 60, said(600, 500, 700)).corrected(said(600, 500, 700))
+    assert corrected.p50 == pytest.approx(1260)
+    assert corrected.high == pytest.approx(1260), "as far as the latest came"
+    assert corrected.low == pytest.approx(1260), "nobody came sooner"
+
+
+def test_an_interval_that_was_too_wide_becomes_narrower() -> None:
+    calibration = StartCalibration()
+    for number in range(100):
+        calibration.came(said(1000, 100, 9000), 900 + 2 * number)
+    corrected = calibration.corrected(said(1000, 100, 9000))
+    assert corrected.low is not None and corrected.high is not None
+    assert 890 < corrected.low < 920
+    assert 1080 < corrected.high < 1100
+
+
+def test_classes_of_waits_do_not_teach_each_other() -> None:
+    calibration = told(100, 9000, said(600, 300, 1200))
+    assert calibration.corrected(said(20_000, 10_000, 30_000)) == said(20_000, 10_000, 30_000)
+
+
+def test_no_middle_and_open_ends_stay_what_they_are() -> None:
+    calibration = told(100, 700, said(600, 300, None))
+    corrected = calibration.corrected(said(600, 300, None))
+    assert corrected.high is None
+    assert corrected.p50 == pytest.approx(700)
+    nowhere = StartForecast("1", None, None, None, ())
+    calibration.came(nowhere, 5)
+    assert calibration.corrected(nowhere) == nowhere
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 2**32), st.floats(0.2, 3), st.floats(-1, 1))
+def test_nine_in_ten_of_jobs_like_those_that_came_start_in_the_interval(
+    seed: int, width: float, bias: float
+) -> None:
+    """Whatever the play does wrong, as long as it does so always: 400 starts teach, 400 judge."""
+    chance = random.Random(seed)
+
+    def one() -> tuple[StartForecast, float]:
+        p50 = chance.uniform(2000, 7000)
+        return said(p50, p50 / 1.2, p50 * 1.2), p50 * 2.718 ** chance.gauss(bias, width)
+
+    calibration = StartCalibration()
+    for _ in range(400):
+        calibration.came(*one())
+    held = 0
+    for _ in range(400):
+        forecast, truth = one()
+        corrected = calibration.corrected(forecast)
+        assert corrected.low is not None and corrected.high is not None and corrected.p50 is not None
+        assert corrected.low <= corrected.p50 <= corrected.high
+        held += corrected.low <= truth <= corrected.high
+    assert 0.83 <= held / 400 <= 0.96
