@@ -15,7 +15,7 @@ from console.steering.actions import checkpoints
 from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
-from console.steering.actions.resizing import has_resized, settle_resizes
+from console.steering.actions.resizing import has_resized, resize_again, settle_resizes
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
 from console.steering.actions.watching import watch
@@ -153,17 +153,22 @@ def _recover_killed(plan: Plan, jobs: Jobs) -> None:
     signalled = {run_of(a) for a in actions if a.kind == ActionKind.SIGNAL and a.state in SENT}
     known = {run_of(a) for a in actions if a.kind == ActionKind.RECOVER}
     for stop in actions:
-        waits = stop.kind == ActionKind.REQUEUE_HOLD and stop.state in (
-            ActionState.PLANNED,
-            ActionState.EXPIRED,
-        )
-        if waits and stop.job_id not in jobs and run_of(stop) in signalled - known:
+        if _was_not_put_back(stop) and stop.job_id not in jobs and run_of(stop) in signalled - known:
             expire(stop, say("action.ended_in_grace"))
             signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
             add_action(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
+            resize_again(plan, stop)
             releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
             if all(a.state in FINAL for a in releases):
-                add_action(plan, stop, ActionKind.RELEASE, order=4, value="")
+                add_action(
+                    plan, stop, ActionKind.RELEASE, order=4, value=releases[0].value if releases else ""
+                )
+
+
+def _was_not_put_back(stop: PlannedAction) -> bool:
+    """Whether nothing came of a stop, as far as is known: one that found the job ending already has done nothing."""
+    undone = stop.state in (ActionState.PLANNED, ActionState.EXPIRED) or stop.outcome == OutcomeKind.ALREADY
+    return stop.kind == ActionKind.REQUEUE_HOLD and undone
 
 
 def _drop_what_is_not_needed(plan: Plan) -> None:

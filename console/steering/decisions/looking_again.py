@@ -141,6 +141,8 @@ def nodes_too_few(
         job = jobs.get(victim["job"]) if victim.get("keeps") else None
         if job is None or job.run != RunKey(victim["job"], victim["start"], victim["restarts"]):
             continue
+        if job.state is not JobState.RUNNING:
+            continue  # Its checkpoint signal has ended it, and its last processes are still ending.
         if set(victim["keeps"]) == job.alloc.keys():
             continue
         words, stays = elastic(job), len(victim["keeps"])
