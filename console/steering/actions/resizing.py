@@ -26,6 +26,7 @@ def is_put_back(resize: PlannedAction, others: Iterable[PlannedAction]) -> bool:
         any(stop.state == ActionState.VERIFIED for stop in stops)
         and not any(stop.state in OPEN for stop in stops)
         and not any(other.state in OPEN for other in earlier)
+        and not any(other.kind == ActionKind.HOLD and other.state in OPEN for other in theirs)
     )
 
 

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.actions import checkpoints
 from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
+from console.steering.actions.growing import hold_for_its_number, runs_larger, why_given_up
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
 from console.steering.actions.resizing import has_resized, resize_again, settle_resizes
@@ -56,18 +57,33 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
         for action in plan.actions.all():
             if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
                 _judge(action, jobs.get(action.job_id))
-        if plan.kind == PlanKind.PREEMPT:
-            watch(plan, jobs_let_go(jobs, following.held), policies.get(plan.partition))
-        elif plan.kind == PlanKind.WHOLE and (why := watch_hold(plan, jobs, policies.get(plan.partition))):
-            request_undo(plan, why)
+        _watch(plan, following, policies.get(plan.partition))
         _recover_killed(plan, jobs)
-        if plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at):
+        if plan.kind == PlanKind.GROW or (
+            plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at)
+        ):
             put_first(plan, jobs)
-        elif plan.kind == PlanKind.PREEMPT and not plan.started_at:
+        elif plan.kind == PlanKind.PREEMPT:
             checkpoints.end_grace(plan, jobs)
+        if plan.kind == PlanKind.GROW:
+            hold_for_its_number(plan, jobs)
         _drop_what_is_not_needed(plan)
         if following.settle(plan):
             _finish(plan)
+
+
+def _watch(plan: Plan, following: Following, facts: PartitionFacts | None) -> None:
+    """Note that whom a plan is for has started, or ask for the plan to be undone."""
+    jobs, why = following.jobs, ""
+    match plan.kind:
+        case PlanKind.PREEMPT:
+            watch(plan, jobs_let_go(jobs, following.held), facts)
+        case PlanKind.WHOLE:
+            why = watch_hold(plan, jobs, facts)
+        case PlanKind.GROW:
+            why = why_given_up(plan, jobs, facts)
+    if why:
+        request_undo(plan, why)
 
 
 def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
@@ -178,7 +194,7 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     why = plan.undo_reason or say("plan.runs_already", job=label_of(plan))
     actions = list(plan.actions.all())
     for action in actions:
-        if action.kind not in GOING_ON:
+        if action.kind not in GOING_ON and (action.kind != ActionKind.HOLD or plan.kind != PlanKind.GROW):
             expire(action, why)
     settle_resizes(plan)
     actions = list(plan.actions.all())
@@ -209,10 +225,11 @@ def _finish(plan: Plan) -> None:
         return
     if any(action.state not in FINAL for action in plan.actions.all()):
         return
-    done = plan.kind != PlanKind.PREEMPT or not plan.undo_reason
+    done = plan.kind in (PlanKind.QUOTA, PlanKind.WHOLE) or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
-    outcome = join(plan.undo_reason or say("plan.runs", job=label_of(plan)), victims)
+    runs = runs_larger(plan) if plan.kind == PlanKind.GROW else say("plan.runs", job=label_of(plan))
+    outcome = join(plan.undo_reason or runs, victims)
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,
