@@ -50,6 +50,7 @@ def collect() -> int:
             *_resumed(cluster, now, spoken),
             *_started(cluster, since, spoken),
             *_undone(cluster, since, spoken),
+            *_grown(cluster, since, spoken),
             *_approvals(cluster, spoken),
             *_paused(cluster, spoken),
             *may_end(cluster, spoken),
@@ -107,6 +108,8 @@ def _resumed(cluster: Cluster, now: datetime, spoken: Spoken) -> Iterator[Notice
         if not before:
             continue
         stop = before[0]
+        if stop.plan.kind == PlanKind.GROW:
+            continue  # `_grown` tells of it.
         key = f"resumed/{cluster.pk}/{row.job_id}/{row.start}/{row.restarts}"
         checkpoint = saved.get((row.job_id, stop.run_start, stop.run_restarts))
         text = spoken.to(row.user, texts.resumed, row, stop, clock.from_epoch(row.start), checkpoint)
@@ -131,6 +134,14 @@ def _undone(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notic
     for plan in plans.order_by("id"):
         text = spoken.to(plan.user, texts.undone, plan)
         yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=text)
+
+
+def _grown(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+    """Jobs that were started again on more nodes and run."""
+    plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.GROW, started_at__gte=since, undo_reason="")
+    for plan in plans.order_by("id"):
+        text = spoken.to(plan.user, texts.grown, plan)
+        yield _notice(NoticeKind.RESUMED, f"grown/{plan.pk}", plan.user, plan, text=text)
 
 
 def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:

@@ -55,6 +55,17 @@ def resumed(row: Job, stop: PlannedAction, at: datetime, checkpoint: Checkpoint 
     return text % facts + _saved(checkpoint)
 
 
+def grown(plan: Plan) -> str:
+    """To the user of a job that has got nodes back."""
+    facts = {
+        "job": _named(plan.job_id, plan.job_name),
+        "at": moment(plan.started_at),
+        "plan": plan.pk,
+        "why": kept(plan.explain, 1000),
+    }
+    return _("Your job %(job)s was started again by plan %(plan)s and runs since %(at)s. %(why)s") % facts
+
+
 def lost(incident: Incident) -> str:
     """To the victim's user."""
     text = _(

@@ -249,6 +249,8 @@ GIVEWAY_SCENARIO: str = env.str("GIVEWAY_SCENARIO", default="demo")
 GIVEWAY_CYCLE_S = number("GIVEWAY_CYCLE_S", 1.0, 0.2)
 # Between two cycles, seconds between glances at Slurm's queue for new jobs (0: none). See console/launch/watching.py.
 GIVEWAY_WATCH_S = number("GIVEWAY_WATCH_S", 0.1, 0)
+# How long a job takes at least to start again on more nodes, which it must gain (docs/methods/elastic.md).
+GIVEWAY_RESTART_S = number("GIVEWAY_RESTART_S", 60, 0)
 GIVEWAY_SLURM_TIMEOUT_S = number("GIVEWAY_SLURM_TIMEOUT_S", 30, 1)
 # The file that slurmctld's job_submit plugin reads (docs/job-submit.md); empty: none is written.
 GIVEWAY_SUBMIT_RULES: str = env.str("GIVEWAY_SUBMIT_RULES", default="")

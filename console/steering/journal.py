@@ -172,6 +172,8 @@ def words_left(action: PlannedAction) -> str:
     name = "".join(c if c.isprintable() else " " for c in plan.user)[:LONGEST_NAME]
     beneficiary = f"{plan.job_id} ({name})"
     stopped = f"giveway: plan {plan.pk} stopped this job to make room for {beneficiary}"
+    if plan.kind == PlanKind.GROW:
+        return _left_with_one_that_grows(action)
     match action.kind:
         case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL | ActionKind.RECOVER:
             return stopped
@@ -186,6 +188,17 @@ def words_left(action: PlannedAction) -> str:
         case ActionKind.RELEASE:
             return f"{stopped}, which runs; it goes on when there is room"
     return ""
+
+
+def _left_with_one_that_grows(action: PlannedAction) -> str:
+    (itself,) = action.plan.victims
+    if action.plan.undo_reason:
+        nodes = itself["before"]
+    elif action.kind in (ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.RELEASE):
+        nodes = itself["after"]
+    else:
+        return ""
+    return f"giveway: plan {action.plan.pk} restarts this job, which goes on with {nodes} nodes"
 
 
 def tell_cluster(cluster: Cluster, action: str, reason: str) -> None:

@@ -37,6 +37,14 @@ SENTENCES: dict[str, str] = {
     "plan.room_differs": "The room on %(node)s is not what it was.",
     "plan.victim_not_needed": "%(job)s need not be stopped any more.",
     "plan.rejected": "%(who)s rejected it: %(why)s",
+    # Why a job is not restarted to grow, or not any more (growing/)
+    "regrow.not_its_run": "%(job)s does not run any more as it did.",
+    "regrow.no_checkpoint": "%(job)s has not said in time that it has saved its state: it is not restarted.",
+    "regrow.not_asked": "%(job)s could not be asked to save its state.",
+    "regrow.rigid": "%(job)s does not say any more that it is elastic, or in another way.",
+    "regrow.not_worth": "A restart of %(job)s would cost it %(cost)s now, and gain it %(gain)s.",
+    "regrow.no_room": "%(job)s has found no room for its %(n)s nodes; it goes on with the %(before)s that it had.",
+    "regrow.runs": "%(job)s runs on %(n)s nodes.",
     # Why no nodes are kept for a job any more (keeping/)
     "kept.gone": "The job has left the queue.",
     "kept.runs": "The job runs.",

@@ -3,23 +3,25 @@
 from typing import Any
 
 from scheduler.contracts.errors import InputError, join
-from scheduler.contracts.fields import Fields, amounts, choice, maybe, positive, text
+from scheduler.contracts.fields import Fields, amounts, choice, maybe, positive, text, whole
 from scheduler.model.jobs import Elastic, JobState, SnapshotJob
 from scheduler.model.plan import Shrinking
 
 _KINDS = ("nodes", "units", "workers")
+_RESTART = ("ends_at", "restart_s")
 _NUMBERS = tuple(f"{bound}_{kind}" for bound in ("min", "wish") for kind in _KINDS)
 
 
 def decode_elastic(value: object, path: str) -> Elastic:
     """How far a job may shrink and grow: in nodes, in units or in workers."""
-    fields = Fields(value, path, (*_NUMBERS, "per_node", "by", "first"))
+    fields = Fields(value, path, (*_NUMBERS, "per_node", "by", "first", *_RESTART))
     numbers = {key: fields.get(key, maybe(positive), None) for key in _NUMBERS}
     elastic = Elastic(
         **numbers,
         per_node=fields.get("per_node", amounts, {}),
         by=fields.get("by", maybe(choice(Shrinking)), None),
         first=fields.get("first", text, ""),
+        **{key: fields.get(key, maybe(whole), None) for key in _RESTART},
     )
     for kind in _KINDS:
         least, wish = numbers[f"min_{kind}"], numbers[f"wish_{kind}"]
@@ -36,7 +38,7 @@ def decode_elastic(value: object, path: str) -> Elastic:
         raise InputError(path, "says no minimum; give min_nodes, min_units or min_workers")
     if elastic.per_node and elastic.min_nodes is None:
         raise InputError(fields.at("per_node"), "is only of use with min_nodes; units say their own size")
-    for key in ("by", "first"):
+    for key in ("by", "first", *_RESTART):
         if getattr(elastic, key) and elastic.min_nodes is None:
             raise InputError(fields.at(key), "is only of use with min_nodes")
     return elastic
@@ -72,4 +74,5 @@ def encode_elastic(elastic: Elastic) -> dict[str, Any]:
     result: dict[str, Any] = {key: n for key in _NUMBERS if (n := getattr(elastic, key)) is not None}
     result |= {"per_node": dict(elastic.per_node)} if elastic.per_node else {}
     result |= {"by": elastic.by.value} if elastic.by else {}
-    return result | ({"first": elastic.first} if elastic.first else {})
+    result |= {"first": elastic.first} if elastic.first else {}
+    return result | {key: n for key in _RESTART if (n := getattr(elastic, key)) is not None}

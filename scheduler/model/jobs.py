@@ -69,6 +69,8 @@ class Elastic:
     `per_node`: what a node that it gets back must give (empty: as much as its largest worker holds).
     `by`: how it is made smaller, of one in nodes; None: that costs it nothing but the nodes. `first`: the node that it
     cannot give up, because its script runs there.
+    Of one with `by`, which grows by a restart only, and `wish_nodes`: `ends_at`: when it ends as it is, epoch s;
+    `restart_s`: how long a restart takes. Without these it does not grow.
     """
 
     min_nodes: int | None = None
@@ -80,6 +82,8 @@ class Elastic:
     per_node: Amounts = field(default_factory=dict)
     by: Shrinking | None = None
     first: str = ""
+    ends_at: int | None = None
+    restart_s: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

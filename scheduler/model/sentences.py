@@ -103,6 +103,11 @@ SENTENCES: dict[str, str] = {
     "spared.workers": "its workers are more than may be stopped within an hour",
     "grow.units": "%(who)s holds %(n)s of %(m)s units that it wishes for; free for it: %(nodes)s.",
     "grow.nodes": "%(who)s is on %(n)s of %(m)s nodes that it wishes for; free for it: %(nodes)s.",
+    "grow.restart": (
+        "It starts again from its checkpoint for that, on %(n)s nodes: it gains %(gain)s in the time that it has left, "
+        "and the restart costs %(cost)s."
+    ),
+    "spared.growing": "it is about to start again on more nodes",
     "units.part": "It gets %(n)s of its %(m)s units; the rest goes on waiting.",
     # Predicted starts (reservation)
     "soon": (

@@ -20,7 +20,8 @@ class Outstanding:
 
     `beneficiaries`: room that is being made, per pending job. `victims`: runs that are being stopped for it.
     `yielded`: jobs that we stopped and hold, each with the job that it gave way to. `shrinking`: runs that are about to
-    give up these nodes; one that starts again for that is a beneficiary of the nodes that it keeps.
+    give up these nodes; one that starts again for that is a beneficiary of the nodes that it keeps. One that is
+    about to start again on more nodes gives up none.
     """
 
     beneficiaries: Mapping[str, Room] = field(default_factory=dict)
@@ -103,7 +104,8 @@ def _under_way(job: SnapshotJob, outstanding: Outstanding, snapshot: Snapshot) -
     if job.state is JobState.RUNNING and job.run in outstanding.shrinking:
         gone = outstanding.shrinking[job.run]
         alloc = {node: held for node, held in job.alloc.items() if node not in gone}
-        return replace(job, alloc=alloc, preemptable=False, protected=say("spared.shrinking"), elastic=None)
+        why = say("spared.shrinking" if gone else "spared.growing")
+        return replace(job, alloc=alloc, preemptable=False, protected=why, elastic=None)
     if job.state is not JobState.PENDING:
         return job
     if job.id in outstanding.yielded:

@@ -74,7 +74,8 @@ def elastic_nodes(
     pattern: TaskRule | None = None,
     task_type: TaskType | None = None,
 ) -> Elastic | None:
-    """How far a running job of several nodes may shrink; None for other jobs, and for one that counts as rigid.
+    """How far a running job of several nodes, or of one left, may shrink; None for other jobs, and for one that counts
+    as rigid.
 
     By a restart, where it does not say `inplace` or that cannot be: every job that can be put back goes on from its
     checkpoint then, while a program that is not made for it dies with the first node that it loses. A restart needs a
@@ -82,8 +83,8 @@ def elastic_nodes(
     stays.
     """
     words = _words(observed, pattern, task_type)
-    several = observed.state is JobState.RUNNING and len(observed.alloc) > 1 and observed.batch
-    if words is None or not several or not observed.alloc.keys() <= set(nodes) or observed.not_understood:
+    runs = observed.state is JobState.RUNNING and observed.alloc and observed.batch
+    if words is None or not runs or not observed.alloc.keys() <= set(nodes) or observed.not_understood:
         return None
     shares = list(observed.alloc.values())
     if words.how is ShrinkHow.INPLACE and all(share.keys() <= PLAIN for share in shares):

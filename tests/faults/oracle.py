@@ -105,7 +105,9 @@ def _stops(stage: Stage, lines: Iterable[Line], names: dict[str, str], verdict: 
     ]
     times = Counter(names[line.job] for line in stops)
     verdict.double_stops += [
-        f"{name} was stopped {count} times" for name, count in times.items() if count > 1
+        f"{name} was stopped {count} times"
+        for name, count in times.items()
+        if count > stage.world.times.get(name, 1)
     ]
     verdict.double_stops += [f"{name} was no victim" for name in times.keys() - set(stage.world.stopped)]
 

@@ -56,6 +56,8 @@ def test_killed_at_each_point_and_started_again(harness: Harness, world: str, lo
         "restart",
         "restart_undone",
         "inplace",
+        "regrow",
+        "regrow_undone",
     ],
 )
 def test_a_plan_for_several_or_by_parts_whose_worker_is_killed(

@@ -98,6 +98,8 @@ class World:
     """Of jobs of several nodes: they never run on fewer."""
     ends_on: Mapping[str, int] = field(default_factory=dict)
     """On how many nodes jobs run at the end."""
+    times: Mapping[str, int] = field(default_factory=dict)
+    """How often jobs are stopped that are stopped more than once."""
     no_stop_before: int = 0
     """The second before which nobody may be signalled or stopped."""
 
@@ -108,6 +110,9 @@ class World:
 
 
 _SAVES: dict[str, Any] = {"on_signal": OnSignal.CHECKPOINT}
+
+_LONG: dict[str, Any] = {**_SAVES, "run_time_s": 4000, "time_limit_s": 6000}
+"""So much work is left that a restart pays."""
 
 _RESTART, _INPLACE = "elastic:min=2,how=restart", "elastic:min=2,how=inplace"
 
@@ -301,6 +306,36 @@ WORLDS: dict[str, World] = {
         policy={"name": "wide"},
         least_nodes={"low": 2},
         ends_on={"low": 3},
+    ),
+    # It starts again on three of its four nodes, and on all of them when the other has ended.
+    "regrow": World(
+        deeds={
+            0: (submits("low", "ann", 8, nodes=4, partition="wide", comment=_RESTART, **_LONG),),
+            3: (submits("urgent", "cy", 8, partition="wide", run_time_s=12),),
+            50: (opens("UP", "wide"),),
+        },
+        starts=("urgent",),
+        stopped=("low",),
+        times={"low": 2},
+        policy={"name": "wide"},
+        least_nodes={"low": 2},
+        ends_on={"low": 4},
+    ),
+    # The partition is closed when it has let go of its nodes to start again on more: it goes on with what it had.
+    "regrow_undone": World(
+        deeds={
+            0: (submits("low", "ann", 8, nodes=4, partition="wide", comment=_RESTART, **_LONG),),
+            3: (submits("urgent", "cy", 8, partition="wide", run_time_s=12),),
+            20: (opens("DOWN", "wide"),),
+            50: (opens("UP", "wide"),),
+            60: (opens("UP", "wide"),),
+        },
+        starts=("urgent",),
+        stopped=("low",),
+        times={"low": 2},
+        policy={"name": "wide", "start_deadline_s": 8},
+        least_nodes={"low": 2},
+        back=("low",),
     ),
     # Nobody may be stopped: the nodes that are free first are kept for the job that comes first, until it runs. When
     # the others end is known from their task type.

@@ -10,8 +10,9 @@ from console.steering.models import Fate, Plan, Victim
 from console.steering.operations.approving import approve
 from console.steering.operations.replaying import replay
 from console.steering.operations.requests import mark_of
+from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.cluster import SimulatedCluster
-from scheduler.adapters.simulator.jobs import JobSpec
+from scheduler.adapters.simulator.jobs import JobSpec, OnSignal, SimJob
 from scheduler.model.actions import ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState, Request
 from scheduler.model.line import LAST_OF_FRONT
@@ -222,3 +223,51 @@ def test_types_of_gpus_that_nobody_asked_for_may_differ(sim: Sim) -> None:
     sim.cycles(12)
     assert sim.plan().victims[0]["by"] == "restart"
     assert len(sim.port.job(job).alloc) == 3
+
+
+def test_one_that_its_signal_ends_gets_its_number_also_when_the_other_runs_before_it_is_gone(
+    sim: Sim,
+) -> None:
+    """Slurm starts others on nodes on which the last processes of a job are still ending."""
+    sim.policy("wide", grace_s=20, checkpoint_signal="USR1")
+    job = wide(sim, cpus=4, comment=RESTART, completing_s=8, on_signal=OnSignal.DIE)
+    own = {
+        next(iter(sim.port.job(other).alloc)): other
+        for other in [sim.running("cy", 4, "wide") for _ in range(4)]
+    }
+    urgent = sim.submit("cy", 4, "wide", run_time_s=30)
+    while sim.state(job) is not JobState.COMPLETING:
+        sim.cycles(1)
+    (node,) = sim.plan().placement
+    sim.port.cancel(own[node])
+    sim.cycles(2)
+    assert (sim.state(urgent), sim.state(job)) == (RUNNING, JobState.COMPLETING)
+    sim.cycles(20)
+    assert [(action.value, action.state) for action in sim.actions(ActionKind.RESIZE)] == [("3", "verified")]
+    assert len(sim.port.job(job).alloc) == 3
+    sim.plan().refresh_from_db()
+    assert sim.plan().state == "verified"
+
+
+def test_one_that_ends_at_its_signal_after_a_while_gets_its_number_too(sim: Sim) -> None:
+    """Its script saves, says so with a word of its own, and ends, while the other has found room already."""
+    sim.policy("wide", grace_s=20, checkpoint_signal="USR1")
+    job = wide(sim, cpus=4, comment=RESTART)
+    own = [sim.running("cy", 4, "wide") for _ in range(4)]
+    urgent = sim.submit("cy", 4, "wide", run_time_s=30)
+    sim.cycles(5)
+    assert sim.actions(ActionKind.SIGNAL)[0].state == "verified"
+    for other in own:
+        sim.port.cancel(other)
+    lifecycle.signal(sim.port.state, replaced_script(sim, job))
+    sim.cycles(25)
+    assert sim.state(urgent) is RUNNING
+    assert [action.value for action in sim.actions(ActionKind.RESIZE) if action.state == "verified"] == ["3"]
+    assert len(sim.port.job(job).alloc) == 3
+
+
+def replaced_script(sim: Sim, job_id: str) -> SimJob:
+    """A job of which the next signal is the end, three seconds later."""
+    job = sim.port.job(job_id)
+    job.spec = replace(job.spec, on_signal=OnSignal.DIE, completing_s=3)
+    return job

@@ -10,11 +10,12 @@ from console.core import clock
 from console.steering.actions import acting, lease
 from console.steering.cycle import run_cycle
 from console.steering.models import CycleLease, Plan, PlannedAction
+from scheduler.adapters.simulator import acting as simulated
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.faults import ActionFault, FaultEffect
-from scheduler.adapters.simulator.jobs import OnSignal
-from scheduler.adapters.simulator.state import SimNodeState
-from scheduler.model.actions import Action, ActionKind, ActionOutcome
+from scheduler.adapters.simulator.jobs import OnSignal, SimJob
+from scheduler.adapters.simulator.state import SimNodeState, SimState
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState
 from tests.steering.conftest import Sim
 
@@ -333,3 +334,24 @@ def test_a_run_whose_stop_was_seen_to_work_by_mistake_is_left_alone_and_the_cycl
 
     assert sim.port.job(low).run == now
     assert Plan.objects.count() == 1
+
+
+def test_a_stop_that_finds_its_victim_ending_at_the_signal_does_not_lose_it(
+    sim: Sim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm tells of a job whose last processes are still ending that it is stopping already."""
+    told = simulated._stopping
+
+    def as_slurm(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
+        ending = job.state is JobState.COMPLETING and job.run == action.run
+        return ActionOutcome(OutcomeKind.ALREADY) if ending else told(state, job, action)
+
+    monkeypatch.setattr(simulated, "_stopping", as_slurm)
+    sim.policy(grace_s=3)
+    low = sim.running("ann", 8, on_signal=OnSignal.DIE, completing_s=10)
+    urgent = sim.submit("cy", 8, run_time_s=5)
+    sim.cycles(30)
+    assert sim.state(urgent) is None
+    assert sim.port.job(low).restarts == 1
+    assert [stop.outcome for stop in sim.actions(ActionKind.REQUEUE_HOLD)] == ["already"]
+    assert sim.state(low) is JobState.RUNNING

@@ -106,6 +106,8 @@ def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
     if plan is None or plan.not_now:
         return ""
     only_proposed = plan.state == PlanState.PROPOSED
+    if plan.kind == PlanKind.GROW:
+        return state("shadow", _("could grow")) if only_proposed else state("executing", _("grows"))
     if job.job_id in jobs_served(plan):
         if job.phase != JobPhase.PENDING:
             return state("verified", _("started"))

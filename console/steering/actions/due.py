@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from console.steering.actions.resizing import is_put_back
-from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.models import ActionState, Plan, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
 SETTLE = timedelta(seconds=2)
@@ -18,13 +18,17 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
     if action.state != ActionState.PLANNED or (action.not_before and action.not_before > now):
         return False
     others: list[PlannedAction] = list(plan.actions.all())
+    grows = plan.kind == PlanKind.GROW
     if action.kind == ActionKind.RELEASE:
-        over = bool(plan.undo_reason) or plan.started_at is not None
+        # Who starts again on more nodes waits for nobody but itself.
+        over = grows or bool(plan.undo_reason) or plan.started_at is not None
         return over and not _stop_pending(action, others, now)
     if action.kind in {ActionKind.RESTORE_PRIORITY, ActionKind.RECOVER}:
         return True
     if action.kind == ActionKind.RESIZE:
         return is_put_back(action, others)
+    if grows and action.kind == ActionKind.HOLD:
+        return True
     if plan.undo_reason or plan.started_at:
         return False
     return all(other.state not in UNFINISHED for other in others if other.order < action.order)

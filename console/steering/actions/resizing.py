@@ -26,6 +26,7 @@ def is_put_back(resize: PlannedAction, others: Iterable[PlannedAction]) -> bool:
         any(stop.state == ActionState.VERIFIED for stop in stops)
         and not any(stop.state in OPEN for stop in stops)
         and not any(other.state in OPEN for other in earlier)
+        and not any(other.kind == ActionKind.HOLD and other.state in OPEN for other in theirs)
     )
 
 
@@ -35,11 +36,23 @@ def settle_resizes(plan: Plan) -> None:
     actions = list(plan.actions.all())
     for action in actions:
         if action.kind == ActionKind.RESIZE and action.state != ActionState.EXPIRED:
-            stops = [a for a in actions if a.job_id == action.job_id and a.kind in STOPS]
+            theirs = [a for a in actions if a.job_id == action.job_id]
+            stops = [a for a in theirs if a.kind in STOPS]
+            if any(a.kind == ActionKind.SIGNAL and a.state in OPEN for a in theirs):
+                continue  # It may turn out to have ended the job, which is put back then.
             if all(a.state in (ActionState.EXPIRED, ActionState.FAILED) for a in stops):
                 expire(action, say("action.never_stopped"))
             elif plan.undo_reason:
                 _take_back(plan, action, actions)
+
+
+def resize_again(plan: Plan, stop: PlannedAction) -> None:
+    """Of a job that is put back after all, because its checkpoint signal has ended it: the number of nodes that was
+    dropped with its stop."""
+    theirs = [action for action in plan.actions.all() if _is_resize_of(action, stop.job_id)]
+    if theirs and not plan.undo_reason and all(action.state == ActionState.EXPIRED for action in theirs):
+        first = theirs[0]
+        add_action(plan, first, ActionKind.RESIZE, order=first.order, value=first.value)
 
 
 def _take_back(plan: Plan, action: PlannedAction, actions: Iterable[PlannedAction]) -> None:

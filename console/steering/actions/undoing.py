@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from console.core import clock
 from console.steering.journal import tell_action
-from console.steering.models import ActionState, Plan, PlannedAction
+from console.steering.models import ActionState, Plan, PlanKind, PlannedAction
 from console.steering.states import move_action
 from scheduler.model.actions import BY_NICE, ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
@@ -26,7 +26,7 @@ SENT = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
 def put_first(plan: Plan, jobs: Mapping[str, ObservedJob]) -> None:
     """Let the victims of a plan that is undone go on first, and give those back their own place, of any plan, that were
     first for too long. Must run inside a transaction."""
-    if not (plan.undo_reason or plan.started_at):
+    if not (plan.undo_reason or plan.started_at or plan.kind == PlanKind.GROW):
         return
     actions = list(plan.actions.all())
     restored = {action.job_id for action in actions if action.kind == ActionKind.RESTORE_PRIORITY}

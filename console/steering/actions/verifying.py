@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from console.core import clock
 from console.steering.actions import checkpoints
 from console.steering.actions.acting import GOING_ON, TAKING_BACK, request_undo
+from console.steering.actions.growing import hold_for_its_number, runs_larger, why_given_up
 from console.steering.actions.letting_go import watch_hold
 from console.steering.actions.orphaned_holds import LEFT
-from console.steering.actions.resizing import has_resized, settle_resizes
+from console.steering.actions.resizing import has_resized, resize_again, settle_resizes
 from console.steering.actions.undoing import SENT, add_action, expire, put_first, restore_priority
 from console.steering.actions.victims import Following, fates_of, told
 from console.steering.actions.watching import watch
@@ -56,18 +57,33 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
         for action in plan.actions.all():
             if action.state in (ActionState.ISSUED, ActionState.EXECUTING):
                 _judge(action, jobs.get(action.job_id))
-        if plan.kind == PlanKind.PREEMPT:
-            watch(plan, jobs_let_go(jobs, following.held), policies.get(plan.partition))
-        elif plan.kind == PlanKind.WHOLE and (why := watch_hold(plan, jobs, policies.get(plan.partition))):
-            request_undo(plan, why)
+        _watch(plan, following, policies.get(plan.partition))
         _recover_killed(plan, jobs)
-        if plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at):
+        if plan.kind == PlanKind.GROW or (
+            plan.kind == PlanKind.PREEMPT and (plan.undo_reason or plan.started_at)
+        ):
             put_first(plan, jobs)
-        elif plan.kind == PlanKind.PREEMPT and not plan.started_at:
+        elif plan.kind == PlanKind.PREEMPT:
             checkpoints.end_grace(plan, jobs)
+        if plan.kind == PlanKind.GROW:
+            hold_for_its_number(plan, jobs)
         _drop_what_is_not_needed(plan)
         if following.settle(plan):
             _finish(plan)
+
+
+def _watch(plan: Plan, following: Following, facts: PartitionFacts | None) -> None:
+    """Note that whom a plan is for has started, or ask for the plan to be undone."""
+    jobs, why = following.jobs, ""
+    match plan.kind:
+        case PlanKind.PREEMPT:
+            watch(plan, jobs_let_go(jobs, following.held), facts)
+        case PlanKind.WHOLE:
+            why = watch_hold(plan, jobs, facts)
+        case PlanKind.GROW:
+            why = why_given_up(plan, jobs, facts)
+    if why:
+        request_undo(plan, why)
 
 
 def is_seen(action: PlannedAction, job: ObservedJob | None) -> bool:
@@ -153,17 +169,22 @@ def _recover_killed(plan: Plan, jobs: Jobs) -> None:
     signalled = {run_of(a) for a in actions if a.kind == ActionKind.SIGNAL and a.state in SENT}
     known = {run_of(a) for a in actions if a.kind == ActionKind.RECOVER}
     for stop in actions:
-        waits = stop.kind == ActionKind.REQUEUE_HOLD and stop.state in (
-            ActionState.PLANNED,
-            ActionState.EXPIRED,
-        )
-        if waits and stop.job_id not in jobs and run_of(stop) in signalled - known:
+        if _was_not_put_back(stop) and stop.job_id not in jobs and run_of(stop) in signalled - known:
             expire(stop, say("action.ended_in_grace"))
             signal = next(a for a in actions if a.kind == ActionKind.SIGNAL and run_of(a) == run_of(stop))
             add_action(plan, stop, ActionKind.RECOVER, order=3, value=signal.value)
+            resize_again(plan, stop)
             releases = [a for a in actions if a.kind == ActionKind.RELEASE and run_of(a) == run_of(stop)]
             if all(a.state in FINAL for a in releases):
-                add_action(plan, stop, ActionKind.RELEASE, order=4, value="")
+                add_action(
+                    plan, stop, ActionKind.RELEASE, order=4, value=releases[0].value if releases else ""
+                )
+
+
+def _was_not_put_back(stop: PlannedAction) -> bool:
+    """Whether nothing came of a stop, as far as is known: one that found the job ending already has done nothing."""
+    undone = stop.state in (ActionState.PLANNED, ActionState.EXPIRED) or stop.outcome == OutcomeKind.ALREADY
+    return stop.kind == ActionKind.REQUEUE_HOLD and undone
 
 
 def _drop_what_is_not_needed(plan: Plan) -> None:
@@ -173,7 +194,7 @@ def _drop_what_is_not_needed(plan: Plan) -> None:
     why = plan.undo_reason or say("plan.runs_already", job=label_of(plan))
     actions = list(plan.actions.all())
     for action in actions:
-        if action.kind not in GOING_ON:
+        if action.kind not in GOING_ON and (action.kind != ActionKind.HOLD or plan.kind != PlanKind.GROW):
             expire(action, why)
     settle_resizes(plan)
     actions = list(plan.actions.all())
@@ -204,10 +225,11 @@ def _finish(plan: Plan) -> None:
         return
     if any(action.state not in FINAL for action in plan.actions.all()):
         return
-    done = plan.kind != PlanKind.PREEMPT or not plan.undo_reason
+    done = plan.kind in (PlanKind.QUOTA, PlanKind.WHOLE) or not plan.undo_reason
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
-    outcome = join(plan.undo_reason or say("plan.runs", job=label_of(plan)), victims)
+    runs = runs_larger(plan) if plan.kind == PlanKind.GROW else say("plan.runs", job=label_of(plan))
+    outcome = join(plan.undo_reason or runs, victims)
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,

@@ -1,6 +1,6 @@
 """From an observation and the facts to a verdict on every pending job. Nothing is written here."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
@@ -18,6 +18,7 @@ from scheduler.model.reasons import Reason
 from scheduler.model.sentence import say
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.priority.derive import Deriver, JobStanding, deriver_for
+from scheduler.reconcile.blocking import starts_jobs
 from scheduler.reconcile.build import KnownJobs, rules_of, snapshot_for
 from scheduler.reconcile.decide import Outstanding, decide, overlay
 
@@ -85,12 +86,10 @@ def _decide(
         known=known,
     )
     jobs = _amend(partition.row.name, built.snapshot.jobs, observation.jobs, facts)
+    with_past = _with_past(jobs, observation, facts)
     snapshot = replace(
         built.snapshot,
-        jobs=tuple(
-            facts.foresight.told(facts.resizable.told(job), partition.policy, observation.taken_at)
-            for job in _with_past(jobs, observation, facts)
-        ),
+        jobs=tuple(_told(with_past, observation, partition.policy, facts)),
         partition=_rules(built.snapshot.partition, partition, facts.stops),
     )
     snapshot = overlay(snapshot, outstanding)
@@ -98,6 +97,20 @@ def _decide(
     plan = decide(snapshot)
     plan = replace(plan, decisions=heed(plan.decisions, partition.row.name, by_id, facts.rejections))
     return Verdicts(partition, snapshot, built.standings, plan.decisions, by_id), plan
+
+
+def _told(
+    jobs: Iterable[SnapshotJob], observation: Observation, policy: PartitionPolicy, facts: Facts
+) -> Iterator[SnapshotJob]:
+    """The jobs with how they can be made smaller and larger, and what is forecast of them."""
+    open_here = any(part.name == policy.name and starts_jobs(part.state) for part in observation.partitions)
+    shrunk = facts.regrowing.jobs if open_here else {}
+    observed = {job.id: job for job in observation.jobs if job.id in shrunk} if shrunk else {}
+    for job in jobs:
+        told = facts.resizable.told(job)
+        if job.id in observed:
+            told = facts.regrowing.told(told, observed[job.id], policy, observation.taken_at)
+        yield facts.foresight.told(told, policy, observation.taken_at)
 
 
 def _deriver(partition: PartitionFacts, facts: Facts, now: int) -> Deriver:

@@ -15,6 +15,7 @@ from console.steering.decisions.held_together import held_together
 from console.steering.decisions.past import PastRuns, past_of
 from console.steering.decisions.patience import Foresight, foresee
 from console.steering.decisions.putting_off import PuttingOff, putting_off
+from console.steering.decisions.regrowing import Regrowing, regrowing
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.resizable import Resizable, resizable
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
@@ -80,6 +81,7 @@ class Facts:
     held_together: frozenset[str] = frozenset()
     foresight: Foresight = field(default_factory=Foresight)
     resizable: Resizable = field(default_factory=Resizable)
+    regrowing: Regrowing = field(default_factory=Regrowing)
 
     @property
     def policies(self) -> list[PartitionPolicy]:
@@ -167,6 +169,7 @@ def gather(
         past=past_of(cluster),
         held_together=held_together(plans),
         resizable=resizable(cluster, ways),
+        regrowing=regrowing(cluster, ways),
         foresight=foresee(cluster, [partition.policy for partition in partitions.values()]),
     )
 
@@ -214,6 +217,9 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
     victims: set[RunKey] = set()
     shrinking: dict[RunKey, frozenset[str]] = {}
     yielded: dict[str, str] = {}
+    growing = [plan for plan in plans if plan.kind == PlanKind.GROW and plan.state != PlanState.PROPOSED]
+    shrinking |= {_run_that_grows(plan): frozenset[str]() for plan in growing}
+    beneficiaries |= {plan.job_id: room for plan in growing if (room := _room_that_grows(plan))}
     for plan in plans:
         if plan.kind != PlanKind.PREEMPT or plan.state == PlanState.PROPOSED:
             continue
@@ -236,6 +242,22 @@ def _outstanding(plans: Sequence[Plan]) -> Outstanding:
     return Outstanding(
         beneficiaries=beneficiaries, victims=frozenset(victims), yielded=yielded, shrinking=shrinking
     )
+
+
+def _run_that_grows(plan: Plan) -> RunKey:
+    (itself,) = plan.victims
+    return RunKey(plan.job_id, itself["start"], itself["restarts"])
+
+
+def _room_that_grows(plan: Plan) -> Mapping[str, Mapping[str, int]]:
+    """What is kept for a job that starts again on more nodes: the new ones, and all of them when it has let go of its
+    own."""
+    if plan.undo_reason or plan.started_at:
+        return {}
+    (itself,) = plan.victims
+    gone = any(a.kind in STOP_KINDS and a.state == ActionState.VERIFIED for a in plan.actions.all())
+    room: Mapping[str, Mapping[str, int]] = itself["each"] if gone else plan.placement
+    return room
 
 
 def _quota_held(plans: Sequence[Plan]) -> frozenset[str]:

@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TypeGuard
 
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies, run_of
-from console.steering.models import ActionState, Plan
+from console.steering.decisions.growing_again import why_not_grow
+from console.steering.models import ActionState, Plan, PlanKind
 from console.steering.served import nodes_with_less, placement_left, waiting
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import Elastic, JobState, ObservedJob, RunKey
@@ -39,6 +40,8 @@ class LookAgain:
         """Why the plan's victims may not be stopped any more, in words; empty when they may. None: nobody waits for
         it, which is for `watching` to say."""
         jobs = {job.id: job for job in observation.jobs}
+        if plan.kind == PlanKind.GROW:
+            return self._why_not_grow(plan, observation, jobs)
         served = [job for job_id in waiting(plan, jobs) if _waits(job := jobs.get(job_id))]
         if not served:
             return None
@@ -49,6 +52,16 @@ class LookAgain:
             or still_makes_room(observation, room, runs, keeping(plan))
             or self._why_not_allowed(plan, observation, served[0].id)
         )
+
+    def _why_not_grow(self, plan: Plan, observation: Observation, jobs: Mapping[str, ObservedJob]) -> str:
+        partition = self._facts.partitions.get(plan.partition)
+        if partition is None or not may_go_on(plan, partition):
+            return NOT_ENFORCED
+        if partition.paused:
+            return say("plan.none_to_stop", why=partition.paused)
+        job, on = jobs.get(plan.job_id), partition.policy.elastic
+        words = self._elastic_of(partition, observation)
+        return why_not_grow(plan, observation, words(job) if on and job is not None else None)
 
     def needless(self, plan: Plan, observation: Observation) -> frozenset[RunKey]:
         """Whom the plan need not stop any more, because some of its tasks have started meanwhile, or are gone.
@@ -97,16 +110,23 @@ class LookAgain:
         def group(job: ObservedJob) -> str:
             return group_of(job, deriver.derive(job).pattern)
 
-        types = TaskTypes(partition.policy.task_types)
-
-        def elastic(job: ObservedJob) -> Elastic | None:
-            pattern = deriver.derive(job).pattern
-            return elastic_nodes(job, job.alloc, pattern, types.of(job.name))
-
+        elastic = self._elastic_of(partition, observation)
         on = partition.policy.elastic
         return workers_too_few(plan, observation, self._plans, group, elastic=on) or nodes_too_few(
             plan, observation, elastic, is_on=on
         )
+
+    def _elastic_of(
+        self, partition: PartitionFacts, observation: Observation
+    ) -> Callable[[ObservedJob], Elastic | None]:
+        """What a running job of several nodes says of itself now."""
+        deriver = Deriver(partition.policy, self._facts.projects, observation.taken_at)
+        types = TaskTypes(partition.policy.task_types)
+
+        def elastic(job: ObservedJob) -> Elastic | None:
+            return elastic_nodes(job, job.alloc, deriver.derive(job).pattern, types.of(job.name))
+
+        return elastic
 
     @cached_property
     def _facts(self) -> Facts:
@@ -141,6 +161,8 @@ def nodes_too_few(
         job = jobs.get(victim["job"]) if victim.get("keeps") else None
         if job is None or job.run != RunKey(victim["job"], victim["start"], victim["restarts"]):
             continue
+        if job.state is not JobState.RUNNING:
+            continue  # Its checkpoint signal has ended it, and its last processes are still ending.
         if set(victim["keeps"]) == job.alloc.keys():
             continue
         words, stays = elastic(job), len(victim["keeps"])

@@ -66,8 +66,9 @@ def resizable(cluster: Cluster, ways: frozenset[Resizing] | None = None) -> Resi
 
 
 def ways_of(cluster: Cluster, adapter: ClusterPort, jobs: Iterable[ObservedJob]) -> frozenset[Resizing]:
-    """In which ways the cluster can make jobs smaller; none while nobody runs on several nodes, or it does not say."""
-    if not any(job.state is JobState.RUNNING and len(job.alloc) > 1 for job in jobs):
+    """In which ways the cluster can make jobs smaller, or larger again; none while nobody runs on several nodes or may
+    have had several, or it does not say."""
+    if not any(job.state is JobState.RUNNING and _is_concerned(job) for job in jobs):
         return frozenset()
     now, key = time.monotonic(), (cluster.pk, id(adapter))
     asked_at, ways = _KNOWN.get(key, (now - ASKED_AGAIN_S, frozenset[Resizing]()))
@@ -81,3 +82,7 @@ def ways_of(cluster: Cluster, adapter: ClusterPort, jobs: Iterable[ObservedJob])
     _KNOWN.clear()
     _KNOWN[key] = now, ways
     return ways
+
+
+def _is_concerned(job: ObservedJob) -> bool:
+    return len(job.alloc) > 1 or job.restarts > 0 or "elastic" in job.comment

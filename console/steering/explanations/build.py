@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart, JobAnswer, Return, Stage
+from console.steering.explanations.growing import growth
 from console.steering.explanations.reading import Known
 from console.steering.explanations.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.explanations.waiting import waiting
@@ -93,6 +94,7 @@ def _ordered(
     elif not away:  # If it was stopped, the mirror shows a moment ago.
         yield _running(known, row)
     yield from _room(known)
+    yield from growth(known)
     yield from stops
 
 

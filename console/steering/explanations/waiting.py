@@ -12,6 +12,7 @@ from console.core import clock
 from console.core.saying import names
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
+from console.steering.explanations.growing import starts_again
 from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import jobs, kept, lower_first, one_line, sentence, victims, who
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
@@ -65,6 +66,8 @@ def _of_its_plan(row: Job, plan: Plan) -> str:
         return _("It is held: %s is over quota.") % clean(row.user)
     if plan.kind == PlanKind.WHOLE:
         return _("It is held until all %d jobs of its group fit at once (partial=no).") % len(plan.tasks)
+    if plan.kind == PlanKind.GROW and plan.victims:
+        return starts_again(plan)
     if plan.state != PlanState.PROPOSED:
         if plan.undo_reason:
             return _("It waits: it is taken back in line.")
@@ -121,7 +124,7 @@ def _kept_nodes(place: KeptPlace) -> Iterator[AnswerLine]:
 
 def _of_plan(plan: Plan) -> Iterator[AnswerLine]:
     names = {"plan": plan.pk, "victims": victims(plan), "partition": clean(plan.partition)}
-    if plan.kind == PlanKind.QUOTA:
+    if plan.kind in (PlanKind.QUOTA, PlanKind.GROW):
         return
     if plan.kind == PlanKind.WHOLE:
         if plan.deadline:

@@ -31,11 +31,13 @@ OPEN_STATES = (PlanState.PROPOSED, *BEGUN_STATES)
 
 
 class PlanKind(models.TextChoices):
-    """What a plan is for: making room, holding a job whose user is over quota, or jobs until all of them fit."""
+    """What a plan is for: making room, holding a job whose user is over quota, or jobs until all of them fit, starting
+    a job again on more nodes, which is its own victim then."""
 
     PREEMPT = "preempt", _("Make room")
     QUOTA = "quota", _("Hold over quota")
     WHOLE = "whole", _("Hold until all fit")
+    GROW = "grow", _("Give nodes back")
 
 
 class Plan(models.Model):
@@ -44,7 +46,8 @@ class Plan(models.Model):
     `snapshot` is the decision's whole input (contract A), so that it can be decided again.
     `placement` maps node to amounts: the room set aside. `victims` lists, for people, `{job, name, user, how, start,
     restarts, user_level, task_level, user_origin, task_origin, resources, amounts, ran_s}` of each; of a worker that an
-    elastic job loses also `worker_of` (its group) and `least` (how many others must stay). `passed_over`: `{job,
+    elastic job loses also `worker_of` (its group) and `least` (how many others must stay); of a job that grows `gets`
+    (nodes), `before` and `after` (how many). `passed_over`: `{job,
     reason}` of the running jobs that were looked at and left alone. `alternatives`: for who has to approve it.
     `undo_reason`: set when the plan is being taken back. `not_started`: that is because its job had not started by the
     deadline. `likeness`: the same for jobs of one user that are called the same and ask for the same.

@@ -92,13 +92,16 @@ def recorded(plan: Plan) -> ReplayedOutcome:
     return ReplayedOutcome(
         action=_action(plan).value,
         reason=plan.reason,
-        victims=_by_job((victim["job"], victim["how"]) for victim in plan.victims),
+        # Who grows is its own victim; the decision names none.
+        victims=_by_job((v["job"], v["how"]) for v in plan.victims if plan.kind != PlanKind.GROW),
         placement=_amounts(plan.placement),
         explain=plan.explain.removesuffix(f" {NOT_STARTED}"),
     )
 
 
 def _action(plan: Plan) -> DecisionKind:
+    if plan.kind == PlanKind.GROW:
+        return DecisionKind.GROW
     if plan.reason == Reason.SHRINKS:
         return DecisionKind.SHRINK
     return DecisionKind.PREEMPT if plan.victims else DecisionKind.START

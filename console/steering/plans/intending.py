@@ -21,6 +21,7 @@ from console.steering.journal import tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.plans.alternatives import add_alternatives
 from console.steering.plans.claims import PlanClaims
+from console.steering.plans.growing import grows, settle_growth
 from console.steering.plans.new_plans import NewPlans, victims_of
 from console.steering.plans.proposals import Proposals
 from console.steering.plans.standing import settle_request, why_departed, why_over
@@ -47,15 +48,10 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
         if decision.lead:
             continue  # The first of its tasks speaks for it.
         plan = claims.of(decision)
-        if plan is not None and plan.kind == PlanKind.QUOTA:
-            if not _wants_hold(decision, verdicts):
-                request_undo(plan, say("plan.quota_kept", user=plan.user))
-        elif _wants_hold(decision, verdicts):
-            if new.is_held:
-                continue
-            if plan is None or _close_proposal(plan, PlanState.EXPIRED, decision.explain):
-                new.hold(decision)
-                made += 1
+        if grows(decision):
+            made += settle_growth(new, decision, plan)
+        elif (plan is not None and plan.kind == PlanKind.QUOTA) or _wants_hold(decision, verdicts):
+            made += _settle_quota(new, decision, plan)
         else:
             now_open = _settle_preemption(new, decision, plan, proposals)
             made += now_open is not None and now_open is not plan
@@ -65,6 +61,19 @@ def intend(new: NewPlans, open_plans: Sequence[Plan]) -> int:
     _settle_departed(claims.left, verdicts)
     add_alternatives(asked, verdicts)
     return made + settle_holds(new, open_plans)
+
+
+def _settle_quota(new: NewPlans, decision: Decision, plan: Plan | None) -> bool:
+    """Hold a job over quota, or no more; whether a plan was made for that."""
+    wanted = _wants_hold(decision, new.verdicts)
+    if plan is not None and plan.kind == PlanKind.QUOTA:
+        if not wanted:
+            request_undo(plan, say("plan.quota_kept", user=plan.user))
+        return False
+    if new.is_held or (plan is not None and not _close_proposal(plan, PlanState.EXPIRED, decision.explain)):
+        return False
+    new.hold(decision)
+    return True
 
 
 def _settle_preemption(
@@ -118,7 +127,10 @@ def _settle_departed(plans: Iterable[Plan], verdicts: Verdicts) -> None:
     """Plans of jobs that no longer wait in the partition."""
     for plan in plans:
         why = say("again.waits_no_more", job=plan.job_id)
-        if plan.kind != PlanKind.PREEMPT:
+        if plan.kind == PlanKind.GROW:
+            # What is carried out is looked after by `actions.growing`; its job runs, and nothing is decided of it.
+            _close_proposal(plan, PlanState.EXPIRED, say("plan.victim_differs", job=plan.job_id))
+        elif plan.kind != PlanKind.PREEMPT:
             request_undo(plan, why)
         elif plan.state == PlanState.APPROVED:
             _withdraw(plan, why)

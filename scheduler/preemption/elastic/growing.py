@@ -3,7 +3,8 @@
 1. A job that lacks workers has its turn among the pending jobs, by its rank: before lower ones start, after higher
    ones. One beyond its quota comes after all of them. Nobody is ever shrunk or stopped for it.
 2. It gets nodes that it is not on yet, with what `per_node` says or else as much as its largest worker holds; or units
-   of the kind that it holds. As many as there are, up to its wish: a part is welcome.
+   of the kind that it holds. As many as there are, up to its wish: a part is welcome. One that has to start again for
+   it (`regrowing`) only gets what is worth a restart.
 3. No back and forth: not in the plan in which it gives something up; not on nodes that a job decided before it is
    about to get (found for it but held back by a limit, or kept or predicted for later); not beyond its limits.
 """
@@ -15,8 +16,9 @@ from scheduler.model.jobs import Elastic, JobState, Request, SnapshotJob
 from scheduler.model.plan import Decision, DecisionKind
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, total
-from scheduler.model.sentence import Held, Listed, Sentence, say
+from scheduler.model.sentence import Held, Listed, Seconds, Sentence, join, say
 from scheduler.model.snapshot import Snapshot
+from scheduler.preemption.elastic.regrowing import grows_by_restart, worth_of
 from scheduler.preemption.pieces import units_in
 from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Placement, placed
@@ -79,10 +81,18 @@ def grow(cycle: PlanningRun, job: SnapshotJob) -> list[Decision]:
     placement = _within_limits(cycle, job, wanted, shape)
     if not placement:
         return []
+    worth = None
+    if grows_by_restart(job.elastic):
+        worth = worth_of(job, lack.has + len(placement), cycle.snapshot.now)
+        if worth is None or not worth.pays:
+            return []
     units = units_held(placement, shape) if shape.units else 0
     cycle.quotas.grown(job, total(placement.values()))
     cycle.take(placement, coming_first=False)
-    said = _words(cycle, job, lack, placement, units)
+    said: str = _words(cycle, job, lack, placement, units)
+    if worth is not None:
+        sums = {"gain": Seconds(worth.gain_s), "cost": Seconds(worth.cost_s)}
+        said = join(said, say("grow.restart", n=lack.has + len(placement), **sums))
     names = tuple(placement)
     return [
         Decision(

@@ -12,6 +12,7 @@ from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.growing import grow, growers, lacking
 from scheduler.preemption.elastic.jobs_as_workers import with_growing, with_workers_together
+from scheduler.preemption.elastic.regrowing import grows_by_restart, may_restart
 from scheduler.preemption.elastic.restarts import with_restarts_limited
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.elastic.steps import grows_later, shrink_elastic_jobs
@@ -68,6 +69,7 @@ class ElasticRun(PiecesRun):
 
     def __init__(self, run: PlanningRun) -> None:
         super().__init__(run)
+        self.restarted: list[SnapshotJob] = []
         self.shrinks = Shrinks(run.universe, run.search) if in_pieces.elastic_jobs(run.universe) else None
 
     def steps(self) -> Sequence[Step]:
@@ -93,7 +95,17 @@ class ElasticRun(PiecesRun):
 
     def decide_running(self, job: SnapshotJob) -> Sequence[Decision]:
         """The workers that one of them gets back."""
-        return grow(self.run, job)
+        again = grows_by_restart(job.elastic)
+        if again and not may_restart(self.run.snapshot, job, self._stopped()):
+            return ()
+        decisions = grow(self.run, job)
+        self.restarted.extend([job] if again and decisions else [])
+        return decisions
+
+    def _stopped(self) -> Sequence[SnapshotJob]:
+        """Who is stopped, or gives something up, in this plan so far, or starts again to grow."""
+        gave_way = self.run.gave_way
+        return [*self.restarted, *(job for job in self.run.snapshot.jobs if job.id in gave_way)]
 
     def take_apart(self) -> None:
         """The prices of nodes refer to what asks for them."""
