@@ -7,8 +7,10 @@ import pytest
 from pytest_django import Settings
 
 from console.audit.models import AuditEntry
+from console.cluster.elastic import WorkerCounter
 from console.notices.collecting import collect
 from console.notices.models import Notice
+from console.overview.workers import WorkersPlot, missing_for, workers_plot
 from console.steering.decisions.stops import recent_stops
 from console.steering.explanations.build import explain
 from console.steering.explanations.reading import read
@@ -270,3 +272,35 @@ def test_while_it_waits_between_its_runs_its_page_says_why(sim: Sim) -> None:
     sim.cycle()
     answer = explain(read(sim.cluster, job))
     assert answer.parts[0].headline == "It starts again on 4 nodes; it had 3."
+
+
+def seen(sim: Sim, job: str) -> tuple[WorkersPlot | None, str]:
+    """The plot of its page, and what My jobs says of the nodes that it lacks."""
+    said = WorkerCounter(sim.cluster).said_of(sim.row(job, "wide"))
+    return workers_plot(said, sim.cluster), str(missing_for(sim.cluster, [said]).get(job, ""))
+
+
+@pytest.mark.parametrize("words", [RESTART, "elastic:min=2,wish=4,how=inplace"])
+def test_its_page_shows_its_nodes_over_time_and_when_the_others_come_back(sim: Sim, words: str) -> None:
+    job = shrunk(sim, words)
+    sim.cycle()
+    plot, missing = seen(sim, job)
+    assert plot is not None
+    assert (plot.now, plot.most, plot.in_nodes, len(plot.taken)) == (3, 4, True, 1)
+    assert plot.taken[0].back_at is None
+    assert missing == (
+        "It has 3 of 4 nodes. The others come back by a restart when 2 has ended, if that pays."
+    )
+    sim.cycles(40)
+    plot, missing = seen(sim, job)
+    assert plot is not None
+    assert (plot.now, missing) == (4, "")
+    assert plot.taken[0].back_at is not None
+
+
+def test_after_the_other_has_ended_it_says_what_it_waits_for(sim: Sim) -> None:
+    job = shrunk(sim, urgent_s=20, run_time_s=None, time_limit_s=None)
+    sim.cycles(20)
+    assert seen(sim, job)[1] == (
+        "It has 3 of 4 nodes. The others come back by a restart when there is room, if that pays."
+    )
