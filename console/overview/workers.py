@@ -67,6 +67,7 @@ def workers_plot(said: SaidOfJob, cluster: Cluster) -> WorkersPlot | None:
     now = int(clock.now().timestamp())
     since = now - int(SHOWN_FOR.total_seconds())
     taken: Sequence[TakenWorker | TakenNodes]
+    changes: Iterable[Change]
     if said.job.group:
         ids = list(_workers(cluster, said.job).values_list("job_id", flat=True))
         taken, changes = _taken(cluster, said.job, ids), _changes(cluster, ids, since, now)

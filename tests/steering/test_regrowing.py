@@ -1,6 +1,7 @@
 """Jobs of several nodes that were made smaller start again on more nodes when there is room and it pays."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,9 +9,12 @@ from pytest_django import Settings
 
 from console.audit.models import AuditEntry
 from console.cluster.elastic import WorkerCounter
+from console.core import clock
 from console.notices.collecting import collect
 from console.notices.models import Notice
 from console.overview.workers import WorkersPlot, missing_for, workers_plot
+from console.partitions.models import Partition
+from console.reports.tally import shadow_tally
 from console.steering.decisions.stops import recent_stops
 from console.steering.explanations.build import explain
 from console.steering.explanations.reading import read
@@ -202,6 +206,9 @@ def test_in_shadow_it_is_a_plan_that_nobody_carries_out(sim: Sim) -> None:
     sim.policy("wide", **GRACE, enforcement="shadow")
     sim.cycles(30)
     assert (growth().state, nodes(sim, job)) == ("proposed", 3)
+    partition = Partition.objects.get(name="wide")
+    partition.revisions.update(created_at=clock.now() - timedelta(days=1))
+    assert shadow_tally(partition).total.grows == 1
 
 
 def test_where_a_person_approves_nobody_is_restarted_to_grow(sim: Sim) -> None:
