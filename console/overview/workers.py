@@ -1,6 +1,7 @@
 """The workers of an elastic job over time, and for whom it is without some of them now."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,6 +11,7 @@ from django.utils import timezone
 from console.cluster.elastic import SaidOfJob
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
+from console.overview.nodes_of_jobs import Change, TakenNodes, changes_of, nodes_missing, taken_nodes
 from console.steering.models import Fate, Plan, Victim
 from scheduler.model.sentence import Sentence, say
 
@@ -50,28 +52,29 @@ class WorkersPlot:
     last: str
     most: int
     now: int
-    taken: list[TakenWorker]
+    taken: Sequence[TakenWorker | TakenNodes]
+    in_nodes: bool = False
 
     size = f"0 0 {WIDTH} {HEIGHT}"
     left, right, foot = LEFT, WIDTH, HEIGHT - 5
 
 
 def workers_plot(said: SaidOfJob, cluster: Cluster) -> WorkersPlot | None:
-    """The last two days of an elastic job whose workers are jobs of their own; None for any other job."""
+    """The last two days of an elastic job, in workers that are jobs or in nodes; None for any other job."""
     elastic = said.words.elastic
-    if elastic is None or not said.job.group or said.note:
+    if elastic is None or (said.job.group and said.note):
         return None
-    ids = list(_workers(cluster, said.job).values_list("job_id", flat=True))
     now = int(clock.now().timestamp())
     since = now - int(SHOWN_FOR.total_seconds())
-    runs = list(
-        JobRun.objects.filter(cluster=cluster, job_id__in=ids)
-        .exclude(ended__lt=since)
-        .order_by("-start")
-        .values_list("start", "ended")[:MOST_RUNS]
-    )
-    steps = _steps(runs, since, now)
-    if not steps:
+    taken: Sequence[TakenWorker | TakenNodes]
+    changes: Iterable[Change]
+    if said.job.group:
+        ids = list(_workers(cluster, said.job).values_list("job_id", flat=True))
+        taken, changes = _taken(cluster, said.job, ids), _changes(cluster, ids, since, now)
+    else:
+        taken, changes = taken_nodes(cluster, said.job), changes_of(cluster, said.job, since, now)
+    steps = _steps(changes)
+    if not steps or (said.note and not taken):
         return None
     most = max(elastic.wish or 0, elastic.least, *(count for _, count in steps))
     first = steps[0][0]
@@ -83,15 +86,19 @@ def workers_plot(said: SaidOfJob, cluster: Cluster) -> WorkersPlot | None:
         last=_moment(now),
         most=most,
         now=steps[-1][1],
-        taken=_taken(cluster, said.job, ids),
+        taken=taken,
+        in_nodes=not said.job.group,
     )
 
 
 def missing_for(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Sentence]:
-    """By group, for whom an elastic job is without some of its workers, in words; two queries for all of them."""
+    """By group, or by job of several nodes, for whom an elastic job is without some of its workers, in words; two
+    queries for all of either kind."""
+    said = list(said)
+    alone = nodes_missing(cluster, said)
     groups = {each.job.group for each in said if each.words.elastic and each.job.group}
     if not groups:
-        return {}
+        return alone
     ids = Job.objects.filter(cluster=cluster, group__in=groups).exclude(phase=JobPhase.ENDED)
     away = Victim.objects.filter(
         cluster=cluster, job_id__in=ids.values("job_id"), fate__in=AWAY, settled_at=None
@@ -105,7 +112,7 @@ def missing_for(cluster: Cluster, said: Iterable[SaidOfJob]) -> dict[str, Senten
         .exclude(phase=JobPhase.ENDED)
         .values_list("job_id", flat=True)
     )
-    return {group: say("elastic.taken", job=job) for group, job in by_group.items() if job in present}
+    return alone | {group: say("elastic.taken", job=job) for group, job in by_group.items() if job in present}
 
 
 def worker_of(victim: Victim) -> str:
@@ -129,17 +136,24 @@ def _taken(cluster: Cluster, job: Job, ids: Sequence[str]) -> list[TakenWorker]:
     ]
 
 
-def _steps(runs: Iterable[tuple[int, int | None]], since: int, now: int) -> list[tuple[int, int]]:
-    """From which second on how many ran."""
-    changes: dict[int, int] = {}
-    for start, ended in runs:
+def _changes(cluster: Cluster, ids: Sequence[str], since: int, now: int) -> Iterator[Change]:
+    """When workers that are jobs began and ended to run."""
+    runs = JobRun.objects.filter(cluster=cluster, job_id__in=ids).exclude(ended__lt=since)
+    for start, ended in runs.order_by("-start").values_list("start", "ended")[:MOST_RUNS]:
         begun = max(start, since)
-        changes[begun] = changes.get(begun, 0) + 1
+        yield begun, 1
         if ended is not None and ended <= now:
-            changes[max(ended, begun)] = changes.get(max(ended, begun), 0) - 1
+            yield max(ended, begun), -1
+
+
+def _steps(changes: Iterable[Change]) -> list[tuple[int, int]]:
+    """From which second on how many there were."""
+    sums: Counter[int] = Counter()
+    for second, more in changes:
+        sums[second] += more
     count, steps = 0, []
-    for second in sorted(changes):
-        count += changes[second]
+    for second in sorted(sums):
+        count += sums[second]
         steps.append((second, count))
     return steps
 

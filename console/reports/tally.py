@@ -34,12 +34,14 @@ class TallySum:
     """Jobs that would have got room, runs that would have been stopped, and the work lost with them.
 
     `shrinks`: workers that elastic jobs would have given up, which are no stops; their work is lost, too. `kept`: the
-    work of the workers that stay, which would have been lost had these jobs been stopped instead.
+    work of the workers that stay, which would have been lost had these jobs been stopped instead. `grows`: jobs that
+    would have been started again on more nodes, in all only.
     """
 
     jobs: int = 0
     stops: int = 0
     shrinks: int = 0
+    grows: int = 0
     work: Work = field(default_factory=dict)
     kept: Work = field(default_factory=dict)
 
@@ -68,7 +70,17 @@ class TallySum:
             "jobs": jobs % {"n": self.jobs},
             "work": self.words,
         }
-        return f"{told} {self.shrunk}".strip()
+        return " ".join(filter(None, (told, self.shrunk, self.grown)))
+
+    @property
+    def grown(self) -> str:
+        """How many jobs would have got nodes back, in one sentence; empty when that is none."""
+        text = ngettext(
+            "%(n)d job would have been started again on more nodes.",
+            "%(n)d jobs would have been started again on more nodes.",
+            self.grows,
+        )
+        return text % {"n": self.grows} if self.grows else ""
 
     @property
     def shrunk(self) -> str:
@@ -119,7 +131,16 @@ def shadow_tally(partition: Partition, days: int = DAYS) -> ShadowTally:
         .order_by("pk")
         .values("pk", "user", "victims", "created_at", "job_id", "tasks")
     )
-    return _added_up(_last_ones(plans[-MOST_PLANS:]), since, cut=len(plans) > MOST_PLANS)
+    told = _added_up(_last_ones(plans[-MOST_PLANS:]), since, cut=len(plans) > MOST_PLANS)
+    grown = Plan.objects.filter(
+        cluster=partition.cluster_id,
+        partition=partition.name,
+        enforcement=Enforcement.SHADOW,
+        kind=PlanKind.GROW,
+        created_at__gte=since,
+    )
+    told.total.grows = grown.order_by().values("job_id").distinct().count()
+    return told
 
 
 def _last_ones(plans: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -288,6 +288,12 @@ SENTENCES: dict[str, str] = {
     ),
     "elastic.gpus": "It holds GPUs or the like: it gives back nodes by a restart.",
     "elastic.taken": "%(job)s has its other workers; they come back when it ends.",
+    "elastic.nodes_taken": (
+        "It has %(n)s of %(m)s nodes. The others come back by a restart when %(job)s has ended, if that pays."
+    ),
+    "elastic.nodes_back": (
+        "It has %(n)s of %(m)s nodes. The others come back by a restart when there is room, if that pays."
+    ),
     "elastic.tasks": "It gives up tasks of its array, or jobs of its group.",
     "elastic.inplace": "It gives back nodes and goes on.",
     "elastic.restart": "It is put back and starts again on fewer nodes.",

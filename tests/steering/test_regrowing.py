@@ -1,14 +1,20 @@
 """Jobs of several nodes that were made smaller start again on more nodes when there is room and it pays."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from pytest_django import Settings
 
 from console.audit.models import AuditEntry
+from console.cluster.elastic import WorkerCounter
+from console.core import clock
 from console.notices.collecting import collect
 from console.notices.models import Notice
+from console.overview.workers import WorkersPlot, missing_for, workers_plot
+from console.partitions.models import Partition
+from console.reports.tally import shadow_tally
 from console.steering.decisions.stops import recent_stops
 from console.steering.explanations.build import explain
 from console.steering.explanations.reading import read
@@ -200,6 +206,9 @@ def test_in_shadow_it_is_a_plan_that_nobody_carries_out(sim: Sim) -> None:
     sim.policy("wide", **GRACE, enforcement="shadow")
     sim.cycles(30)
     assert (growth().state, nodes(sim, job)) == ("proposed", 3)
+    partition = Partition.objects.get(name="wide")
+    partition.revisions.update(created_at=clock.now() - timedelta(days=1))
+    assert shadow_tally(partition).total.grows == 1
 
 
 def test_where_a_person_approves_nobody_is_restarted_to_grow(sim: Sim) -> None:
@@ -270,3 +279,35 @@ def test_while_it_waits_between_its_runs_its_page_says_why(sim: Sim) -> None:
     sim.cycle()
     answer = explain(read(sim.cluster, job))
     assert answer.parts[0].headline == "It starts again on 4 nodes; it had 3."
+
+
+def seen(sim: Sim, job: str) -> tuple[WorkersPlot | None, str]:
+    """The plot of its page, and what My jobs says of the nodes that it lacks."""
+    said = WorkerCounter(sim.cluster).said_of(sim.row(job, "wide"))
+    return workers_plot(said, sim.cluster), str(missing_for(sim.cluster, [said]).get(job, ""))
+
+
+@pytest.mark.parametrize("words", [RESTART, "elastic:min=2,wish=4,how=inplace"])
+def test_its_page_shows_its_nodes_over_time_and_when_the_others_come_back(sim: Sim, words: str) -> None:
+    job = shrunk(sim, words)
+    sim.cycle()
+    plot, missing = seen(sim, job)
+    assert plot is not None
+    assert (plot.now, plot.most, plot.in_nodes, len(plot.taken)) == (3, 4, True, 1)
+    assert plot.taken[0].back_at is None
+    assert missing == (
+        "It has 3 of 4 nodes. The others come back by a restart when 2 has ended, if that pays."
+    )
+    sim.cycles(40)
+    plot, missing = seen(sim, job)
+    assert plot is not None
+    assert (plot.now, missing) == (4, "")
+    assert plot.taken[0].back_at is not None
+
+
+def test_after_the_other_has_ended_it_says_what_it_waits_for(sim: Sim) -> None:
+    job = shrunk(sim, urgent_s=20, run_time_s=None, time_limit_s=None)
+    sim.cycles(20)
+    assert seen(sim, job)[1] == (
+        "It has 3 of 4 nodes. The others come back by a restart when there is room, if that pays."
+    )

@@ -6,7 +6,7 @@ from django.urls import reverse
 from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobRun
 from console.core import clock
-from console.overview.workers import missing_for, workers_plot
+from console.overview.workers import TakenWorker, missing_for, workers_plot
 from console.reports.tally import TallySum
 from console.steering.models import Fate, Victim
 from tests import factories
@@ -58,7 +58,7 @@ def test_the_line_goes_down_by_a_step_when_a_worker_goes(
     assert plot.wish is not None
     assert plot.wish.number == 4
     assert plot.path == "M30 8H495V38.5H960"
-    assert [each.job_id for each in plot.taken] == ["41_3"]
+    assert [each.job_id for each in plot.taken if isinstance(each, TakenWorker)] == ["41_3"]
 
 
 def test_my_jobs_and_the_jobs_page_say_for_whom_the_others_are_away(
@@ -107,3 +107,6 @@ def test_the_tally_tells_shrinks_apart() -> None:
     assert told.shrunk == "Elastic jobs would have given up 2 workers, which keeps 2 GPU-hours."
     assert told.sentence.endswith(told.shrunk)
     assert TallySum(jobs=1, stops=1).shrunk == ""
+    assert TallySum(jobs=1, stops=1, grows=1).sentence.endswith(
+        "1 job would have been started again on more nodes."
+    )

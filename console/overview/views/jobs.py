@@ -87,7 +87,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "job": known.row,
         "said": said,
         "workers": workers_plot(said, cluster) if said else None,
-        "missing": missing_for(cluster, [said]).get(said.job.group, "") if said else "",
+        "missing": missing_for(cluster, [said]).get(said.job.group or job_id, "") if said else "",
         "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "start": expected_starts(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "answer": explain(known),

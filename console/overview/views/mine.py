@@ -49,7 +49,7 @@ def mine(request: HttpRequest) -> HttpResponse:
     context = live_context(cluster) | {
         "user_there": user,
         "mine": found,
-        "said_of_jobs": [(each, missing.get(each.job.group, "")) for each in said],
+        "said_of_jobs": [(each, missing.get(each.job.group or each.job.job_id, "")) for each in said],
         "waiting_list": fixed_list("mw", found.waiting, WAITING, request.GET),
         "running_list": fixed_list("mr", found.running, RUNNING, request.GET),
         "open_plans": open_plans(cluster),
