@@ -29,6 +29,7 @@ GIVEWAY_FORECAST_DAYS = number("GIVEWAY_FORECAST_DAYS", 365, 1)
 FORECAST_SCHEDULE: dict[str, dict[str, Any]] = {
     "forecast": {"task": "forecasts.forecast", "schedule": 10.0, "options": {"expires": 10.0}},
     "starts": {"task": "forecasts.starts", "schedule": 10.0, "options": {"expires": 10.0}},
+    "risks": {"task": "forecasts.risks", "schedule": 30.0, "options": {"expires": 30.0}},
     "keep-finished": {"task": "forecasts.keep", "schedule": 60.0, "options": {"expires": 60.0}},
     "learn": {"task": "forecasts.train", "schedule": 600.0, "options": {"expires": 600.0}},
     "forget-finished": {"task": "forecasts.forget", "schedule": 3600.0},

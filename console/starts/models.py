@@ -4,6 +4,8 @@ from django.db import models
 
 from console.core import clock
 
+LEAST_SHOWN = 0.01
+
 
 class ExpectedStart(models.Model):
     """What is expected of a waiting job; after its start what had been, for comparison.
@@ -52,3 +54,62 @@ class ExpectedStart(models.Model):
         now = int(clock.now().timestamp())
         high = None if self.high is None else max(0, self.high - now)
         return max(0, self.p50 - now), max(0, self.low - now), high
+
+
+class StopChance(models.Model):
+    """The chance that a running job is stopped within the hour after `made_at` (epoch seconds, the cluster's clock).
+
+    `chance`: as pages show it; `drawn`: before it was corrected. `start` tells the run. Once an hour one of them is
+    kept aside (`asked_at`, `asked_drawn`, `asked_chance`), and compared with what came when its hour is over.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_chances")
+    partition = models.CharField(max_length=64)
+    job_id = models.CharField(max_length=40)
+    start = models.BigIntegerField()
+    made_at = models.BigIntegerField()
+    chance = models.FloatField()
+    drawn = models.FloatField()
+    asked_at = models.BigIntegerField()
+    asked_drawn = models.FloatField()
+    asked_chance = models.FloatField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "partition", "job_id"], name="starts_one_chance_per_job"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}: {self.chance:.0%}"
+
+    @property
+    def percent(self) -> str:
+        """For people: `12`, `< 1`."""
+        return "< 1" if self.chance < LEAST_SHOWN else f"{100 * self.chance:.0f}"
+
+
+class StopTally(models.Model):
+    """What came of the chances of a partition: of how many jobs, how many were stopped, and how far the chances were
+    off, as sums of squares: of ours, and of the share that was stopped before (the base rate).
+
+    `bins`: by class of the drawn chance, `[jobs, stopped]` (`StopCalibration`).
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_tallies")
+    partition = models.CharField(max_length=64)
+    jobs = models.PositiveBigIntegerField(default=0)
+    stopped = models.PositiveBigIntegerField(default=0)
+    squares = models.FloatField(default=0.0)
+    base_squares = models.FloatField(default=0.0)
+    bins = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "partition"], name="starts_one_tally_per_partition")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.partition}: {self.stopped} of {self.jobs}"

@@ -1,28 +1,22 @@
 """The queue as the mirror shows it, ready to be played forward: nodes, who runs, who waits in which order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
+from console.starts.left import RunsLeft
 from console.starts.requests import PlayedNode, PlayedWant, want_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.requests import decode_request
-from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, sure
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 
 MOST_WAITING = 1000
 """Of so many jobs, in their order, starts are played."""
-ENDING_S = 30
-"""What is completing, or stops for somebody, is gone by then."""
-UNKNOWN_S = 86_400
-"""Of a job without a limit and without a forecast."""
-P10, P90 = 0.221, 0.779
-"""Where the 10th and 90th hundredths lie between the 5th, the middle and the 95th of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,45 +33,14 @@ class Play:
     hopeless: Sequence[Job]
 
 
-@dataclass
-class _Reading:
-    """What is read of the database, once."""
-
-    cluster: Cluster
-    now: int = field(default_factory=lambda: int(clock.now().timestamp()))
-    forecasts: Mapping[str, JobForecast] = field(default_factory=dict)
-    leaving: frozenset[str] = frozenset()
-
-    def left(self, job: Job) -> Forecast:
-        """How long a running job still runs."""
-        if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
-            return sure(ENDING_S)
-        said = self.forecasts.get(job.job_id)
-        most = None if job.time_limit_s is None else max(1, job.start + job.time_limit_s - self.now)
-        if said is None or said.end_p50 is None or said.end_low is None or said.end_high is None:
-            return sure(most or UNKNOWN_S)
-        low, p50, high = (max(1, end - self.now) for end in (said.end_low, said.end_p50, said.end_high))
-        return _at_most(Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high), most)
-
-    def whole(self, job: Job) -> Forecast:
-        """How long a waiting job will run."""
-        said = self.forecasts.get(job.job_id)
-        return _at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
-
-
-def _at_most(forecast: Forecast, most: int | None) -> Forecast:
-    values = (forecast.p10, forecast.p50, forecast.p90, forecast.low, forecast.high)
-    return Forecast(*(max(1.0, value if most is None else min(value, most)) for value in values))
-
-
 def read_play(cluster: Cluster) -> Play:
     """The queue of now. A job in several partitions stands in it once, where its place is best."""
     plans = list(
         Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
-    reading = _Reading(
-        cluster,
+    reading = RunsLeft(
+        int(clock.now().timestamp()),
         forecasts={
             row.job_id: row
             for row in JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
@@ -145,14 +108,14 @@ def _want(job: Job, nodes: Sequence[PlayedNode], partitions: frozenset[str]) -> 
 
 
 def _shares(
-    job: Job, reading: _Reading, numbers: Mapping[str, int], resources: Sequence[str]
+    job: Job, reading: RunsLeft, numbers: Mapping[str, int], resources: Sequence[str]
 ) -> list[tuple[str, RunningShare]]:
     """What a running job gives back, by equal amounts."""
     together: dict[tuple[int, ...], list[int]] = {}
     for name, amounts in job.alloc.items():
         if name in numbers:
             together.setdefault(_vector(amounts, resources), []).append(numbers[name])
-    left = reading.left(job) if together else sure(1)
+    left = reading.of(job) if together else sure(1)
     return [
         (job.job_id, RunningShare(tuple(places), holds, left)) for holds, places in sorted(together.items())
     ]

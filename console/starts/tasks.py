@@ -1,16 +1,23 @@
-"""Celery's door to expected starts, in the queue of forecasts."""
+"""Celery's door to expected starts and chances of being stopped, in the queue of forecasts."""
 
 from celery import shared_task
 
 from console.cluster.connect import configured_cluster
 from console.starts.expecting import expecting
 from console.starts.housekeeping import forget_old_starts
+from console.starts.risk import risks
 
 
 @shared_task(name="forecasts.starts")
 def expect_starts() -> None:
     """Say of waiting jobs when they start, where something has changed."""
     expecting(configured_cluster()).expect_starts()
+
+
+@shared_task(name="forecasts.risks")
+def say_risks() -> None:
+    """Say of running jobs how likely they are stopped within the hour."""
+    risks(configured_cluster()).say()
 
 
 @shared_task(name="forecasts.forget_starts")

@@ -16,10 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
+
+Bools = NDArray[np.bool_]
 
 HORIZON_S = 3600
 HOURS_OF_WEEK = 168
@@ -118,13 +121,15 @@ def _played(
     arrivals: Iterable[tuple[float, int, int]],
     units: Floats,
     left: Floats,
-    below: Mapping[int, Floats],
-) -> Floats:
+    below: Mapping[int, Bools],
+) -> Bools:
     """Who is taken in one draw."""
     taken = np.zeros(len(units), np.bool_)
     used = 0
     waiting: Counter[int] = Counter()
     for moment, rank, wants in arrivals:
+        if not wants:
+            continue  # It asks for nothing that is counted in.
         gone = (left < moment) & ~taken
         before = picture.ahead.get(rank, 0) + sum(
             n for other, n in waiting.items() if rank not in picture.outranks[other]
@@ -147,9 +152,15 @@ def _played(
 class StopCalibration:
     """Chances, corrected by how often jobs of about the same chance were stopped."""
 
-    def __init__(self) -> None:
-        self._jobs = [0] * len(EDGES)
-        self._stopped = [0] * len(EDGES)
+    def __init__(self, bins: Sequence[Sequence[int]] = ()) -> None:
+        """`bins`: what an earlier one had learned."""
+        self._jobs = [jobs for jobs, _ in bins] if len(bins) == len(EDGES) else [0] * len(EDGES)
+        self._stopped = [stopped for _, stopped in bins] if len(bins) == len(EDGES) else [0] * len(EDGES)
+
+    @property
+    def bins(self) -> list[list[int]]:
+        """What was learned: of each class, how many jobs, and how many of them were stopped."""
+        return [list(pair) for pair in zip(self._jobs, self._stopped, strict=True)]
 
     def came(self, chance: float, *, stopped: bool) -> None:
         """An hour is over for a job of which this was drawn."""

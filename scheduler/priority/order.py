@@ -2,7 +2,7 @@
 
 import re
 
-from scheduler.model.jobs import SnapshotJob
+from scheduler.model.jobs import Level, SnapshotJob
 from scheduler.model.policy import Mode
 from scheduler.priority.levels import weight
 
@@ -32,7 +32,12 @@ def _by_length(number: re.Match[str]) -> str:
 
 def ranks(mode: Mode, job: SnapshotJob) -> tuple[int, int]:
     """A job's weights on the mode's first and second axis; 0 on a second axis that the mode does not have."""
-    user, task = weight(job.user_level), weight(job.task_level)
+    return ranks_of(mode, job.user_level, job.task_level)
+
+
+def ranks_of(mode: Mode, user_level: Level, task_level: Level) -> tuple[int, int]:
+    """The same of two levels."""
+    user, task = weight(user_level), weight(task_level)
     if mode is _USER_THEN_TASK:
         return user, task
     if mode is _TASK_THEN_USER:

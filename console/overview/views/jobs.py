@@ -24,7 +24,7 @@ from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for, workers_plot
 from console.partitions.selectors import task_types_in
 from console.projects.selectors import elastic_patterns
-from console.starts.selectors import expected_starts
+from console.starts.selectors import expected_starts, stop_chances_of
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
@@ -90,6 +90,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "missing": missing_for(cluster, [said]).get(said.job.group or job_id, "") if said else "",
         "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "start": expected_starts(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
+        "risk": stop_chances_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "answer": explain(known),
         "events": tell(known),
         "open_plans": known.open_plans,

@@ -1,0 +1,47 @@
+"""How long running jobs still run, as forecasts and limits say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from console.cluster.models import Job, JobPhase
+from console.forecasts.models import JobForecast
+from scheduler.forecast.facts import Forecast
+from scheduler.forecast.starts import sure
+
+ENDING_S = 30
+"""What is completing, or stops for somebody, is gone by then."""
+UNKNOWN_S = 86_400
+"""Of a job without a limit and without a forecast."""
+P10, P90 = 0.221, 0.779
+"""Where the 10th and 90th hundredths lie between the 5th, the middle and the 95th of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunsLeft:
+    """`now`: the cluster's clock. `leaving`: jobs that stop for somebody."""
+
+    now: int
+    forecasts: Mapping[str, JobForecast]
+    leaving: frozenset[str] = frozenset()
+
+    def of(self, job: Job) -> Forecast:
+        """How long a running job still runs."""
+        if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
+            return sure(ENDING_S)
+        said = self.forecasts.get(job.job_id)
+        most = None if job.time_limit_s is None else max(1, job.start + job.time_limit_s - self.now)
+        if said is None or said.end_p50 is None or said.end_low is None or said.end_high is None:
+            return sure(most or UNKNOWN_S)
+        low, p50, high = (max(1, end - self.now) for end in (said.end_low, said.end_p50, said.end_high))
+        return at_most(Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high), most)
+
+    def whole(self, job: Job) -> Forecast:
+        """How long a waiting job will run."""
+        said = self.forecasts.get(job.job_id)
+        return at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
+
+
+def at_most(forecast: Forecast, most: int | None) -> Forecast:
+    """Nobody runs beyond his limit."""
+    values = (forecast.p10, forecast.p50, forecast.p90, forecast.low, forecast.high)
+    return Forecast(*(max(1.0, value if most is None else min(value, most)) for value in values))
