@@ -49,9 +49,9 @@ def nodes_of(driver: Driver, name: str) -> int:
     return sum(int(row.split()[1]) for row in rows if row.split()[0] == driver.ids[name])
 
 
-def full_machine(driver: Driver, how: str, *gpus: str, script: str = SLEEP) -> None:
+def full_machine(driver: Driver, how: str, *gpus: str, script: str = SLEEP, grace_s: int = 2) -> None:
     """One GPU and 10 CPUs are left on each node: a rigid job of 5 and 50 on each, and 2 and 20 of the elastic one."""
-    driver.policy("x", **POLICY)
+    driver.policy("x", **{**POLICY, "grace_s": grace_s})
     for name in ("rigid1", "rigid2"):
         driver.submit("dee", name, *asks(5, 50), f"--nodelist=n{name[-1]}", script=SLEEP)
     driver.slurm.wait_until(lambda: nodes_of(driver, "rigid1") + nodes_of(driver, "rigid2") == 2, "both run")
@@ -130,7 +130,9 @@ def test_it_is_back_at_its_wish_after_the_urgent_one_ended(
     """With GPUs by a restart; in place without. It has an hour left, so that a restart pays."""
     words = f"elastic:min=1,wish=2,how={how}"
     script = SAVES.replace("$WORDS", words)
-    full_machine(driver, how, *(("--gres=gpu:2",) if how == "restart" else ()), "--time=60", script=script)
+    full_machine(
+        driver, how, *(("--gres=gpu:2",) if how == "restart" else ()), "--time=60", script=script, grace_s=20
+    )
     urgent = asks(3, 30) if how == "restart" else ("-N", "1", "-n", "1", "-c", "30", "--mem=1M")
     driver.submit("cy", "urgent", *urgent)
     driver.steer_until_running("urgent")

@@ -5,6 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from pytest_django import Settings
 
 from console.audit.models import AuditEntry
@@ -24,6 +26,7 @@ from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.model.actions import ActionKind, ActionOutcome, OutcomeKind
 from scheduler.model.jobs import JobState, Request
 from scheduler.model.line import LAST_OF_FRONT
+from tests import factories
 from tests.steering.conftest import Sim
 from tests.steering.test_elastic_nodes import INPLACE, RESTART, wide
 
@@ -311,3 +314,16 @@ def test_after_the_other_has_ended_it_says_what_it_waits_for(sim: Sim) -> None:
     assert seen(sim, job)[1] == (
         "It has 3 of 4 nodes. The others come back by a restart when there is room, if that pays."
     )
+
+
+def test_its_plan_is_a_page_like_any_other(sim: Sim, client: Client) -> None:
+    job = shrunk(sim)
+    sim.cycles(40)
+    client.force_login(factories.make_administrator(), backend="console.accounts.backends.PasswordBackend")
+    pages = {
+        reverse("plan", args=[growth().pk]): "the restart costs 1 min",
+        reverse("plans"): "starts again on more nodes",
+        reverse("job", args=[job]): "Nodes over time",
+    }
+    for page, words in pages.items():
+        assert words in client.get(page).content.decode(), page
