@@ -9,6 +9,7 @@ SOON_S = 60
 STEPS = ((3600, 60), (6 * 3600, 300), (86_400, 1800), (7 * 86_400, 3600))
 """Below so many seconds, round to so many; beyond, to a day's tenth."""
 LAST_STEP = 8640
+LEAST_SHOWN = 0.01
 
 
 def calm(seconds: float) -> int:
@@ -44,3 +45,8 @@ def between_words(said: ExpectedStart) -> str:
         "low": duration(calm(low)),
         "high": duration(calm(high)),
     }
+
+
+def chance_words(chance: float) -> str:
+    """A chance in hundredths: `12`, `< 1`."""
+    return "< 1" if chance < LEAST_SHOWN else f"{100 * chance:.0f}"

@@ -4,8 +4,6 @@ from django.db import models
 
 from console.core import clock
 
-LEAST_SHOWN = 0.01
-
 
 class ExpectedStart(models.Model):
     """What is expected of a waiting job; after its start what had been, for comparison.
@@ -84,11 +82,6 @@ class StopChance(models.Model):
 
     def __str__(self) -> str:
         return f"{self.job_id}: {self.chance:.0%}"
-
-    @property
-    def percent(self) -> str:
-        """For people: `12`, `< 1`."""
-        return "< 1" if self.chance < LEAST_SHOWN else f"{100 * self.chance:.0f}"
 
 
 class StopTally(models.Model):

@@ -28,10 +28,10 @@ PAGES: dict[str, int] = {
     "/partitions/x/policy/": 8,
     "/partitions/x/quotas/": 11,
     "/partitions/x/revisions/": 11,
-    "/partitions/x/shadow/": 9,
+    "/partitions/x/shadow/": 10,  # and who would start again on more nodes
     "/jobs/": 11,
     "/jobs/101/": 16,
-    "/jobs/88/": 17,  # and what is forecast of it
+    "/jobs/88/": 17,  # and what is forecast of it, and how likely it is stopped
     "/plans/": 9,  # and whether the cluster is seen
     "/plans/{plan}/": 12,  # and what became of its victims
     "/approvals/": 10,

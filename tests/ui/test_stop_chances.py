@@ -5,7 +5,7 @@ from django.test import Client
 
 from console.core import clock
 from console.starts.models import StopChance
-from console.starts.selectors import STALE_S, stop_chances_of
+from console.starts.selectors import STALE_S, forecast_and_risk
 from tests import factories
 from tests.ui.conftest import House
 
@@ -16,6 +16,7 @@ def now() -> int:
 
 def chance_of(house: House, chance: float) -> StopChance:
     job = factories.make_running_job(house.cluster, "900")
+    factories.make_forecast(house.cluster, "900")
     return StopChance.objects.create(
         cluster=house.cluster, partition="x", job_id="900", start=job.start, made_at=now(), chance=chance,
         drawn=chance, asked_at=now(), asked_drawn=chance, asked_chance=chance,
@@ -33,7 +34,7 @@ def test_the_job_s_page_says_it(house: House, ada: Client, chance: float, said: 
 def test_not_what_was_said_long_ago_or_of_another_run(house: House, ada: Client) -> None:
     row = chance_of(house, 0.5)
     job = factories.make_running_job(house.cluster, "901")
-    assert list(stop_chances_of(house.cluster, [job])) == []
+    assert forecast_and_risk(house.cluster, job) == (None, None)
     StopChance.objects.filter(pk=row.pk).update(made_at=now() - STALE_S - 1)
     assert "within the next hour" not in ada.get("/jobs/900/").content.decode()
     StopChance.objects.filter(pk=row.pk).update(made_at=now(), start=row.start - 5)

@@ -15,7 +15,6 @@ from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
-from console.forecasts.selectors import forecasts_of
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.selectors import listed_partitions, open_plans
@@ -24,7 +23,7 @@ from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for, workers_plot
 from console.partitions.selectors import task_types_in
 from console.projects.selectors import elastic_patterns
-from console.starts.selectors import expected_starts, stop_chances_of
+from console.starts.selectors import expected_starts, forecast_and_risk
 from console.steering.explanations import explain, read, rows_of, tasks_of
 
 KEPT_PARAMETERS = ("j_sort", "j_page", "j_col", "j_open")
@@ -82,15 +81,16 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         return _array_or_nothing(request, cluster, job_id)
     counter = WorkerCounter(cluster, task_types_in(partitions), elastic_patterns(cluster))
     said = counter.said_of(known.row) if known.row else None
+    forecast, risk = forecast_and_risk(cluster, known.row) if _is_there(known.row) else (None, None)
     context = live_context(cluster) | {
         "rows": known.rows,
         "job": known.row,
         "said": said,
         "workers": workers_plot(said, cluster) if said else None,
         "missing": missing_for(cluster, [said]).get(said.job.group or job_id, "") if said else "",
-        "forecast": forecasts_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
+        "forecast": forecast,
         "start": expected_starts(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
-        "risk": stop_chances_of(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
+        "risk": risk,
         "answer": explain(known),
         "events": tell(known),
         "open_plans": known.open_plans,
