@@ -37,7 +37,12 @@ class ExpectedStart(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "submit"], name="starts_one_per_job")
+            # A job that was held, or stopped and requeued, waits again: with a row of its own.
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "submit"],
+                condition=models.Q(gone_at=None),
+                name="starts_one_per_job",
+            )
         ]
         indexes = [models.Index(fields=["gone_at"])]
 

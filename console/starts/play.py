@@ -15,6 +15,8 @@ from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, sure
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 
+MAY_NOT = (Reason.BLOCKED, Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED)
+"""Why a job may not start, whatever room there is."""
 MOST_WAITING = 1000
 """Of so many jobs, in their order, starts are played."""
 
@@ -49,7 +51,7 @@ def read_play(cluster: Cluster) -> Play:
     )
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
-    may_start = jobs.filter(phase=JobPhase.PENDING, place__gt=0, held=False).exclude(reason=Reason.BLOCKED)
+    may_start = jobs.filter(phase=JobPhase.PENDING, place__gt=0, held=False).exclude(reason__in=MAY_NOT)
     waiting, hopeless = _waiting(may_start, nodes)
     resources = sorted({name for _, want in waiting for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}

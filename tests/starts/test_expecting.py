@@ -2,7 +2,7 @@
 
 import pytest
 
-from console.cluster.models import Cluster, Node
+from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
 from console.starts.expecting import RENEW_S, Expecting
@@ -188,6 +188,35 @@ def test_what_was_first_said_stays_and_the_start_is_written_beside_it(sim: Sim) 
     over = ExpectedStart.objects.get(job_id=waits)
     assert over.gone_at is not None
     assert over.started == sim.row(waits).start
+
+
+@pytest.mark.parametrize(
+    ("away", "back"),
+    [
+        ({"held": True}, {"held": False}),
+        ({"phase": JobPhase.RUNNING, "start": START}, {"phase": JobPhase.PENDING, "start": 0}),
+    ],
+    ids=["held and released", "stopped and requeued"],
+)
+def test_a_job_that_waits_again_is_spoken_of_again(
+    sim: Sim, away: dict[str, object], back: dict[str, object]
+) -> None:
+    sim.running("ann", 8, time_limit_s=3600)
+    waits = sim.submit("bob", 8, time_limit_s=600)
+    sim.cycle()
+    mine = Job.objects.filter(job_id=waits)
+    Expecting(sim.cluster).expect_starts()
+    mine.update(**away)
+    Expecting(sim.cluster).expect_starts()
+    before = ExpectedStart.objects.get(job_id=waits)
+    assert before.gone_at is not None
+
+    mine.update(**back)
+    Expecting(sim.cluster).expect_starts()
+
+    assert expected(sim, waits).pk != before.pk
+    assert list(expected_starts(sim.cluster, mine)) == [waits]
+    assert ExpectedStart.objects.get(pk=before.pk).started == (away.get("start") or None)
 
 
 def test_pages_ask_for_those_that_wait_with_one_query(

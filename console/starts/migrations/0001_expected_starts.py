@@ -51,7 +51,11 @@ class Migration(migrations.Migration):
                 "ordering": ["pk"],
                 "indexes": [models.Index(fields=["gone_at"], name="starts_expe_gone_at_f465c9_idx")],
                 "constraints": [
-                    models.UniqueConstraint(fields=("cluster", "job_id", "submit"), name="starts_one_per_job")
+                    models.UniqueConstraint(
+                        condition=models.Q(("gone_at", None)),
+                        fields=("cluster", "job_id", "submit"),
+                        name="starts_one_per_job",
+                    )
                 ],
             },
         ),
