@@ -95,10 +95,21 @@ class Driver:
         until = time.monotonic() + PATIENCE_S
         while not done():
             if time.monotonic() > until:
-                lines = self.reports[-1].lines if self.reports else []
-                raise AssertionError(f"{what}: not within {PATIENCE_S:.0f} s. {self.states()} {lines}")
+                raise AssertionError(f"{what}: not within {PATIENCE_S:.0f} s. {self.states()} {self.story()}")
             self.steer()
             time.sleep(0.2)
+
+    def story(self) -> str:
+        """What was decided last and what came of each action of each plan: for whoever reads why a test failed."""
+        lines = [str(line) for line in self.reports[-1].lines] if self.reports else []
+        for plan in Plan.objects.filter(cluster=self.cluster).order_by("id"):
+            lines.append(f"plan {plan.pk} for {plan.job_id}: {plan.state} {plan.undo_reason} {plan.outcome}")
+            lines += [
+                f"  {action.kind} {action.job_id} {action.value}: {action.state} after {action.attempts}, "
+                f"{action.outcome} {action.detail}"
+                for action in plan.actions.order_by("id")
+            ]
+        return "\n".join(lines)
 
     def steer_until_running(self, *names: str) -> None:
         """Cycles until all of these run."""

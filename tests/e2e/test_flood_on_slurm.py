@@ -74,7 +74,7 @@ def test_every_beneficiary_starts_and_just_the_planned_victims_are_stopped(
         planned = {victim["name"] for victim in plan.victims}
         assert {name for name in VICTIMS if after[name] > before[name]} == planned
         assert all(after[name] - before[name] <= 1 for name in VICTIMS)
-        assert len(planned) == _smallest_number(plan, cpus)
+        assert len(planned) == _smallest_number(plan, cpus), _seen(plan)
         driver.cancel(name)
         _bring_back_the_victims(driver)
     print(  # noqa: T201 - with -s: how long they waited
@@ -103,11 +103,17 @@ def _started_at(driver: Driver, name: str) -> float:
 
 def _smallest_number(plan: Plan, cpus: int) -> int:
     """The fewest of the long jobs that make this room, given what the plan was made on."""
-    assert plan.stored_snapshot
-    snapshot: Snapshot = decode_snapshot(plan.stored_snapshot.document)
+    snapshot = _seen(plan)
     node = snapshot.nodes[0]
     held = sum(
         job.alloc.get("n1", {}).get("cpu", 0) for job in snapshot.jobs if job.state is JobState.RUNNING
     )
+    # A job of the flood that began while Slurm was asked has no share in all of the answers yet: it counts as taken.
+    held += node.held_elsewhere.get("cpu", 0)
     missing = cpus - (node.total["cpu"] - held)
     return -(-missing // 2)
+
+
+def _seen(plan: Plan) -> Snapshot:
+    assert plan.stored_snapshot
+    return decode_snapshot(plan.stored_snapshot.document)
