@@ -69,6 +69,23 @@ def test_it_stays_held_until_the_other_runs_and_then_goes_first(sim: Sim) -> Non
     assert sim.actions(ActionKind.RELEASE)[0].value == str(LAST_OF_FRONT)
 
 
+def test_the_other_may_start_on_a_node_that_it_is_to_keep(sim: Sim) -> None:
+    """Slurm chooses among all nodes that the restart leaves free."""
+    plan, job, urgent = shrunk(sim)
+    (victim,) = plan.victims
+    (meant,), other = plan.placement, victim["keeps"][0]
+    plan.placement = {other: plan.placement[meant]}
+    victim["nodes"], victim["keeps"] = [other], [meant, *victim["keeps"][1:]]
+    plan.save(update_fields=["placement", "victims"])
+
+    sim.cycles(12)
+
+    assert list(sim.port.job(urgent).alloc) == [meant]
+    assert (sim.state(job), len(sim.port.job(job).alloc)) == (RUNNING, 3)
+    plan.refresh_from_db()
+    assert plan.state == "verified"
+
+
 def test_undone_it_comes_back_with_all_its_nodes(sim: Sim) -> None:
     _, job, urgent = shrunk(sim, start_deadline_s=8)
     while not sim.actions(ActionKind.REQUEUE_HOLD)[0].issued_at:

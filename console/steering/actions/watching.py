@@ -11,6 +11,7 @@ from console.steering.models import ActionState, Plan, PlanKind, PlanState
 from console.steering.served import GONE, Tasks, as_seen, jobs_served, label_of, waiting
 from scheduler.model.actions import ActionKind
 from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.plan import Shrinking
 from scheduler.model.sentence import Listed, say
 from scheduler.reconcile.still import cannot_start
 
@@ -97,9 +98,10 @@ def _was_tried(plan: Plan) -> bool:
 def _started_elsewhere(plan: Plan, nodes: Collection[str]) -> str:
     """The words for a beneficiary that runs (on `nodes`) on none of those on which room was made; empty for the others.
 
-    Of beneficiaries that fit into each other's room, Slurm gives each whichever it likes.
+    Of the room that its plan made Slurm gives it whichever part it likes, and of beneficiaries that fit into each
+    other's room each whichever it likes.
     """
-    if not nodes or not plan.placement or not plan.placement.keys().isdisjoint(nodes):
+    if not nodes or not plan.placement or not _left_by_victims(plan).isdisjoint(nodes):
         return ""
     others = Plan.objects.filter(
         cluster=plan.cluster_id, kind=PlanKind.PREEMPT, created_at__gte=plan.created_at - AT_ONCE
@@ -109,6 +111,18 @@ def _started_elsewhere(plan: Plan, nodes: Collection[str]) -> str:
     ):
         return ""
     return say("plan.elsewhere", job=label_of(plan), nodes=Listed(sorted(nodes)))
+
+
+def _left_by_victims(plan: Plan) -> set[str]:
+    """The nodes on which room was made: those meant for the beneficiary, and of a victim that starts again on fewer
+    nodes also those that it is to keep."""
+    ways = STOPS | {ActionKind.RECOVER}
+    stopped = {action.job_id for action in plan.actions.all() if action.kind in ways and action.attempts}
+    left = set(plan.placement)
+    for victim in plan.victims:
+        if victim.get("by") == Shrinking.RESTART and victim["job"] in stopped:
+            left.update(victim["nodes"], victim["keeps"])
+    return left
 
 
 def _stops_are_due(plan: Plan) -> bool:
