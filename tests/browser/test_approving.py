@@ -14,7 +14,7 @@ from tests import factories
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 
 

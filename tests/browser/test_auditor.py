@@ -15,7 +15,7 @@ from tests.browser.keyboard import Keyboard
 from tests.browser.looking import look
 from tests.ui.conftest import House
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 
 

@@ -14,7 +14,7 @@ from tests.browser.conftest import enter
 from tests.browser.keyboard import Keyboard
 from tests.ui.conftest import House
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 
 

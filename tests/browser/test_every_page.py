@@ -19,7 +19,7 @@ from tests.browser.furnished import Furnished, furnished
 from tests.browser.looking import VIEWS, look
 
 __all__ = ["furnished"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 ELSEWHERE = {
     "login", "setup-administrator", "invitation",  # for somebody without an account: `test_an_empty_house`

@@ -17,7 +17,7 @@ from tests.browser.keyboard import Keyboard
 from tests.steering.conftest import Sim, sim
 
 __all__ = ["sim"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 SECRET = "a-long-enough-one"
 

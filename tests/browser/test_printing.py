@@ -11,7 +11,7 @@ from console.steering.operations.pausing import pause
 from tests.browser.furnished import long_row as record_long_row
 from tests.ui.conftest import House
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 PAPER = {"width": 703, "height": 1000}
 """A4 without its margins, in CSS pixels."""

@@ -16,7 +16,7 @@ from tests.history.test_pages import people
 from tests.steering.conftest import Sim, sim
 
 __all__ = ["people", "sim"]
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 
 

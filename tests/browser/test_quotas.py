@@ -11,7 +11,7 @@ from tests import factories
 from tests.browser.looking import look
 from tests.ui.conftest import House
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 AT = "/partitions/x/quotas/"
 
 

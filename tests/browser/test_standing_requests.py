@@ -17,7 +17,7 @@ from tests import factories
 from tests.browser.conftest import enter
 from tests.steering.conftest import START, Sim
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REQUESTS = 20
 
 

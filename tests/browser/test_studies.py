@@ -19,7 +19,7 @@ from tests.steering.conftest import Sim, sim
 __all__ = ["people", "sim"]
 STOPPED = re.compile(r"^\s*2023-11-14\s*0\s*–\s*1\s*1 CPU-min\s*1\s*$")
 """Of the day in the table: nothing really stopped, nor would be as things are; with the change, one run."""
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_the_answer_of_a_study_comes_to_whoever_asked(

@@ -26,7 +26,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(300),
 ]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -20,7 +20,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(300),
 ]
 
 

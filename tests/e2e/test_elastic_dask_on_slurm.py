@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(300),
 ]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "elastic_dask.py"

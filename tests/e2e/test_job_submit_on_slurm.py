@@ -20,7 +20,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(240),
 ]
 
 LEVELS = [{"name": "P0", "keyword": "p0", "keyword_users": ["bob", "c*"]}, {"name": "P1", "keyword": "p1"}]

@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(400),
 ]
 
 WHOLE = ("-p", "wide", "-n1", "-N1", "-c8", "--mem=100M", "--output=/dev/null")

@@ -12,7 +12,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(300),
 ]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]

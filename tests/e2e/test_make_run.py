@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.processes import children_of, clean_environment, manage, process, wait_until
 from tests.plugins.server_process import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 
 def test_the_demo_preempts_by_itself_within_a_minute_and_stops_cleanly(tmp_path: Path) -> None:

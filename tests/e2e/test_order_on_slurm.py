@@ -16,7 +16,6 @@ from tests.plugins.private_slurm import new_root
 
 pytestmark = [
     pytest.mark.slurm, pytest.mark.e2e, pytest.mark.every_release, pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(600),
 ]  # fmt: skip
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]

@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.processes import clean_environment, manage, process, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis]
 
 
 def test_beat_and_worker_steer_over_postgresql_and_redis(

@@ -18,7 +18,7 @@ from tests.faults.tally import Row, note
 from tests.faults.worlds import POLICY
 from tests.plugins.server_process import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e]
 
 ANSWER_S = 60
 PERSON = """

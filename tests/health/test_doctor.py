@@ -448,7 +448,6 @@ def test_a_database_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.postgres
-@pytest.mark.timeout(300)
 def test_a_postgresql_that_died(tmp_path: Path) -> None:
     with PostgresServer() as server:
         url = server.url

@@ -22,7 +22,7 @@ from scheduler.adapters.slurm import SlurmCluster, checkup
 from scheduler.adapters.slurm.checkup import look
 from tests.plugins.private_slurm import new_root
 
-pytestmark = [pytest.mark.slurm, pytest.mark.every_release, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.every_release]
 
 ROOT = Path(__file__).parents[2]
 BAD = {

@@ -16,7 +16,7 @@ from tests.plugins.migrated import create_migrated_database
 from tests.plugins.server_process import free_port
 from tests.plugins.servers import PostgresServer, RedisServer
 
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.redis]
 
 SECRETS = {
     "SECRET_KEY": "the-console-signs-its-cookies-with-this-one-0123456789-abcdefghij",

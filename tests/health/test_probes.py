@@ -144,7 +144,6 @@ def test_a_database_that_fails_meanwhile(house: Cluster, monkeypatch: pytest.Mon
 
 @pytest.mark.e2e
 @pytest.mark.postgres
-@pytest.mark.timeout(300)
 def test_a_real_database_that_goes_and_comes_back(tmp_path: Any) -> None:
     """One web server all the while: alive throughout, ready only while PostgreSQL answers."""
     import urllib.error

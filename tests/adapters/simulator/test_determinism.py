@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import dataclasses, hashlib, json, sys
@@ -45,7 +43,6 @@ def _history(seed: int, hash_seed: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.timeout(240)
 def test_a_history_depends_on_its_seed_and_on_nothing_else() -> None:
     first = _history(7, "1")
 

@@ -21,7 +21,6 @@ from scheduler.reconcile.build import snapshot_for
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
-    pytest.mark.timeout(200),
 ]
 
 STARTS = (

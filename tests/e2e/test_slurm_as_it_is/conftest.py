@@ -35,6 +35,5 @@ MARKS = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(240),
 ]
 """All of them need the one private Slurm of their release."""

@@ -18,7 +18,7 @@ from tests.security.test_attacks.console_under_attack import (
     tracebacks,
 )
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e]
 
 PAUSE_S = 5
 

@@ -15,7 +15,7 @@ import pytest
 from tests.e2e.processes import manage
 from tests.security.test_attacks.installation import Installation, installation
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 
 @pytest.fixture(scope="module")

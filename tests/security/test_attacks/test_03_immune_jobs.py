@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.every_release,
     pytest.mark.e2e,
     pytest.mark.xdist_group("slurm"),
-    pytest.mark.timeout(240),
 ]
 
 LEVELS = [{"name": f"P{n}"} for n in range(4)]

@@ -18,7 +18,7 @@ from tests.plugins.private_slurm import need_slurm
 from tests.plugins.server_process import free_port
 from tests.security.test_attacks.installation import SECRET, Client
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 DEMO = "giveway-demo"
 NAMES = ("admin", "dave", "pam", "ada", "vic")

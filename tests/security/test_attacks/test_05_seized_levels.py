@@ -15,7 +15,7 @@ from tests.e2e.slurm_driver import NAIVE
 from tests.security.test_attacks.installation import PASSWORD, Answer, Client
 from tests.security.test_attacks.test_04_known_passwords import run
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e]
 
 PAM = f"""
 from console.accounts.services import AccountData, create_account

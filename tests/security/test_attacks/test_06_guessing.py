@@ -11,7 +11,7 @@ import pytest
 
 from tests.security.test_attacks.installation import Installation, installation, production
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 TOKEN = "/api/v1/token/"
 LIMITS = {"GIVEWAY_FAILURES_PER_ADDRESS": "12", "GIVEWAY_FAILURES_PER_NAME": "12"}

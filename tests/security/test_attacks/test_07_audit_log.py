@@ -14,7 +14,7 @@ import pytest
 
 from tests.security.test_attacks.console_under_attack import Console, running_console
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e]
 
 ROWS = 130
 TRIGGERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit_auditentry'"

@@ -10,7 +10,7 @@ from tests.e2e.processes import ROOT, clean_environment, manage
 from tests.plugins.server_process import free_port
 from tests.security.test_attacks.installation import SECRET
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.e2e]
 
 WEAK = {
     "no database": ({"DATABASE_URL": ""}, "DATABASE_URL is not set. Name the database there: postgres://"),

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.processes import manage
 from tests.security.test_attacks.installation import PASSWORD, Client, Installation, installation
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.e2e]
 
 TOKEN = "/api/v1/token/"
 VERA = {"username": "vera", "password": PASSWORD}
