@@ -11,23 +11,16 @@ running jobs that were stopped within an hour, as far as it was known by then. P
 import argparse
 import json
 import time
-from collections import Counter
+from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
+
+import numpy as np
 
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.stop_risk import (
-    EDGES,
-    HORIZON_S,
-    HOURS_OF_WEEK,
-    ArrivalRates,
-    RiskPicture,
-    Standing,
-    StopCalibration,
-    stop_chances,
-)
+from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
+from scheduler.forecast.stop_risk import EDGES, PastHours, StopCalibration, stop_chances
 from scheduler.simulate.policy_file import read_policy
 from scheduler.simulate.replay import replay
 from scheduler.simulate.tasks import SimulatedTask
@@ -42,70 +35,78 @@ POLICY = {
         {"level": 0, "share": 0.1}, {"level": 1, "share": 0.3}, {"level": 2, "share": 0.6}]},
     "requeue": {"checkpoint_s": 3600, "restart_s": 60},
 }  # fmt: skip
-LEFT = (0.1, 0.7, 9.0, 0.05, 19.0)
-"""What is left of a run, per second that it has lasted: nothing else is known of it here."""
+UNHEARD = Forecast(600, 3600, 86_400, 60, 7 * 86_400)
+"""Of run times before any has ended."""
+OWN, ALL = 30, 3000
+"""So many of the last run times of a user, and of all, are remembered."""
+FEW = 3
 
 
-@dataclass(frozen=True)
-class Span:
-    """One run of a job: from when until when, and whether a stop ended it."""
+@dataclass
+class Ended:
+    """The run times of jobs that have ended: what is known of those that have not."""
 
-    rank: int
-    units: int
-    start: int
-    end: int
-    stopped: bool
+    own: dict[str, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=OWN)))
+    every: deque[int] = field(default_factory=lambda: deque(maxlen=ALL))
+
+    def tell(self, task: SimulatedTask) -> None:
+        """A job has ended."""
+        self.every.append(task.work.runtime)
+        if task.work.row.user:
+            self.own[task.work.row.user].append(task.work.runtime)
+
+    def left(self, task: SimulatedTask, done: int) -> Forecast:
+        """What is left of a job that has done so much: as of its user's jobs that ran longer, else as of all."""
+        longer = [run - done for run in self.own.get(task.work.row.user, ()) if run > done]
+        if len(longer) < FEW:
+            longer = [run - done for run in self.every if run > done]
+        if len(longer) < FEW:
+            return UNHEARD
+        low, p10, p50, p90, high = np.percentile(longer, (5, 10, 50, 90, 95))
+        most = task.work.row.limit - done if task.work.row.limit else high
+        return Forecast(*(max(1.0, min(float(value), most)) for value in (p10, p50, p90, low, high)))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Course:
-    """A whole simulation, as it is asked for: runs, waits and submissions, in units of the main resource."""
+    """A whole simulation, looked at hour by hour. Ranks are weights: the larger outranks the smaller."""
 
-    total: int
-    spans: Sequence[Span]
-    waits: Sequence[tuple[int, int, int, int]]
-    """From when until when, rank, units."""
-    submitted: Sequence[tuple[int, int, int]]
+    tasks: Sequence[SimulatedTask]
+    machines: Machines
+    most_stops: int
+
+    def units(self, task: SimulatedTask) -> int:
+        """What it holds or asks for, of the main resource."""
+        return task.work.nodes * max(1, task.work.amounts.get(self.machines.main, 0))
+
+    def picture_at(self, now: int, ended: Ended) -> tuple[RiskPicture, list[bool]]:
+        """What is known at a moment, and of each that runs then whether it is stopped within the hour."""
+        ranks = {task.pair[0] for task in self.tasks}
+        runners, stopped, waiters = [], [], []
+        total = self.machines.nodes * self.machines.per_node[self.machines.main]
+        for task in self.tasks:
+            if task.work.submit > now or (task.finished or 0) <= now:
+                continue
+            stops = sum(at <= now for at in task.stops_at)
+            ran = sum(min(end, now) - start for start, end, _, _ in task.spans if start <= now)
+            left = ended.left(task, ran)
+            if any(start <= now < end for start, end, _, _ in task.spans):
+                safe = None if stops >= self.most_stops else 0
+                runners.append(Runner(task.pair[0], self.units(task), left, ran, safe))
+                stopped.append(any(now < at <= now + HORIZON_S for at in task.stops_at))
+            else:
+                waiters.append(Waiter(task.pair[0], self.units(task), left, ran))
+        outranks = {rank: frozenset(other for other in ranks if other < rank) for rank in ranks}
+        free = total - sum(job.units for job in runners)
+        return RiskPicture(runners, free, waiters, outranks), stopped
 
 
 def played(trace: Path, machines: Machines) -> Course:
-    """The trace with stops. Ranks are weights: the larger outranks the smaller."""
+    """The trace with stops."""
+    policy = read_policy(json.dumps(POLICY).encode())
     workload = fit(read_trace(trace.read_bytes()), machines)
-    spans: list[Span] = []
-    waits: list[tuple[int, int, int, int]] = []
-    submitted: list[tuple[int, int, int]] = []
-    for task in replay(workload, read_policy(json.dumps(POLICY).encode())).tasks:
-        rank, units = task.pair[0], _units(task, machines.main)
-        submitted.append((task.work.submit, rank, units))
-        since = task.work.submit
-        for number, (start, end, _nodes, _held) in enumerate(task.spans):
-            waits.append((since, start, rank, units))
-            spans.append(Span(rank, units, start, end, stopped=number < len(task.spans) - 1))
-            since = end
-    return Course(machines.nodes * machines.per_node[machines.main], spans, waits, sorted(submitted))
-
-
-def _units(task: SimulatedTask, main: str) -> int:
-    return task.work.nodes * max(1, task.work.amounts.get(main, 0))
-
-
-def picture_at(course: Course, now: int) -> tuple[RiskPicture, list[Span]]:
-    """What is known at a moment, and the runs that it is about."""
-    runs = [span for span in course.spans if span.start <= now < span.end]
-    # As the planner takes them: the lowest rank first, in it who has run least.
-    runs.sort(key=lambda span: (span.rank, -span.start))
-    ranks = {rank for _, rank, _ in course.submitted}
-    waiting = [(rank, units) for since, until, rank, units in course.waits if since <= now < until]
-    return RiskPicture(
-        running=[Standing(span.rank, span.units, _left(now - span.start)) for span in runs],
-        free=course.total - sum(span.units for span in runs),
-        ahead={rank: sum(units for other, units in waiting if other >= rank) for rank in ranks},
-        outranks={rank: frozenset(other for other in ranks if other < rank) for rank in ranks},
-    ), runs  # fmt: skip
-
-
-def _left(ran_s: int) -> Forecast:
-    return Forecast(*(max(60.0, part * ran_s) for part in LEFT))
+    tasks = sorted(replay(workload, policy).tasks, key=lambda task: task.work.submit)
+    return Course(tasks, machines, policy.max_stops_per_job)
 
 
 def main() -> None:
@@ -128,47 +129,67 @@ def main() -> None:
 
 def scored(course: Course, learn_h: int, score_h: int) -> dict[str, object]:
     """The figures. Chances are asked for, and learned from, in the second half of what comes before, too."""
-    first = course.submitted[0][0]
-    rates, calibration = ArrivalRates(), StopCalibration()
-    by_hour: dict[int, list[tuple[int, int]]] = {}
-    for submit, rank, units in course.submitted:
-        by_hour.setdefault((submit - first) // HORIZON_S, []).append((rank, units))
-    base, errors, base_errors, drawn_errors = [0, 0], [], [], []
-    bins: Counter[int] = Counter()
-    said: Counter[int] = Counter()
-    true: Counter[int] = Counter()
-    took = 0.0
+    first = course.tasks[0].work.submit
+    calibration, ended = StopCalibration(), Ended()
+    ends = deque(sorted(course.tasks, key=lambda task: task.finished or 0))
+    by_hour: dict[int, list[SimulatedTask]] = defaultdict(list)
+    for task in course.tasks:
+        by_hour[(task.work.submit - first) // HORIZON_S].append(task)
+    past: list[list[Arrival]] = []
+    score = Score()
     for hour in range(learn_h + score_h):
+        now = first + hour * HORIZON_S
+        while ends and (ends[0].finished or 0) <= now:
+            ended.tell(ends.popleft())
         if hour >= learn_h // 2:
-            picture, runs = picture_at(course, first + hour * HORIZON_S)
+            picture, outcomes = course.picture_at(now, ended)
             began = time.process_time()
-            chances = stop_chances(picture, rates, hour % HOURS_OF_WEEK, seed=hour)
-            took = max(took, time.process_time() - began)
-            rate = base[1] / base[0] if base[0] else 0.0
-            outcomes = [run.stopped and run.end <= first + (hour + 1) * HORIZON_S for run in runs]
-            corrected = [calibration.corrected(float(chance)) for chance in chances]
-            if hour >= learn_h:
-                for chance, raw, outcome in zip(corrected, chances, outcomes, strict=True):
-                    errors.append((chance - outcome) ** 2)
-                    drawn_errors.append((float(raw) - outcome) ** 2)
-                    base_errors.append((rate - outcome) ** 2)
-                    bin_ = sum(chance >= edge for edge in EDGES[1:])
-                    bins[bin_] += 1
-                    said[bin_] += round(1e6 * chance)
-                    true[bin_] += outcome
-            for chance, outcome in zip(chances, outcomes, strict=True):
-                calibration.came(float(chance), stopped=outcome)
-                base = [base[0] + 1, base[1] + outcome]
-        rates.watched(hour % HOURS_OF_WEEK, by_hour.get(hour, ()))
-    return {
-        "job_hours": len(errors), "stopped": sum(true.values()),
-        "brier": round(fmean(errors), 5), "brier_drawn": round(fmean(drawn_errors), 5),
-        "brier_base_rate": round(fmean(base_errors), 5),
-        "below_base_rate": round(1 - fmean(errors) / fmean(base_errors), 3),
-        "longest_s": round(took, 2),
-        "reliability": [{"from": EDGES[b], "jobs": bins[b], "said": round(said[b] / bins[b] / 1e6, 4),
-                         "came": round(true[b] / bins[b], 4)} for b in sorted(bins)],
-    }  # fmt: skip
+            chances = stop_chances(picture, PastHours(past), seed=hour).tolist()
+            score.took.append(time.process_time() - began)
+            rows = [(chance, calibration.corrected(chance), outcome)
+                    for chance, outcome, job in zip(chances, outcomes, picture.running, strict=True)
+                    if job.safe_s is not None]  # fmt: skip
+            score.tell(rows, counts=hour >= learn_h)
+            for chance, _, outcome in rows:
+                calibration.came(chance, stopped=outcome)
+        past.append([_arrival(course, task, now, ended) for task in by_hour[hour]])
+    return score.figures()
+
+
+def _arrival(course: Course, task: SimulatedTask, hour: int, ended: Ended) -> Arrival:
+    lasts = int(ended.left(task, 0).p50)
+    return Arrival(task.work.submit - hour, task.pair[0], course.units(task), lasts)
+
+
+@dataclass
+class Score:
+    """How far chances were off. `base`: of how many job-hours, how many were stopped, as far as it was known."""
+
+    base: tuple[int, int] = (0, 0)
+    rows: list[tuple[float, float, float, bool]] = field(default_factory=list)
+    took: list[float] = field(default_factory=list)
+
+    def tell(self, rows: Sequence[tuple[float, float, bool]], *, counts: bool) -> None:
+        """One hour: the drawn chance, the corrected one, and what came."""
+        rate = self.base[1] / self.base[0] if self.base[0] else 0.0
+        if counts:
+            self.rows += [(rate, *row) for row in rows]
+        self.base = (self.base[0] + len(rows), self.base[1] + sum(row[2] for row in rows))
+
+    def figures(self) -> dict[str, object]:
+        """All of it."""
+        rate, raw, said, came = np.array(self.rows, float).T
+        bins = np.digitize(said, EDGES[1:])
+        base, ours, raw_ = (float(np.mean((each - came) ** 2)) for each in (rate, said, raw))
+        return {
+            "job_hours": len(came), "stopped": int(came.sum()),
+            "brier": round(ours, 5), "brier_drawn": round(raw_, 5), "brier_base_rate": round(base, 5),
+            "below_base_rate": round(1 - ours / base, 3), "drawn_below_base_rate": round(1 - raw_ / base, 3),
+            "longest_s": round(max(self.took), 2),
+            "reliability": [{"from": EDGES[b], "jobs": int((bins == b).sum()),
+                             "said": round(float(said[bins == b].mean()), 4),
+                             "came": round(float(came[bins == b].mean()), 4)} for b in np.unique(bins)],
+        }  # fmt: skip
 
 
 if __name__ == "__main__":

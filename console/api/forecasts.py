@@ -20,8 +20,9 @@ from console.forecasts.models import JobForecast, RunTimeModel
 from console.forecasts.quality import PROMISES, ForecastScore, PromiseKept, forecast_quality
 from console.forecasts.selectors import forecasts_of
 from console.partitions.selectors import visible_partitions
-from console.starts.models import ExpectedStart
-from console.starts.selectors import expected_starts
+from console.starts.models import ExpectedStart, StopChance
+from console.starts.quality import StopScore, stop_quality
+from console.starts.selectors import expected_starts, said_chances
 
 
 class JobForecastSerializer(serializers.ModelSerializer):
@@ -82,6 +83,33 @@ class ExpectedStartSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class StopChanceSerializer(serializers.ModelSerializer):
+    """How likely a running job is stopped within the hour after `made_at`."""
+
+    made_at = EpochField()
+    chance = serializers.FloatField(help_text="0 to 1, corrected by what came of earlier ones.")
+
+    class Meta:
+        model = StopChance
+        fields = ("job_id", "partition", "made_at", "chance")
+        read_only_fields = fields
+
+
+class StopScoreSerializer(DataclassSerializer):
+    """What came of the chances of being stopped in a partition."""
+
+    dataclass = StopScore
+    partition = serializers.CharField()
+    told: ClassVar = {
+        "jobs": "Running jobs of which a chance was said an hour ago or longer.",
+        "stopped": "How many of them were stopped within their hour.",
+        "brier": "Mean square of the errors.",
+        "base": "The same of the share that was stopped before, told to everybody.",
+        "below": "By what share `brier` is smaller than `base`; null where nobody was stopped.",
+        "shown": "Whether chances are shown to users: where they were better, and enough is known.",
+    }
+
+
 class ForecastScoreSerializer(DataclassSerializer):
     """How near some forecasts were."""
 
@@ -139,6 +167,7 @@ class ForecastsSerializer(serializers.Serializer):
     partitions = NamedForecastScoreSerializer(many=True)
     worst_users = NamedForecastScoreSerializer(many=True)
     models = RunTimeModelSerializer(many=True, help_text="The latest first.")
+    stops = StopScoreSerializer(many=True, help_text="Chances of being stopped, by partition.")
     fault = serializers.CharField(
         allow_blank=True, help_text="Why Slurm's accounting could not be read the last time; empty: it could."
     )
@@ -184,6 +213,24 @@ class JobStartView(ApiView):
         return Response(self.get_serializer(found[job_id]).data)
 
 
+class JobStopChanceView(ApiView):
+    """How likely one job is stopped."""
+
+    permission = Permission.JOB_VIEW
+    queryset = Job.objects.all()
+    serializer_class = StopChanceSerializer
+
+    @extend_schema(operation_id="jobs_stop_chance_retrieve")
+    def get(self, request: Request, job_id: str) -> Response:
+        """The chance that its run is stopped within the hour; 404 where none is said: it does not run, is protected,
+        nobody is stopped there, or chances have not been worth anything there yet."""
+        runs = visible_jobs(self.person, self.cluster).filter(job_id=job_id, phase=JobPhase.RUNNING)
+        for row in said_chances(self.cluster).filter(job_id=job_id):
+            if runs.filter(partition=row.partition, start=row.start).exists():
+                return Response(self.get_serializer(row).data)
+        raise Http404("No chance of being stopped is said of such a job.")
+
+
 class ForecastsView(ApiView):
     """How good forecasts were."""
 
@@ -196,6 +243,7 @@ class ForecastsView(ApiView):
         """Jobs that ended within the last weeks: how near their forecasts were, and what was promised and kept."""
         names = visible_partitions(self.person).filter(cluster=self.cluster).values_list("name", flat=True)
         quality = forecast_quality(self.cluster, list(names))
+        stops = stop_quality(self.cluster, list(names))
         plain = {"since": quality.since, "limit": quality.limit, "last_two": quality.last_two}
         return Response(
             self.get_serializer(
@@ -209,6 +257,7 @@ class ForecastsView(ApiView):
                     "weeks": _named(quality.weeks),
                     "partitions": _named(quality.partitions),
                     "worst_users": _named(quality.worst_users),
+                    "stops": [{"partition": name, **asdict(score)} for name, score in stops],
                 }
             ).data
         )

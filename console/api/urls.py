@@ -65,6 +65,9 @@ urlpatterns: list[URLPattern] = [
     path("checkpoints/", checkpoints.CheckpointView.as_view(), name="api-checkpoints"),
     path("jobs/<name:job_id>/forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
     path("jobs/<name:job_id>/start/", forecasts.JobStartView.as_view(), name="api-job-start"),
+    path(
+        "jobs/<name:job_id>/stop-chance/", forecasts.JobStopChanceView.as_view(), name="api-job-stop-chance"
+    ),
     path("forecasts/", forecasts.ForecastsView.as_view(), name="api-forecasts"),
     path("my-jobs/", my_jobs.MyJobs.as_view(), name="api-my-jobs"),
     path("plans/", plans.PlanList.as_view(), name="api-plans"),

@@ -37,6 +37,7 @@ COLUMNS: dict[str, TableColumn] = {
         TableColumn("waits", _("Waits"), "waits", "num tight"),
         TableColumn("runs", _("Runs"), "start", "num tight"),
         TableColumn("limit", _("Time limit"), "limit", "num tight"),
+        TableColumn("risk", _("May be stopped"), css="num tight"),
         TableColumn("starts", _("Expected start"), css="num tight"),
         TableColumn("expected", _("Slurm expects it"), "expected", "num tight"),
         TableColumn("preemptions", _("Stopped before"), "preemptions", "num tight"),
@@ -46,7 +47,7 @@ COLUMNS: dict[str, TableColumn] = {
 }
 ALWAYS = "job"
 """A row without its job leads nowhere."""
-STARTS = "starts"
+STARTS, RISK = "starts", "risk"
 """What is told here is no part of the job: it is read only where the column is shown."""
 
 

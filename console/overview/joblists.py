@@ -11,10 +11,10 @@ from django.db.models.functions import Length
 from django.http import QueryDict
 
 from console.cluster.models import Job
-from console.overview.columns import COLUMNS, STARTS, TableColumn, read_columns
+from console.overview.columns import COLUMNS, RISK, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
 from console.starts.models import ExpectedStart
-from console.starts.selectors import expected_starts
+from console.starts.selectors import expected_starts, stop_chances
 
 PAGE_SIZE = 50
 
@@ -68,7 +68,7 @@ RUNNING = ListKind(
     "r",
     "user_level",
     usual=(*_WHO, *_LEVELS, "holds", "nodes", "runs", "preemptions", "now"),
-    more=("account", "submitted", "limit"),
+    more=("account", "submitted", "limit", "risk"),
 )
 EVERY = ListKind(
     "j",
@@ -90,7 +90,8 @@ class JobList:
     columns: list[TableColumn]
     folded: Mapping[Key, Folded] = field(default_factory=dict)
     starts: Mapping[str, ExpectedStart] = field(default_factory=dict)
-    """By job, where the column is shown."""
+    risks: Mapping[str, float] = field(default_factory=dict)
+    """Both by job, where the column is shown."""
 
     @property
     def open_param(self) -> str:
@@ -172,7 +173,7 @@ def read_list(
     page.object_list = list(page.object_list)
     columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
     groups = folded(page.object_list, every, query.getlist(f"{kind.key}_open"))
-    return JobList(kind, sort, page, columns, groups, _starts(columns, page.object_list, groups))
+    return JobList(kind, sort, page, columns, groups, *_beside(columns, page.object_list, groups))
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:
@@ -181,14 +182,18 @@ def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: Que
     page = Paginator(rows, max(1, len(rows))).get_page(1)
     unsorted = [replace(column, sort="") for column in read_columns(columns, columns, columns)]
     kind = ListKind(key, "", tuple(columns), ())
-    return JobList(kind, "", page, unsorted, groups, _starts(unsorted, rows, groups))
+    return JobList(kind, "", page, unsorted, groups, *_beside(unsorted, rows, groups))
 
 
-def _starts(
+def _beside(
     columns: Sequence[TableColumn], rows: Sequence[Job], groups: Mapping[Key, Folded]
-) -> Mapping[str, ExpectedStart]:
-    if not rows or all(column.key != STARTS for column in columns):
-        return {}
-    return expected_starts(
-        rows[0].cluster_id, [*rows, *(job for group in groups.values() for job in group.tasks)]
+) -> tuple[Mapping[str, ExpectedStart], Mapping[str, float]]:
+    """What is expected of the jobs of a page, as far as its columns show it; one query for each."""
+    if not rows:
+        return {}, {}
+    shown, cluster = {column.key for column in columns}, rows[0].cluster_id
+    jobs = [*rows, *(job for group in groups.values() for job in group.tasks)]
+    return (
+        expected_starts(cluster, jobs) if STARTS in shown else {},
+        stop_chances(cluster, jobs) if RISK in shown else {},
     )

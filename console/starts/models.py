@@ -1,8 +1,14 @@
 """When waiting jobs are expected to start, and what was first said of it."""
 
+from typing import Self
+
 from django.db import models
+from django.db.models import F
 
 from console.core import clock
+
+LEAST_JOBS, LEAST_STOPPED = 200, 10
+"""Of so many jobs, so many of them stopped, it has to be known what came, before a chance is shown."""
 
 
 class ExpectedStart(models.Model):
@@ -89,6 +95,14 @@ class StopChance(models.Model):
         return f"{self.job_id}: {self.chance:.0%}"
 
 
+class ProvenTallies(models.QuerySet["StopTally"]):
+    """Tallies, and those of them by which the chances are worth something."""
+
+    def proven(self) -> Self:
+        """Where chances were nearer to what came than the share that was stopped before, and enough has come."""
+        return self.filter(jobs__gte=LEAST_JOBS, stopped__gte=LEAST_STOPPED, squares__lt=F("base_squares"))
+
+
 class StopTally(models.Model):
     """What came of the chances of a partition: of how many jobs, how many were stopped, and how far the chances were
     off, as sums of squares: of ours, and of the share that was stopped before (the base rate).
@@ -104,6 +118,8 @@ class StopTally(models.Model):
     base_squares = models.FloatField(default=0.0)
     bins = models.JSONField(default=list)
 
+    objects = ProvenTallies.as_manager()
+
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["cluster", "partition"], name="starts_one_tally_per_partition")
@@ -111,3 +127,9 @@ class StopTally(models.Model):
 
     def __str__(self) -> str:
         return f"{self.partition}: {self.stopped} of {self.jobs}"
+
+    @property
+    def is_proven(self) -> bool:
+        """The same as `ProvenTallies.proven`, of this one."""
+        enough = self.jobs >= LEAST_JOBS and self.stopped >= LEAST_STOPPED
+        return enough and self.squares < self.base_squares

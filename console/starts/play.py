@@ -83,7 +83,7 @@ def _waiting(
     """Who waits in the order of the lines, with what he wants; and those who fit nowhere."""
     partitions: dict[str, set[str]] = {}
     first: dict[str, Job] = {}
-    for job in sorted(rows, key=_in_line):
+    for job in sorted(rows, key=in_line):
         partitions.setdefault(job.job_id, set()).add(job.partition)
         first.setdefault(job.job_id, job)
     found: list[tuple[Job, PlayedWant]] = []
@@ -97,8 +97,8 @@ def _waiting(
     return found, hopeless
 
 
-def _in_line(job: Job) -> tuple[int, int, int, str]:
-    """Slurm's line decides who starts first; where none is known, the order of the decisions."""
+def in_line(job: Job) -> tuple[int, int, int, str]:
+    """Sorts jobs that wait. Slurm's line decides who starts first; where none is known, the order of the decisions."""
     return (job.line_place or job.place, -job.priority, job.submit, job.job_id)
 
 

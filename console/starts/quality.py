@@ -1,4 +1,4 @@
-"""How good expected starts were, now that the jobs have started; beside them what Slurm expected."""
+"""How good expected starts and chances of being stopped were, now that it is known what came of them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.starts.models import ExpectedStart
+from console.starts.models import ExpectedStart, StopTally
 
 DAYS = 28
 MOST_STARTS = 5_000
@@ -62,6 +62,32 @@ def start_quality(cluster: Cluster, partitions: Iterable[str]) -> StartQuality:
         partitions=tuple((name, _score(parts[name])) for name in sorted(parts)),
         is_cut=len(found) > MOST_STARTS,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StopScore:
+    """How far the chances of being stopped were off in a partition. `jobs`, `stopped`: of so many running jobs an hour
+    is over, so many were stopped in it. `brier`: the mean square of the errors; `base`: of the share that was stopped
+    before, told to everybody. `below`: by how much ours is smaller, as a share. `shown`: whether chances are shown."""
+
+    jobs: int
+    stopped: int
+    brier: float
+    base: float
+    below: float | None
+    shown: bool
+
+
+def stop_quality(cluster: Cluster, partitions: Iterable[str]) -> list[tuple[str, StopScore]]:
+    """What came of the chances, by partition, since Giveway has said any. One query."""
+    rows = StopTally.objects.filter(cluster=cluster, partition__in=list(partitions), jobs__gt=0)
+    return [(row.partition, _stop_score(row)) for row in rows.order_by("partition")]
+
+
+def _stop_score(row: StopTally) -> StopScore:
+    below = 1 - row.squares / row.base_squares if row.base_squares else None
+    brier, base = row.squares / row.jobs, row.base_squares / row.jobs
+    return StopScore(row.jobs, row.stopped, brier, base, below, row.is_proven)
 
 
 def _score(rows: Sequence[ExpectedStart]) -> StartScore:

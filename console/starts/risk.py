@@ -1,65 +1,52 @@
 """How likely a running job is stopped within the hour, where jobs are stopped: from the mirror, in the background.
 
-1. Who may be stopped: running jobs that nothing protects. In their order: the lowest rank first, in it who has run
-   least.
-2. Who may come: as jobs came in the last week, as far as the mirror remembers them, with the levels that they had.
-3. What came of a chance is known when its hour is over: the job was sent its stop within it, or it was not.
+1. Who may be stopped: running jobs that nothing protects. Who may come: as jobs came in the last week, with the levels
+   that they had (`risk_picture`).
+2. What came of a chance is known when its hour is over: the job was sent its stop within it, or it was not.
+3. Chances are shown only where they have been better than telling everybody the share that was stopped (`StopTally`).
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db import transaction
 
-from console.cluster.models import Cluster, Job, JobPhase, Node
+from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
-from console.forecasts.models import JobForecast
-from console.forecasts.requests import size_of
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
-from console.starts.left import RunsLeft
 from console.starts.models import StopChance, StopTally
+from console.starts.risk_picture import past_hours, picture, ranks_among, remembered, runs_left
 from console.steering.models import Fate, Victim
-from scheduler.forecast.stop_risk import (
-    HORIZON_S,
-    ArrivalRates,
-    RiskPicture,
-    Standing,
-    StopCalibration,
-    stop_chances,
-)
+from scheduler.forecast.stop_hour import HORIZON_S
+from scheduler.forecast.stop_risk import StopCalibration, stop_chances
 from scheduler.model.policy import Enforcement, PartitionPolicy
-from scheduler.preemption.ranking import Ranking
-from scheduler.priority.order import ranks_of
 
 BATCH = 300
 RENEW_S = 60
-RATES_S = 3600
-"""Who came is counted anew after so long."""
+REST = 20.0
+"""Said again no sooner than after so many times as long as it took: it is not to keep a core busy."""
 STOPS = (Enforcement.ENFORCE, Enforcement.APPROVE)
-
-Pair = tuple[int, int]
 
 
 @dataclass
 class Risks:
-    """What this process knows of a cluster's arrivals, and when it said its chances last."""
+    """Says a cluster's chances, and knows when it did so last."""
 
     cluster: Cluster
-    said_at: float = 0.0
-    counted_at: float = 0.0
-    rates: dict[str, "PartitionRates"] = field(default_factory=dict)
+    due: float = 0.0
 
     def say(self) -> int | None:
         """Say all chances, if it is due; of how many jobs, None where it was not due."""
-        now = time.monotonic()
-        if self.said_at and now - self.said_at < RENEW_S:
+        began = time.monotonic()
+        if began < self.due:
             return None
-        self.said_at = now
-        if not self.counted_at or now - self.counted_at >= RATES_S:
-            self.rates, self.counted_at = {}, now
+        found = self._say_all()
+        self.due = began + max(RENEW_S, REST * (time.monotonic() - began))
+        return found
+
+    def _say_all(self) -> int:
         found = 0
         for partition in Partition.objects.filter(cluster=self.cluster).select_related("revision"):
             if partition.revision is None or policy_of(partition).enforcement not in STOPS:
@@ -69,108 +56,21 @@ class Risks:
         return found
 
     def _say_of(self, name: str, policy: PartitionPolicy) -> int:
-        if name not in self.rates:
-            self.rates[name] = _counted(self.cluster, name, policy)
-        rates = self.rates[name]
-        jobs = _stoppable(self.cluster, name, policy)
-        now = int(clock.now().timestamp())
-        drawn = stop_chances(_picture(self.cluster, name, jobs, rates, now), rates.rates, hour_of_week(now))
+        jobs = remembered(self.cluster, name)
+        ranks, left = ranks_among(policy, jobs), runs_left(self.cluster, int(clock.now().timestamp()))
+        seen, running = picture(self.cluster, name, jobs, ranks, left)
+        drawn = stop_chances(seen, past_hours(jobs, ranks, left))
+        stoppable = [
+            (job, float(chance))
+            for job, runner, chance in zip(running, seen.running, drawn, strict=True)
+            if runner.safe_s is not None
+        ]
         with transaction.atomic():
             tally, _ = StopTally.objects.select_for_update().get_or_create(
                 cluster=self.cluster, partition=name
             )
-            _keep(tally, jobs, [float(chance) for chance in drawn], now)
-        return len(jobs)
-
-
-@dataclass(frozen=True)
-class PartitionRates:
-    """`numbers`: the ranks by their weights. `main`: the resource that is counted in, GPUs where jobs have any."""
-
-    rates: ArrivalRates
-    numbers: Mapping[Pair, int]
-    outranks: Mapping[int, frozenset[int]]
-    policy: PartitionPolicy
-    main: str
-
-    def rank(self, job: Job) -> int:
-        """The rank of a job; one of a level that nobody had before counts as the lowest."""
-        return self.numbers.get(_pair(self.policy, job), 0)
-
-    def units(self, job: Job) -> int:
-        """What it holds, or asks for."""
-        size = size_of(job)
-        return size.gpus if self.main == "gpu" else size.cpus
-
-
-def hour_of_week(epoch_s: int) -> int:
-    """0 to 167; Monday's first hour (UTC) is 0."""
-    moment = datetime.fromtimestamp(epoch_s, UTC)
-    return moment.weekday() * 24 + moment.hour
-
-
-def _pair(policy: PartitionPolicy, job: Job) -> Pair:
-    return ranks_of(policy.mode, job.user_level, job.task_level)
-
-
-def _counted(cluster: Cluster, name: str, policy: PartitionPolicy) -> PartitionRates:
-    """Who came to a partition, by hour, as far back as it is remembered; the present hour is not over."""
-    jobs = list(
-        Job.objects.filter(cluster=cluster, partition=name).defer("comment", "explain", "fingerprint")
-    )
-    ranking = Ranking(policy.mode, policy.bands)
-    pairs = sorted({_pair(policy, job) for job in jobs})
-    numbers = {pair: number for number, pair in enumerate(pairs)}
-    outranks = {
-        numbers[pair]: frozenset(
-            numbers[other] for other in pairs if ranking.reach(*pair).class_of(*other) is not None
-        )
-        for pair in pairs
-    }
-    main = "gpu" if any(size_of(job).gpus for job in jobs) else "cpu"
-    made = PartitionRates(ArrivalRates(), numbers, outranks, policy, main)
-    by_hour: dict[int, list[tuple[int, int]]] = {}
-    for job in jobs:
-        at = (job.first_submit or job.submit) // HORIZON_S
-        by_hour.setdefault(at, []).append((made.rank(job), made.units(job)))
-    for hour in range(min(by_hour, default=0), int(clock.now().timestamp()) // HORIZON_S):
-        made.rates.watched(hour_of_week(hour * HORIZON_S), by_hour.get(hour, ()))
-    return made
-
-
-def _stoppable(cluster: Cluster, name: str, policy: PartitionPolicy) -> list[Job]:
-    rows = Job.objects.filter(
-        cluster=cluster, partition=name, phase=JobPhase.RUNNING, protected="", immune=""
-    )
-    return sorted(
-        rows.defer("comment", "explain", "fingerprint"),
-        key=lambda job: (_pair(policy, job), -job.start, job.job_id),
-    )
-
-
-def _picture(
-    cluster: Cluster, name: str, jobs: Sequence[Job], rates: PartitionRates, now: int
-) -> RiskPicture:
-    forecasts = {
-        row.job_id: row
-        for row in JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
-    }
-    left = RunsLeft(now, forecasts)
-    nodes = [node for node in Node.objects.filter(cluster=cluster, up=True) if name in node.partitions]
-    free = sum(max(0, node.total.get(rates.main, 0) - node.used.get(rates.main, 0)) for node in nodes)
-    waiting = [
-        (rates.rank(job), rates.units(job))
-        for job in Job.objects.filter(cluster=cluster, partition=name, phase=JobPhase.PENDING, held=False)
-    ]
-    return RiskPicture(
-        running=[Standing(rates.rank(job), rates.units(job), left.of(job)) for job in jobs],
-        free=free,
-        ahead={
-            rank: sum(units for other, units in waiting if other not in lower)
-            for rank, lower in rates.outranks.items()
-        },
-        outranks=rates.outranks,
-    )
+            _keep(tally, [job for job, _ in stoppable], [chance for _, chance in stoppable], left.now)
+        return len(stoppable)
 
 
 def _keep(tally: StopTally, jobs: Sequence[Job], drawn: Sequence[float], now: int) -> None:

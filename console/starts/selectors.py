@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.models import ExpectedStart, StopChance
+from console.starts.models import ExpectedStart, StopChance, StopTally
 
 STALE_S = 900
 
@@ -21,15 +21,25 @@ def expected_starts(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, Ex
     return {row.job_id: row for row in rows}
 
 
-def forecast_and_risk(cluster: Cluster, job: Job) -> tuple[JobForecast | None, float | None]:
-    """What is forecast of a job's run, and of a running one the chance that it is stopped; one query.
-
-    A chance that was said longer ago than `STALE_S`, or of another run, says nothing.
-    """
+def said_chances(cluster: Cluster | int) -> QuerySet[StopChance]:
+    """The chances that count: said lately, in partitions where they were better than the share stopped before."""
     since = int(clock.now().timestamp()) - STALE_S
-    risk = StopChance.objects.filter(
-        cluster=cluster, partition=job.partition, job_id=job.job_id, start=job.start, made_at__gte=since
-    )
+    proven = StopTally.objects.filter(cluster=cluster, partition=OuterRef("partition")).proven()
+    return StopChance.objects.filter(Exists(proven), cluster=cluster, made_at__gte=since)
+
+
+def stop_chances(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, float]:
+    """By job, of those that run: the chance that this run is stopped within the hour; at most one query."""
+    runs = {(job.job_id, job.partition): job.start for job in jobs if job.phase == JobPhase.RUNNING}
+    if not runs:
+        return {}
+    rows = said_chances(cluster).filter(job_id__in={job_id for job_id, _ in runs})
+    return {row.job_id: row.chance for row in rows if runs.get((row.job_id, row.partition)) == row.start}
+
+
+def forecast_and_risk(cluster: Cluster, job: Job) -> tuple[JobForecast | None, float | None]:
+    """What is forecast of a job's run, and of a running one the chance that it is stopped; one query."""
+    risk = said_chances(cluster).filter(partition=job.partition, job_id=job.job_id, start=job.start)
     rows = JobForecast.objects.filter(cluster=cluster, job_id=job.job_id, ended_at=None)
     found = rows.annotate(risk=Subquery(risk.values("chance")[:1])).order_by("-submit").first()
     if found is None:

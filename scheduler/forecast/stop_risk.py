@@ -1,152 +1,85 @@
-"""The chance that a running job is stopped within the next hour: who may come, who finds no room, whom that costs.
+"""The chance that a running job is stopped within the next hour.
 
-1. **Arrivals.** Jobs of each rank come as often as they came before at that hour of the week, pulled towards their
-   overall rate as far as little is known; each is as large as one of those that came.
-2. **One draw** of the hour: when everybody who runs would end by himself, and who comes when. Who comes takes what is
-   free and not due to those who wait before him; else the first jobs in the order of stopping that he outranks, if they
-   suffice; else he waits.
-3. **The chance** of a job is in how many draws it is taken.
-
-Nodes are not looked at: the partition is one pool of its main resource. What that and all limits of the policy do is
-corrected by what came of earlier chances (`StopCalibration`).
+1. **Who comes**: as in hours that have passed. Each draw mixes a few of them, each whole but thinned, so that jobs that
+   came together come together again; recent hours count more, and those of the same time of day.
+2. **One draw** plays the hour (`stop_hour`): who ends, who comes, who starts, and whom that costs his room.
+3. **The chance** of a job is in how many draws it is stopped. What nodes, limits and all else of the policy do to it is
+   corrected by what came of earlier chances (`StopCalibration`).
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scheduler.forecast.draws import drawn
-from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
+from scheduler.forecast.stop_hour import Arrival, RiskPicture, StopHour
 
-Bools = NDArray[np.bool_]
-
-HORIZON_S = 3600
-HOURS_OF_WEEK = 168
-DRAWS = 100
-PULL_H = 2.0
-"""The overall rate counts as much as so many hours of the same hour of the week."""
-MOST_SIZES = 500
-PRIOR = 20.0
+HOURS_OF_DAY = 24
+MOST_DRAWS, LEAST_DRAWS = 100, 25
+JOBS_DRAWN = 250_000
+"""So many jobs are drawn in all, as far as the numbers of draws allow it: a few seconds of one core."""
+MIXED = 3
+"""Of so many past hours a draw takes each job with the chance of one in so many."""
+FADING = 0.6
+"""An hour that is n hours ago counts n to the power of minus this."""
+SAME_TIME = 4.0
+"""An hour of about the same time of day counts so many times as much."""
+MOST_HOURS = 28 * HOURS_OF_DAY
+PRIOR = 1000.0
 """A chance as it was drawn counts as much as so many jobs whose end is known."""
 EDGES = (0.0, 0.005, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A running job: its rank (a number that `outranks` knows), its units of the main resource, what is left of it."""
+class PastHours:
+    """Who came in each hour up to now, the oldest first; hours in which nobody came count too."""
 
-    rank: int
-    units: int
-    left: Forecast
+    hours: Sequence[Sequence[Arrival]] = ()
 
+    def weights(self) -> Floats:
+        """How likely each is taken; of the last `MOST_HOURS`."""
+        ages = np.arange(min(len(self.hours), MOST_HOURS), 0, -1)
+        apart = np.minimum(ages % HOURS_OF_DAY, HOURS_OF_DAY - ages % HOURS_OF_DAY)
+        weights = np.where(apart <= 1, SAME_TIME, 1.0) * ages**-FADING
+        return np.asarray(weights / weights.sum())
 
-@dataclass
-class ArrivalRates:
-    """How often jobs of each rank came, by hour of the week, and how large they were."""
-
-    hours: float = 0.0
-    seen: Counter[int] = field(default_factory=Counter)
-    """Hours that were watched, by hour of the week."""
-    came: Counter[tuple[int, int]] = field(default_factory=Counter)
-    total: Counter[int] = field(default_factory=Counter)
-    sizes: dict[int, list[int]] = field(default_factory=dict)
-
-    def watched(self, hour: int, arrivals: Iterable[tuple[int, int]]) -> None:
-        """Tell one hour (its number in the week) with all who came in it: their ranks and units."""
-        self.hours += 1
-        self.seen[hour] += 1
-        for rank, units in arrivals:
-            self.came[rank, hour] += 1
-            self.total[rank] += 1
-            sizes = self.sizes.setdefault(rank, [])
-            sizes.append(units)
-            del sizes[:-MOST_SIZES]
-
-    def expected(self, rank: int, hour: int) -> float:
-        """How many of a rank come in that hour."""
+    def drawn(self, count: int, rng: np.random.Generator) -> list[list[Arrival]]:
+        """Who comes in so many draws of the next hour, each by his moment."""
         if not self.hours:
-            return 0.0
-        overall = self.total[rank] / self.hours
-        return (self.came[rank, hour] + PULL_H * overall) / (self.seen[hour] + PULL_H)
+            return [[] for _ in range(count)]
+        known = self.hours[-MOST_HOURS:]
+        chosen = rng.choice(len(known), (count, MIXED), p=self.weights())
+        return [self._mixed([known[hour] for hour in hours], rng) for hours in chosen]
+
+    @staticmethod
+    def _mixed(hours: Sequence[Sequence[Arrival]], rng: np.random.Generator) -> list[Arrival]:
+        found = [each for hour in hours for each, chance in zip(hour, rng.random(len(hour)), strict=True)
+                 if chance * MIXED < 1]  # fmt: skip
+        return sorted(found, key=lambda each: each.at_s)
 
 
-@dataclass(frozen=True, slots=True)
-class RiskPicture:
-    """What is known now. `running`: in the order in which jobs are stopped, the first to go first. `free`: units of the
-    main resource. `ahead`: by rank, what is due to those who wait before a job of that rank that comes now.
-    `outranks`: by rank, the ranks that it may have stopped."""
-
-    running: Sequence[Standing]
-    free: int
-    ahead: Mapping[int, int]
-    outranks: Mapping[int, frozenset[int]]
-
-
-def stop_chances(
-    picture: RiskPicture, rates: ArrivalRates, hour: int, *, draws: int = DRAWS, seed: int = 0
-) -> Floats:
+def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = None, seed: int = 0) -> Floats:
     """The chance of each running job, in their order. The same input and seed give the same answer."""
     count = len(picture.running)
     if not count:
         return np.zeros(0)
+    if draws is None:
+        draws = max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // count))
     rng = np.random.default_rng(seed)
-    lefts = drawn([job.left for job in picture.running], draws, rng)
-    units = np.array([job.units for job in picture.running])
-    ranks = np.array([job.rank for job in picture.running])
-    below = {rank: np.isin(ranks, list(lower)) for rank, lower in picture.outranks.items()}
-    taken = np.zeros(count)
-    for draw in range(draws):
-        taken += _played(picture, _arrivals(rates, picture.outranks, hour, rng), units, lefts[:, draw], below)
-    return np.asarray(taken / draws)
+    lefts = _whole(drawn([job.left for job in picture.running], draws, rng))
+    lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng))
+    stopped = np.zeros(count)
+    for number, coming in enumerate(past.drawn(draws, rng)):
+        hour = StopHour(picture, lefts[:, number].tolist(), lasts[:, number].tolist(), coming)
+        stopped[list(hour.stopped())] += 1
+    return np.asarray(stopped / draws)
 
 
-def _arrivals(
-    rates: ArrivalRates, ranks: Iterable[int], hour: int, rng: np.random.Generator
-) -> list[tuple[float, int, int]]:
-    found: list[tuple[float, int, int]] = []
-    for rank in sorted(ranks):
-        many = int(rng.poisson(rates.expected(rank, hour)))
-        if many and rates.sizes.get(rank):
-            moments, sizes = rng.random(many) * HORIZON_S, rng.choice(rates.sizes[rank], many)
-            found += [(float(at), rank, int(size)) for at, size in zip(moments, sizes, strict=True)]
-    return sorted(found)
-
-
-def _played(
-    picture: RiskPicture,
-    arrivals: Iterable[tuple[float, int, int]],
-    units: Floats,
-    left: Floats,
-    below: Mapping[int, Bools],
-) -> Bools:
-    """Who is taken in one draw."""
-    taken = np.zeros(len(units), np.bool_)
-    used = 0
-    waiting: Counter[int] = Counter()
-    for moment, rank, wants in arrivals:
-        if not wants:
-            continue  # It asks for nothing that is counted in.
-        gone = (left < moment) & ~taken
-        before = picture.ahead.get(rank, 0) + sum(
-            n for other, n in waiting.items() if rank not in picture.outranks[other]
-        )
-        room = picture.free + int(units[gone | taken].sum()) - used - before
-        if room >= wants:
-            used += wants
-            continue
-        sums = np.cumsum(np.where(below[rank] & ~gone & ~taken, units, 0))
-        missing = wants - max(room, 0)
-        if len(sums) and sums[-1] >= missing:
-            last = int(np.searchsorted(sums, missing))
-            taken[: last + 1] |= (below[rank] & ~gone)[: last + 1]
-            used += wants
-        else:
-            waiting[rank] += wants
-    return taken
+def _whole(seconds: Floats) -> NDArray[np.int64]:
+    return np.asarray(np.maximum(seconds, 1), np.int64)
 
 
 class StopCalibration:

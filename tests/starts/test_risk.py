@@ -7,8 +7,9 @@ import pytest
 
 from console.core import clock
 from console.starts.models import StopChance, StopTally
-from console.starts.risk import RENEW_S, Risks, hour_of_week
+from console.starts.risk import RENEW_S, Risks
 from console.steering.models import Victim
+from scheduler.forecast.stop_risk import StopCalibration
 from tests import factories
 from tests.steering.conftest import Sim
 
@@ -31,7 +32,7 @@ def busy(sim: Sim, **keys: Any) -> str:
     low = sim.running("ann", 8, time_limit_s=86_400)
     for hour in range(1, 25):
         factories.make_job(
-            sim.cluster, f"9{hour}", user="cy", phase="ended", submit=now() - 3600 * hour, user_level=0,
+            sim.cluster, f"9{hour}", user="cy", phase="ended", submit=now() - 3600 * hour + 1800, user_level=0,
             request={"nodes": 1, "per_node": {"cpu": 4}},
         )  # fmt: skip
     sim.cycle()
@@ -96,7 +97,8 @@ def test_what_came_of_it_is_counted_and_corrects_the_next(
     assert (tally.jobs, tally.stopped) == (1, int(stopped))
     assert tally.squares == pytest.approx((first.chance - stopped) ** 2)
     assert tally.base_squares == pytest.approx(int(stopped))
-    assert (again.chance > again.drawn) is stopped
+    corrected = StopCalibration(tally.bins).corrected(first.drawn)
+    assert (corrected > first.drawn, corrected < first.drawn) == (stopped, not stopped)
     assert again.asked_at == now()
 
 
@@ -110,7 +112,3 @@ def test_a_run_that_has_ended_is_compared_at_once(sim: Sim, moments: list[float]
     moments[0] += RENEW_S
     known.say()
     assert (StopTally.objects.get().jobs, StopChance.objects.filter(job_id=low).count()) == (1, 0)
-
-
-def test_hours_of_the_week() -> None:
-    assert [hour_of_week(epoch) for epoch in (1_700_438_400, 1_700_438_400 + 167 * 3600)] == [0, 167]

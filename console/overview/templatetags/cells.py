@@ -25,10 +25,10 @@ from console.core.templatetags.ui import (
     since,
     state,
 )
-from console.overview.columns import ALWAYS, COLUMNS, STARTS
+from console.overview.columns import ALWAYS, COLUMNS, RISK, STARTS
 from console.overview.folding import Folded, key_of
 from console.overview.joblists import JobList
-from console.overview.starting import starts_words
+from console.overview.starting import chance_words, starts_words
 from console.overview.templatetags.console import part_in_plan
 from console.steering.models import Plan
 
@@ -82,6 +82,11 @@ def job_cells(jobs: JobList, job: Job, plans: Plans, number: str) -> SafeString:
             made.append(number)
         elif column.key == STARTS:
             made.append(f"<td{_CSS[STARTS]}>{text(_starts(jobs, job))}</td>")
+        elif column.key == RISK:
+            chance = jobs.risks.get(job.job_id)
+            made.append(
+                f"<td{_CSS[RISK]}>{text(DASH if chance is None else f'{chance_words(chance)} %')}</td>"
+            )
         else:
             title, inside = CELLS[column.key](job, plans)
             attribute = f' title="{text(title)}"' if title else ""
@@ -199,4 +204,4 @@ _CSS = {
     key: format_html(' class="{}"', css) if (css := CLASSES.get(key, column.css)) else SafeString("")
     for key, column in COLUMNS.items()
 }
-assert CELLS.keys() | {ALWAYS, STARTS} == COLUMNS.keys()  # noqa: S101 - a column without a cell shall not start
+assert CELLS.keys() | {ALWAYS, STARTS, RISK} == COLUMNS.keys()  # noqa: S101 - a column without a cell shall not start

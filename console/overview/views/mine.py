@@ -28,7 +28,19 @@ WAITING = (
     "starts",
     "why",
 )
-RUNNING = ("job", "name", "partition", "user_level", "task_level", "holds", "nodes", "runs", "limit", "now")
+RUNNING = (
+    "job",
+    "name",
+    "partition",
+    "user_level",
+    "task_level",
+    "holds",
+    "nodes",
+    "runs",
+    "limit",
+    "risk",
+    "now",
+)
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""How good the forecasts of run times and of starts are."""
+"""How good the forecasts of run times, of starts and of stops are."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,7 +9,8 @@ from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.forecasts.quality import DAYS, forecast_quality
 from console.partitions.selectors import visible_partitions
-from console.starts.quality import start_quality
+from console.starts.models import LEAST_JOBS, LEAST_STOPPED
+from console.starts.quality import start_quality, stop_quality
 
 
 @require_safe
@@ -20,4 +21,7 @@ def forecasts(request: HttpRequest) -> HttpResponse:
     names = visible_partitions(person(request)).filter(cluster=cluster).values_list("name", flat=True)
     quality = forecast_quality(cluster, list(names))
     starts = start_quality(cluster, list(names))
-    return render(request, "reports/forecasts.html", {"quality": quality, "starts": starts, "days": DAYS})
+    stops = stop_quality(cluster, list(names))
+    least = {"least_jobs": LEAST_JOBS, "least_stopped": LEAST_STOPPED}
+    context = {"quality": quality, "starts": starts, "stops": stops, "days": DAYS, **least}
+    return render(request, "reports/forecasts.html", context)

@@ -57,8 +57,13 @@ class PastRuns:
         if not job.restarts:
             return job
         runs = self.runs.get(job.id, {})
-        earlier = [runs[restarts] for restarts in sorted(runs) if restarts < job.restarts]
-        return replace(job, ran_s=_counted(earlier), rested=self._need_not_rest(job, runs, comment))
+        ran_s = self.ran_before(job.id, job.restarts)
+        return replace(job, ran_s=ran_s, rested=self._need_not_rest(job, runs, comment))
+
+    def ran_before(self, job_id: str, restarts: int) -> int:
+        """The seconds of a job's runs before this restart that count as running time."""
+        runs = self.runs.get(job_id, {})
+        return _counted([runs[number] for number in sorted(runs) if number < restarts])
 
     def _need_not_rest(self, job: Planned, runs: Mapping[int, Run], comment: str) -> bool:
         before = runs.get(job.restarts - 1)
