@@ -168,5 +168,5 @@ def test_many_jobs_and_stops_ask_no_more(
             plan, job_id=str(3000 + i), user="ada", state="verified", issued_at=timezone.now()
         )
     assert Partition.objects.count() == 2
-    with django_assert_max_num_queries(18):
+    with django_assert_max_num_queries(19):
         assert ada.get("/my-jobs/").status_code == 200

@@ -21,7 +21,7 @@ PAGES: dict[str, int] = {
     "/my-jobs/": 15,  # and which patterns of projects make jobs elastic, and when those that wait start
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
-    "/forecasts/": 12,
+    "/forecasts/": 13,
     "/": 12,
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together
