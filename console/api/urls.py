@@ -30,6 +30,8 @@ from console.api import (
     quotas,
     schema,
     setting_up,
+    start_questions,
+    starts,
     studies,
     tallies,
     timelines,
@@ -64,9 +66,12 @@ urlpatterns: list[URLPattern] = [
     ),
     path("checkpoints/", checkpoints.CheckpointView.as_view(), name="api-checkpoints"),
     path("jobs/<name:job_id>/forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
-    path("jobs/<name:job_id>/start/", forecasts.JobStartView.as_view(), name="api-job-start"),
+    path("jobs/<name:job_id>/start/", starts.JobStartView.as_view(), name="api-job-start"),
+    path("jobs/<name:job_id>/stop-chance/", starts.JobStopChanceView.as_view(), name="api-job-stop-chance"),
+    path("starts/", starts.StartList.as_view(), name="api-starts"),
+    path("start-questions/", start_questions.StartQuestionList.as_view(), name="api-start-questions"),
     path(
-        "jobs/<name:job_id>/stop-chance/", forecasts.JobStopChanceView.as_view(), name="api-job-stop-chance"
+        "start-questions/<int:pk>/", start_questions.StartQuestionDetail.as_view(), name="api-start-question"
     ),
     path("forecasts/", forecasts.ForecastsView.as_view(), name="api-forecasts"),
     path("my-jobs/", my_jobs.MyJobs.as_view(), name="api-my-jobs"),

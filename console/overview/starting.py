@@ -1,7 +1,11 @@
 """When a job is expected to start, in words that do not pretend to know it to the second."""
 
-from django.utils.translation import gettext as _
+from collections.abc import Mapping
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from console.core import clock
 from console.core.saying import duration
 from console.starts.models import ExpectedStart
 
@@ -25,6 +29,18 @@ def starts_words(said: ExpectedStart) -> str:
         return _("not in sight")
     middle = within[0]
     return _("soon") if middle < SOON_S else _("in about %(time)s") % {"time": duration(calm(middle))}
+
+
+def sooner_words(change: Mapping[str, int]) -> str:
+    """When it would start if it asked for less: `With 2 nodes: in about 20 min.`"""
+    left = change["p50"] - int(clock.now().timestamp())
+    when = _("soon") if left < SOON_S else _("in about %(time)s") % {"time": duration(calm(left))}
+    if "nodes" in change:
+        nodes = change["nodes"]
+        said = ngettext("With %(n)s node: %(when)s.", "With %(n)s nodes: %(when)s.", nodes)
+        return said % {"n": nodes, "when": when}
+    limit = duration(change["limit_s"])
+    return _("With a time limit of %(limit)s: %(when)s.") % {"limit": limit, "when": when}
 
 
 def between_words(said: ExpectedStart) -> str:

@@ -1,7 +1,7 @@
 """Saying of every waiting job when it is expected to start, anew when something has changed."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
@@ -9,10 +9,11 @@ from django.db import transaction
 from console.cluster.models import Cluster, Job
 from console.cluster.services import show_change
 from console.core import clock
+from console.starts.answering import answer, open_questions, sooner_of, worth_telling
 from console.starts.models import ExpectedStart
 from console.starts.play import Play, read_play
 from scheduler.forecast.start_calibration import StartCalibration
-from scheduler.forecast.starts import StartForecast, forecast_starts
+from scheduler.forecast.starts import StartForecast, forecast_with_trials
 
 BATCH = 300
 RENEW_S = 60
@@ -26,7 +27,8 @@ PLAYED = 3
 """Numbers of a forecast that are kept as they were played: low, middle, high."""
 MOST_AFTER = 5
 """So many of the jobs that it waits for are named."""
-FIELDS = ("partition", "made_at", "p50", "low", "high", "nodes", "after", "started", "gone_at")
+RENEWED = ("partition", "made_at", "p50", "low", "high", "nodes", "after", "sooner")
+FIELDS = (*RENEWED, "started", "gone_at")
 
 
 @dataclass
@@ -44,11 +46,12 @@ class Expecting:
         self.cluster.refresh_from_db(fields=["version"])
         version, now = self.cluster.version, time.monotonic()
         since = now - self.said_at
-        seen = version in self.versions
+        questions = open_questions(self.cluster)
+        seen = version in self.versions and not questions
         if self.versions and (since < REST * self.took_s or (seen and since < RENEW_S)):
             return None
-        play = read_play(self.cluster)
-        changed = self._keep(play, forecast_starts(play.queue))
+        play = read_play(self.cluster, questions)
+        changed = self._keep(play, *forecast_with_trials(play.queue, play.trials))
         self.took_s, self.said_at = time.monotonic() - now, time.monotonic()
         self.versions = (version,)
         if changed:
@@ -56,7 +59,7 @@ class Expecting:
             self.versions = (version, version + 1)
         return len(play.jobs) + len(play.hopeless)
 
-    def _keep(self, play: Play, said: Iterable[StartForecast]) -> bool:
+    def _keep(self, play: Play, said: Iterable[StartForecast], tried: Sequence[StartForecast]) -> bool:
         """Write it down; whether anything moved that people see."""
         now = int(clock.now().timestamp())
         calibration, after = learned(self.cluster), _Waits(play)
@@ -65,7 +68,13 @@ class Expecting:
             row = _row(self.cluster, job, calibration.corrected(played), play, now)
             row.after, row.first_played = after.of(played), [played.low, played.p50, played.high]
             wanted[job.job_id, _submit(job)] = row
+        tried = [calibration.corrected(each) for each in tried]
+        for number, sooner in sooner_of(play.changes, tried).items():
+            job = play.jobs[number]
+            row = wanted[job.job_id, _submit(job)]
+            row.sooner = worth_telling(sooner, row.p50, now)
         with transaction.atomic():
+            answer(play, tried[len(play.changes) :], now)
             return _store(self.cluster, wanted, now)
 
 
@@ -92,7 +101,7 @@ def _store(cluster: Cluster, wanted: Mapping[tuple[str, int], ExpectedStart], no
     for key, row in kept.items():
         if key in wanted:
             moved |= _is_notable(row, wanted[key], now)
-            for name in ("partition", "made_at", "p50", "low", "high", "nodes", "after"):
+            for name in RENEWED:
                 setattr(row, name, getattr(wanted[key], name))
     gone = [row for key, row in kept.items() if key not in wanted]
     _close(cluster, gone)

@@ -1,14 +1,18 @@
-"""Keeping what was expected of starts as short as forecasts are kept."""
+"""Keeping what was expected of starts as short as forecasts are kept, and questions for an hour."""
 
 from datetime import timedelta
 
 from django.conf import settings
 
 from console.core import clock
-from console.starts.models import ExpectedStart
+from console.starts.models import ExpectedStart, StartQuestion
+
+ASKED = timedelta(hours=1)
+"""Answers grow old soon: so long they can be looked up."""
 
 
 def forget_old_starts() -> int:
     """Delete what was expected of jobs that began, or went, longer ago than forecasts are kept; how many rows."""
+    StartQuestion.objects.filter(asked_at__lt=clock.now() - ASKED).delete()
     oldest = clock.now() - timedelta(days=settings.GIVEWAY_FORECAST_DAYS)
     return ExpectedStart.objects.filter(gone_at__lt=oldest).delete()[0]

@@ -2,6 +2,7 @@
 
 from typing import Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F
 
@@ -31,6 +32,8 @@ class ExpectedStart(models.Model):
     high = models.BigIntegerField(null=True)
     nodes = models.JSONField(default=list)
     after = models.JSONField(default=list)
+    sooner = models.JSONField(default=list)
+    """What would make it start notably sooner: `[{"limit_s" or "nodes": …, "p50": …}]`, the best first."""
     first_at = models.BigIntegerField()
     first_p50 = models.BigIntegerField(null=True)
     first_low = models.BigIntegerField(null=True)
@@ -63,6 +66,36 @@ class ExpectedStart(models.Model):
         now = int(clock.now().timestamp())
         high = None if self.high is None else max(0, self.high - now)
         return max(0, self.p50 - now), max(0, self.low - now), high
+
+
+class StartQuestion(models.Model):
+    """A job that somebody thinks of submitting: when would it start, if it waited since now?
+
+    `request` as in contract A. `user`, `account`: as whom it would be submitted. The answer is null until
+    `answered_at`; then as in `ExpectedStart`. `level`: the names of the levels that it would have.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="start_questions")
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    asked_at = models.DateTimeField(default=clock.now)
+    partition = models.CharField(max_length=64)
+    user = models.CharField(max_length=64)
+    account = models.CharField(max_length=64, blank=True)
+    request = models.JSONField()
+    time_limit_s = models.BigIntegerField()
+    answered_at = models.DateTimeField(null=True)
+    p50 = models.BigIntegerField(null=True)
+    low = models.BigIntegerField(null=True)
+    high = models.BigIntegerField(null=True)
+    nodes = models.JSONField(default=list)
+    level = models.CharField(max_length=100, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        indexes = [models.Index(fields=["asked_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.partition}: {self.request}"
 
 
 class StopChance(models.Model):

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.starts.left import RunsLeft
+from console.starts.left import RunsLeft, at_most
+from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
+from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.requests import decode_request
-from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, sure
+from scheduler.forecast.facts import Forecast
+from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 
@@ -26,6 +29,7 @@ class Play:
     """The queue with whom it is about: `jobs` in the order of `queue.waiting`, `names` of its nodes.
 
     `holders`: the ids of the jobs in `queue.running`. `hopeless`: waiting jobs for which too few nodes have room, ever.
+    `trials`: first those of `changes`, in their order, then those of `asked` that have a want.
     """
 
     queue: Queue
@@ -33,43 +37,59 @@ class Play:
     names: Sequence[str]
     holders: Sequence[str]
     hopeless: Sequence[Job]
+    changes: Sequence[Change] = ()
+    asked: Sequence[PlacedQuestion] = ()
+    trials: Sequence[TriedStart] = ()
 
 
-def read_play(cluster: Cluster) -> Play:
-    """The queue of now. A job in several partitions stands in it once, where its place is best."""
+def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play:
+    """The queue of now, and what is tried in it. A job in several partitions stands in it once, at its best place."""
     plans = list(
         Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
-    reading = RunsLeft(
-        int(clock.now().timestamp()),
-        forecasts={
-            row.job_id: row
-            for row in JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
-        },
-        leaving=frozenset(str(victim["job"]) for plan in plans for victim in plan.victims),
-    )
+    reading = _runs_left(cluster, plans)
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     may_start = jobs.filter(phase=JobPhase.PENDING, place__gt=0, held=False).exclude(reason__in=MAY_NOT)
     waiting, hopeless = _waiting(may_start, nodes)
-    resources = sorted({name for _, want in waiting for name, amount in want.amounts.items() if amount})
+    changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, nodes)
+    wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
+    resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}
     running = jobs.filter(phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
     shares = [share for job in running for share in _shares(job, reading, numbers, resources)]
     queue = Queue(
         free=[_vector(node.free, resources) for node in nodes],
         running=[share for _, share in shares],
-        waiting=[
-            WaitingRequest(
-                job.job_id, want.nodes, _vector(want.amounts, resources), reading.whole(job), want.among
-            )
-            for job, want in waiting
-        ],
+        waiting=[_request(job.job_id, want, reading.whole(job), resources) for job, want in waiting],
         kept=_kept(cluster, plans, numbers, waiting),
-    )  # fmt: skip
-    names = [node.name for node in nodes]
-    return Play(queue, [job for job, _ in waiting], names, [job_id for job_id, _ in shares], hopeless)
+    )
+    trials = [_instead(change, waiting[change.number][0], reading, resources) for change in changes]
+    trials += [_beside(each, each.want, resources) for each in asked if each.want]
+    names, holders = [node.name for node in nodes], [job_id for job_id, _ in shares]
+    return Play(queue, [job for job, _ in waiting], names, holders, hopeless, changes, asked, trials)
+
+
+def _runs_left(cluster: Cluster, plans: Iterable[Plan]) -> RunsLeft:
+    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
+    leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
+    return RunsLeft(int(clock.now().timestamp()), {row.job_id: row for row in rows}, leaving)
+
+
+def _instead(change: Change, job: Job, reading: RunsLeft, resources: Sequence[str]) -> TriedStart:
+    """What a waiting job might ask for: it runs as long as it will, within its limit."""
+    run = at_most(reading.whole(job), change.limit_s or job.time_limit_s)
+    return TriedStart(_request("", change.want, run, resources), change.number, instead_of=change.number)
+
+
+def _beside(asked: PlacedQuestion, want: PlayedWant, resources: Sequence[str]) -> TriedStart:
+    """Of a job that nobody has submitted nothing is known but its limit."""
+    return TriedStart(_request("", want, sure(asked.question.time_limit_s), resources), asked.before)
+
+
+def _request(job_id: str, want: PlayedWant, run: Forecast, resources: Sequence[str]) -> WaitingRequest:
+    return WaitingRequest(job_id, want.nodes, _vector(want.amounts, resources), run, want.among)
 
 
 def _played(node: Node) -> PlayedNode:

@@ -65,9 +65,12 @@ class RoomAhead:
         self._counts = np.stack([self._count(kind) for kind in range(len(self._kinds))])
 
     def put(
-        self, row: int, after_s: float, run_s: Floats, chances: Floats
+        self, row: int, after_s: float, run_s: Floats, chances: Floats, *, takes: bool = True
     ) -> tuple[Floats, list[tuple[int, ...]]]:
-        """Place the job of the want `row` in all draws: its starts in seconds (inf where none), and its nodes."""
+        """Place the job of the want `row` in all draws: its starts in seconds (inf where none), and its nodes.
+
+        One that is only tried (`takes` is false) leaves the room to those who come after it.
+        """
         want = self._wants[row]
         kind = self._kinds[want.amounts, want.among]
         moments = self._line.moments
@@ -82,7 +85,8 @@ class RoomAhead:
                 end = max(int(ends[draw, at]), at)
                 chosen = self._choose(want, kind, draw, at, max(end, at + 1))
                 if len(chosen) == want.nodes:
-                    self._take(draw, at, end, chosen, want.amounts)
+                    if takes:
+                        self._take(draw, at, end, chosen, want.amounts)
                     starts[draw], where[draw] = moments[at], tuple(chosen.tolist())
                     break
                 later = may[draw, at + 1 :]

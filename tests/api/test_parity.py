@@ -83,6 +83,7 @@ def test_the_tables_name_no_page_that_is_gone() -> None:
 def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
     """The other way round: what only programs need is named here."""
     programs = {
+        ("api-start-questions", "post"),  # the `giveway` command's, where one submits
         ("api-token", "post"),
         ("api-token", "delete"),
         ("api-checkpoint-token", "post"),

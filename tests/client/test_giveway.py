@@ -8,7 +8,9 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,8 +19,12 @@ import pytest
 from console.accounts.models import ApiToken
 from console.cluster.models import Job
 from console.core import clock
+from console.starts.answering import open_questions
+from console.starts.expecting import Expecting
+from console.starts.models import StartQuestion
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from giveway_client.command import parser
+from giveway_client.starting import seconds_of
 from tests import factories
 from tests.api.conftest import House
 from tests.client.conftest import PACKAGE, Done, Shell
@@ -107,6 +113,84 @@ def test_when_no_start_is_in_sight_or_none_is_expected(house: House, as_user: As
     assert refused(as_user("vera").run("when", "88"), 1) == "No start is expected of such a job."
     factories.make_expected_start(Job.objects.get(job_id="101"), p50=None, low=None, high=None)
     assert said(as_user("vera").run("when", "101")) == "101: no start is in sight.\n"
+
+
+def test_what_would_make_it_sooner(house: House, as_user: AsUser) -> None:
+    soon = int(clock.now().timestamp()) + 1230
+    factories.make_expected_start(
+        Job.objects.get(job_id="101"), sooner=[{"nodes": 2, "p50": soon}, {"limit_s": 5400, "p50": soon}]
+    )
+    text = said(as_user("vera").run("when", "101"))
+    assert "  - With 2 nodes (in 20 min" in text
+    assert "  - With a limit of 1 h 30 min (in 20 min" in text
+
+
+@contextmanager
+def looking(house: House) -> Iterator[None]:
+    """The task that looks at the queue, as the worker runs it."""
+    done = threading.Event()
+
+    def worker() -> None:
+        from django.db import connection
+
+        until = time.monotonic() + 60
+        while not done.wait(0.1) and time.monotonic() < until:
+            if open_questions(house.cluster):
+                Expecting(house.cluster).expect_starts()
+        connection.close()
+
+    thread = threading.Thread(target=worker)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_when_a_job_would_start_that_is_not_submitted(house: House, as_user: AsUser) -> None:
+    vera = as_user("vera")
+    with looking(house):
+        text = said(vera.run("when", "-p", "x", "--nodes", "1", "--cpus", "2", "--time", "2:00:00"))
+        none = said(vera.run("when", "-p", "x", "-N", "40", "--gpus", "81", "-t", "90"))
+    assert text.startswith("It would start (")
+    assert "  - As vera" in text or "Worked out" in text
+    assert none == "It: no start is in sight.\n"
+    first, second = StartQuestion.objects.order_by("pk")
+    assert (first.request, first.time_limit_s) == ({"nodes": 1, "per_node": {"cpu": 2}}, 7200)
+    assert (second.request["per_node"], second.time_limit_s) == ({"cpu": 1, "gpu": 3}, 5400)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ((), "Give a JOBID, or --partition and --time too for a job not submitted yet."),
+        (("-p", "x"), "Give a JOBID, or --time too for a job not submitted yet."),
+        (("101", "-p", "x"), "--partition: of a job that waits these are known. Leave out one or the other."),
+        (("-p", "x", "-t", "soon"), "--time: soon is no time. Write it as for sbatch: 90, 2:00:00, 1-12."),
+        (("-p", "x", "-t", "9", "--gpus", "0"), "--gpus: 0 is not a number from 1 on."),
+        (("-p", "x", "-t", "9", "--mem", "5"), "--mem: memory is by node; give --nodes too."),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused_here(
+    house: House, as_user: AsUser, arguments: tuple[str, ...], why: str
+) -> None:
+    assert refused(as_user("vera").run("when", *arguments)) == why
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90", 5400),
+        ("1:30", 90),
+        ("2:00:00", 7200),
+        ("1-12", 129_600),
+        ("1-0:30", 88_200),
+        ("1-0:0:5", 86_405),
+    ],
+)
+def test_times_are_read_as_sbatch_reads_them(text: str, seconds: int) -> None:
+    assert seconds_of(text) == seconds
 
 
 # --- jobs ---------------------------------------------------------------------------------------------------

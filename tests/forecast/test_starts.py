@@ -1,5 +1,7 @@
 """Starts of waiting jobs: against a plain, slow oracle, and what must hold of every answer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,15 @@ from hypothesis import strategies as st
 
 from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
+from scheduler.forecast.starts import (
+    Queue,
+    RunningShare,
+    TriedStart,
+    WaitingRequest,
+    forecast_starts,
+    forecast_with_trials,
+    sure,
+)
 
 SECONDS = TimeLine(np.arange(400.0))
 WIDE = Forecast(400, 1000, 3000, 200, 6000)
@@ -126,3 +136,47 @@ def test_time_is_neither_won_nor_lost_between_moments() -> None:
     line, chance = TimeLine(), np.random.default_rng(0).random(20_000)
     placed = line.moments[line.place(np.full(20_000, 40_000.0), chance)]
     assert abs(placed.mean() - 40_000) < 60
+
+
+def tried(queue: Queue, *trials: TriedStart) -> list[float | None]:
+    waiting, found = forecast_with_trials(queue, trials, draws=3, line=SECONDS)
+    assert [each.p50 for each in waiting] == starts(queue), "nobody is delayed by what is only tried"
+    return [each.p50 for each in found]
+
+
+def test_what_is_tried_starts_as_it_would_at_its_place_in_line() -> None:
+    # One node of four: half is free at 10, all at 30. Two wait, each for all of it, for 10 s.
+    queue = Queue(
+        [(0,)], [RunningShare((0,), (2,), sure(10)), RunningShare((0,), (2,), sure(30))],
+        [request("1", gpus=4), request("2", gpus=4)],
+    )  # fmt: skip
+    assert starts(queue) == [30, 40]
+    behind, first, short = (TriedStart(request("", gpus=4), 2), TriedStart(request("", gpus=4), 0),
+                            TriedStart(request("", gpus=2, run_s=20), 2))  # fmt: skip
+    assert tried(queue, behind, first, short) == [50, 30, 10]
+    assert tried(queue, TriedStart(request("", gpus=2, run_s=21), 2)) == [50], (
+        "it would delay those before it"
+    )
+
+
+def test_instead_of_a_job_it_runs_as_long_but_no_longer_than_it_may() -> None:
+    queue = Queue(
+        [(0,)], [RunningShare((0,), (1,), sure(10)), RunningShare((0,), (1,), sure(60))],
+        [request("1", gpus=2), request("2", run_s=55)],
+    )  # fmt: skip
+    assert starts(queue) == [60, 70]
+    smaller = TriedStart(request("2", run_s=50), 1, instead_of=1)
+    assert tried(queue, smaller, TriedStart(request("2", run_s=60), 1, instead_of=1)) == [10, 70]
+
+
+def test_a_queue_in_which_nobody_waits_can_be_asked() -> None:
+    queue = Queue([(0,)], [RunningShare((0,), (2,), sure(10))], [])
+    assert tried(queue, TriedStart(request("", gpus=2), 0), TriedStart(request("", gpus=3), 0)) == [10, None]
+
+
+@given(queues())
+@settings(deadline=None)
+def test_behind_all_it_starts_as_if_it_waited_there(queue: Queue) -> None:
+    last = request("last", run_s=7)
+    longer = replace(queue, waiting=[*queue.waiting, last])
+    assert tried(queue, TriedStart(last, len(queue.waiting))) == starts(longer)[-1:]

@@ -15,7 +15,7 @@ PAGE = (
     .partition("## The shapes of a job")[2]
     .partition("\n## ")[0]
 )
-ASKED = {"console/reports/mine.py", "console/reports/project_levels.py"}
+ASKED = {"console/reports/mine.py", "console/reports/project_levels.py", "console/starts/trials.py"}
 """They ask where a job would stand that there is none of."""
 
 

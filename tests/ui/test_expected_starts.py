@@ -1,13 +1,18 @@
 """When a waiting job is expected to start: on its page, in My jobs, in lists, and over the API."""
 
+import json
 import re
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from console.accounts.services import set_language
 from console.cluster.models import Job
+from console.core import clock
 from console.overview.starting import between_words, calm, starts_words
+from console.starts.answering import MOST_OPEN
+from console.starts.models import StartQuestion
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House
@@ -35,6 +40,15 @@ def test_the_job_s_page_says_when_how_sure_and_why(waits: Job, ada: Client) -> N
 
     assert "Expected start in about 40 min 90 % sure: in 15 min to 2 h" in words(page)
     assert re.search(r'It waits for the end of\s+<a href="/jobs/88/">88</a>\.', page)
+
+
+def test_the_page_says_what_would_make_it_sooner(waits: Job, ada: Client) -> None:
+    now = int(clock.now().timestamp())
+    factories.make_expected_start(
+        waits, sooner=[{"nodes": 1, "p50": now + 20}, {"limit_s": 5400, "p50": now + 1203}]
+    )
+    page = words(show(ada, "/jobs/101/"))
+    assert "With 1 node: soon. With a time limit of 1 h 30 min: in about 20 min." in page
 
 
 def test_nothing_stands_there_where_nothing_is_expected(waits: Job, ada: Client) -> None:
@@ -105,3 +119,66 @@ def test_the_api_says_the_same(waits: Job, ada: Client) -> None:
     assert (told["job_id"], told["nodes"], told["after"]) == ("101", ["n1"], ["88"])
     assert told["low"] < told["p50"] < told["high"]
     assert ada.get("/api/v1/jobs/88/start/").status_code == 404
+
+
+def test_the_list_of_starts_has_the_soonest_first(house: House, ada: Client) -> None:
+    now = int(clock.now().timestamp())
+    for number, in_s in (("900", 500), ("901", None), ("902", 100)):
+        job = factories.make_job(house.cluster, number)
+        factories.make_expected_start(
+            job, p50=None if in_s is None else now + in_s, sooner=[{"nodes": 2, "p50": now}]
+        )
+    factories.make_expected_start(factories.make_job(house.cluster, "903"), gone_at=house.cluster.observed_at)
+
+    rows = ada.get("/api/v1/starts/?partition=x").json()["results"]
+
+    assert [row["job_id"] for row in rows] == ["902", "900", "901"]
+    assert rows[0]["sooner"][0]["nodes"] == 2
+    assert ada.get("/api/v1/starts/?partition=wide").json()["results"] == []
+
+
+def question(**keys: object) -> dict[str, object]:
+    return {"partition": "x", "request": {"nodes": 2, "per_node": {"cpu": 4}}, "time_limit_s": 3600, **keys}
+
+
+def post(client: Client, body: dict[str, object]) -> HttpResponse:
+    return client.post("/api/v1/start-questions/", json.dumps(body), content_type="application/json")  # type: ignore[return-value]
+
+
+def test_a_question_is_asked_as_oneself_and_answered_to_oneself(house: House, ada: Client) -> None:
+    made = post(ada, question())
+    assert made.status_code == 201, made.content
+    told = json.loads(made.content)
+    assert (told["user"], told["answered_at"], told["p50"]) == ("ada", None, None)
+    StartQuestion.objects.update(answered_at=clock.now(), p50=1_700_000_000, nodes=["n1"], level="P0")
+    address = f"/api/v1/start-questions/{told['id']}/"
+    again = ada.get(address).json()
+    assert (again["nodes"], again["level"], again["p50"] is not None) == (["n1"], "P0", True)
+    other = Client()
+    other.force_login(house.people["vera"])
+    assert other.get(address).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("keys", "field"),
+    [
+        ({"partition": "none"}, "partition"),
+        ({"time_limit_s": 5}, "time_limit_s"),
+        ({"request": {"nodes": 0, "per_node": {}}}, "request"),
+        ({"request": {}}, "request"),
+        ({"other": 1}, "other"),
+    ],
+)
+def test_a_question_that_makes_no_sense_names_the_field(
+    house: House, ada: Client, keys: dict[str, object], field: str
+) -> None:
+    answer = post(ada, question(**keys))
+    assert answer.status_code == 400
+    assert any(name.startswith(field) for name in json.loads(answer.content)["error"]["fields"])
+    assert not StartQuestion.objects.exists()
+
+
+def test_one_account_asks_only_so_much(house: House, ada: Client) -> None:
+    for _ in range(MOST_OPEN):
+        assert post(ada, question()).status_code == 201
+    assert post(ada, question()).status_code == 409

@@ -38,25 +38,6 @@ def why(options: argparse.Namespace) -> None:
             print(wrap(line["text"] + ago(moment(line["at"]), answer.now), "  - ", "    "))
 
 
-def when(options: argparse.Namespace) -> None:
-    """When a waiting job is expected to start, how sure that is, and what it waits for."""
-    answer = console().start(options.job)
-    if options.json:
-        as_json(answer.body)
-        return
-    said = answer.body
-    middle, low, high = (moment(said[key]) for key in ("p50", "low", "high"))
-    if middle is None or low is None:
-        print(f"{shown(said['job_id'])}: no start is in sight.")
-        return
-    print(f"{shown(said['job_id'])} starts{ago(middle, answer.now)}")
-    until = f"and{ago(high, answer.now)}" if high else "and a time that is not in sight"
-    print(wrap(f"90 % sure: between{ago(low, answer.now)} {until}", "  - ", "    "))
-    if said["after"]:
-        print(wrap(f"It waits for the end of {', '.join(said['after'])}", "  - ", "    "))
-    print(wrap(f"Worked out{ago(moment(said['made_at']), answer.now)}", "  - ", "    "))
-
-
 def jobs(options: argparse.Namespace) -> None:
     """My jobs, with their places in line and the reasons."""
     giveway = console()

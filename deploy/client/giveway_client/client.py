@@ -70,6 +70,17 @@ class Giveway:
         """When it is expected to start; raises `GivewayError` where nothing is."""
         return self.get(f"jobs/{named(job_id)}/start/")
 
+    def ask_start(
+        self, partition: str, request: dict[str, Any], time_limit_s: int, *, account: str = ""
+    ) -> dict[str, Any]:
+        """Ask when a job of mine would start that I have not submitted; `request` as in the API. The question."""
+        body = {"partition": partition, "request": request, "time_limit_s": time_limit_s, "account": account}
+        return dict(self.transport.ask("POST", "start-questions/", send=body).body)
+
+    def start_answer(self, question: int) -> Answer:
+        """The question with its answer, null until there is one."""
+        return self.get(f"start-questions/{question}/")
+
     def plans(self, *, most: int | None = None, **filters: Any) -> Iterator[Plan]:
         """Plans, the latest first."""
         return map(Plan.read, self.pages("plans/", most=most, **filters))

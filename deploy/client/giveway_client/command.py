@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from giveway_client import asking, completion, steering, supposing
+from giveway_client import asking, completion, starting, steering, supposing
 from giveway_client.errors import GivewayError
 from giveway_client.show import shown
 
@@ -43,7 +43,7 @@ def _add(commands: Any, name: str, run: Any, *, with_json: bool = True) -> argpa
 def _ask(commands: Any) -> None:
     why = _add(commands, "why", asking.why)
     why.add_argument("job", metavar="JOBID", help="for example 4711, or 41_2 of an array")
-    _add(commands, "when", asking.when).add_argument("job", metavar="JOBID", help="a job that waits")
+    _when(commands)
     mine = _add(commands, "jobs", asking.jobs)
     mine.add_argument("--user", help="of somebody else")
     mine.add_argument("--partition", metavar="PARTITION", help="in this partition only")
@@ -59,6 +59,20 @@ def _ask(commands: Any) -> None:
     _add(commands, "checkpoint-token", asking.checkpoint_token).add_argument("job", metavar="JOBID")
     saved = _add(commands, "saved", asking.saved)
     saved.add_argument("text", metavar="TEXT", help="what was saved: epoch=10")
+
+
+def _when(commands: Any) -> None:
+    when = _add(commands, "when", starting.when)
+    when.add_argument(
+        "job", metavar="JOBID", nargs="?", help="a job that waits; else of one not submitted yet:"
+    )
+    when.add_argument("-p", "--partition", metavar="PARTITION", help="where it would be submitted")
+    when.add_argument("-N", "--nodes", type=int, metavar="N", help="on so many nodes (as few as can be)")
+    when.add_argument("--cpus", type=int, metavar="N", help="so many CPUs in all (one on each node)")
+    when.add_argument("--gpus", type=int, metavar="N", help="so many GPUs in all (none)")
+    when.add_argument("--mem", type=int, metavar="MB", help="so much memory on each node (any)")
+    when.add_argument("-t", "--time", metavar="TIME", help="its time limit, as for sbatch: 90, 2:00:00, 1-12")
+    when.add_argument("-A", "--account", metavar="ACCOUNT", default="", help="for this account")
 
 
 def _steer(commands: Any) -> None:

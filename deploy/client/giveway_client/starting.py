@@ -1,0 +1,124 @@
+"""The command that tells when a job starts: one that waits, or one that is not submitted yet."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from giveway_client.client import Giveway
+from giveway_client.errors import GivewayError
+from giveway_client.kept import console
+from giveway_client.records import moment
+from giveway_client.show import ago, as_json, duration, shown, wrap
+from giveway_client.transport import Answer
+
+PATIENCE_S = 45.0
+"""So long an answer is waited for; the console looks at its queue about every ten seconds."""
+PAUSE_S = 1.0
+NEEDED = ("partition", "time")
+ASKED = ("nodes", "cpus", "gpus", "mem")
+_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+
+
+def when(options: argparse.Namespace) -> None:
+    """When a job is expected to start, how sure that is, and what would make it sooner."""
+    told = _of_one_that_waits(options) if options.job else _of_one_not_submitted(options)
+    if options.json:
+        as_json(told.body)
+        return
+    said = told.body
+    name = shown(options.job) if options.job else "It"
+    middle, low, high = (moment(said[key]) for key in ("p50", "low", "high"))
+    if middle is None or low is None:
+        print(f"{name}: no start is in sight.")
+        return
+    print(f"{name} {'starts' if options.job else 'would start'}{ago(middle, told.now)}")
+    until = f"and{ago(high, told.now)}" if high else "and a time that is not in sight"
+    print(wrap(f"90 % sure: between{ago(low, told.now)} {until}", "  - ", "    "))
+    for line in _lines(said, told):
+        print(wrap(line, "  - ", "    "))
+
+
+def _lines(said: Mapping[str, Any], told: Answer) -> list[str]:
+    lines = []
+    if said.get("after"):
+        lines.append(f"It waits for the end of {', '.join(said['after'])}")
+    for change in said.get("sooner", ()):
+        less = (
+            f"{change['nodes']} nodes" if "nodes" in change else f"a limit of {duration(change['limit_s'])}"
+        )
+        lines.append(f"With {less}{ago(moment(change['p50']), told.now)}")
+    if said.get("level"):
+        lines.append(f"As {said['user']}, at level {said['level']}")
+    made = moment(said.get("made_at") or said.get("answered_at"))
+    return [*lines, f"Worked out{ago(made, told.now)}"]
+
+
+def _of_one_that_waits(options: argparse.Namespace) -> Answer:
+    given = [f"--{name}" for name in (*NEEDED, *ASKED, "account") if getattr(options, name)]
+    if given:
+        raise GivewayError(
+            f"{', '.join(given)}: of a job that waits these are known. Leave out one or the other."
+        )
+    return console().start(options.job)
+
+
+def _of_one_not_submitted(options: argparse.Namespace) -> Answer:
+    missing = [f"--{name}" for name in NEEDED if not getattr(options, name)]
+    if missing:
+        raise GivewayError(f"Give a JOBID, or {' and '.join(missing)} too for a job not submitted yet.")
+    asked = console()
+    question = asked.ask_start(
+        options.partition, request_of(options), seconds_of(options.time), account=options.account
+    )
+    return _answer(asked, question["id"])
+
+
+def _answer(asked: Giveway, question: int) -> Answer:
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        told = asked.start_answer(question)
+        if told.body["answered_at"]:
+            return told
+        if time.monotonic() > until:
+            raise GivewayError(
+                f"The console has not answered within {PATIENCE_S:.0f} s. Its worker for forecasts may not run."
+            )
+        time.sleep(PAUSE_S)
+
+
+def request_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The request of the options as the API takes it. Raises `GivewayError`."""
+    for name in ASKED:
+        if (value := getattr(options, name)) is not None and value < 1:
+            raise GivewayError(f"--{name}: {value} is not a number from 1 on.")
+    nodes, mem = options.nodes, options.mem
+    if nodes is None:
+        if mem is not None:
+            raise GivewayError("--mem: memory is by node; give --nodes too.")
+        return {"spread": {"cpu": options.cpus or 1} | ({"gpu": options.gpus} if options.gpus else {})}
+    each = {"cpu": -(-(options.cpus or nodes) // nodes)}
+    if options.gpus:
+        each["gpu"] = -(-options.gpus // nodes)
+    if mem is not None:
+        each["mem"] = mem
+    return {"nodes": nodes, "per_node": each}
+
+
+def seconds_of(text: str) -> int:
+    """A time limit as sbatch takes it: 90, 90:30 (minutes, seconds), 2:00:00, 1-12, 1-12:30, 1-12:30:00."""
+    found = _TIME.fullmatch(text)
+    if not found:
+        raise GivewayError(f"--time: {shown(text)} is no time. Write it as for sbatch: 90, 2:00:00, 1-12.")
+    days, *parts = (None if part is None else int(part) for part in found.groups())
+    numbers = [part for part in parts if part is not None]
+    if days is not None:
+        hours, minutes, seconds = (*numbers, 0, 0)[:3]
+    elif len(numbers) == 1:
+        hours, minutes, seconds = 0, numbers[0], 0
+    else:
+        hours, minutes, seconds = (0, 0, *numbers)[-3:]
+    return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds
