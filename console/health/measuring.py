@@ -14,9 +14,11 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
 from console.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
+from console.starts.quality import StopScore, stop_scores
+from console.starts.selectors import last_said_of_all
 from console.steering.models import STOP_KINDS, ActionState, CycleMeter, Incident, Pause, Plan, PlannedAction
 
-QUEUES = ("celery", "steer", "studies")
+QUEUES = ("celery", "steer", "studies", "forecasts")
 BROKER_S = 1.0
 """How long the broker may take to answer."""
 
@@ -44,6 +46,10 @@ class Measurements:
     """(cluster, partition, why)"""
     immune_shares: dict[tuple[str, ...], float] = field(default_factory=dict)
     """(cluster, partition, resource)"""
+    starts_said: dict[tuple[str, ...], int] = field(default_factory=dict)
+    """(cluster): when starts of waiting jobs were forecast last, epoch s"""
+    chances: dict[tuple[str, ...], StopScore] = field(default_factory=dict)
+    """(cluster, partition): what came of the chances of being stopped"""
     incidents: Counted = field(default_factory=dict)
     """Open ones: (cluster, partition)"""
     lost: Counted = field(default_factory=dict)
@@ -75,6 +81,8 @@ def measure() -> Measurements:
         paused=dict(_paused()),
         immune=immune,
         immune_shares=immune_shares,
+        starts_said=last_said_of_all(),
+        chances=stop_scores(),
         incidents={key: opened for key, (_, opened) in incidents.items()},
         # Of victims seen again after all the incidents stay: it never becomes less.
         lost={key: every for key, (every, _) in incidents.items()},

@@ -40,6 +40,7 @@ class _Console(Collector):
         yield from _work(figures)
         yield from _queue(figures)
         yield from _immune(figures)
+        yield from _forecasts(figures)
         yield from _incidents(figures)
         yield from _rest(figures)
         yield from _broker()
@@ -169,6 +170,20 @@ def _immune(figures: Measurements) -> Iterator[Metric]:
         [*PLACE, "resource"],
         figures.immune_shares,
     )
+
+
+def _forecasts(figures: Measurements) -> Iterator[Metric]:
+    now = clock.now().timestamp()
+    ages = {key: max(0.0, now - said) for key, said in figures.starts_said.items()}
+    yield _gauge(
+        "starts_forecast_age_seconds", "Since starts of waiting jobs were forecast.", ["cluster"], ages
+    )
+    for name, of, words in (
+        ("brier", "brier", "Mean square error of the chances of being stopped within the hour."),
+        ("brier_base", "base", "The same of the share that was stopped before, told to everybody."),
+    ):
+        scores = {key: getattr(score, of) for key, score in figures.chances.items()}
+        yield _gauge(f"stop_chance_{name}", words, PLACE, scores)
 
 
 def _incidents(figures: Measurements) -> Iterator[Metric]:

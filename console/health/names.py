@@ -14,6 +14,7 @@ CHECKS: dict[str, Any] = {
     "database": pgettext_lazy("what the doctor looks at", "database"),
     "directory": pgettext_lazy("what the doctor looks at", "directory"),
     "files": pgettext_lazy("what the doctor looks at", "files"),
+    "forecasts": pgettext_lazy("what the doctor looks at", "forecasts"),
     "immune jobs": pgettext_lazy("what the doctor looks at", "immune jobs"),
     "incidents": pgettext_lazy("what the doctor looks at", "incidents"),
     "kept nodes": pgettext_lazy("what the doctor looks at", "kept nodes"),

@@ -133,6 +133,19 @@ SENTENCES: dict[str, str] = {
     ),
     "doctor.worker.blind": "It cannot observe the cluster, so nobody is stopped: %(why)s",
     "doctor.worker.blind.cure": "See what is said of Slurm below.",
+    # Forecasts
+    "doctor.forecasts.nobody": "No job waits so long that its start would have to be forecast.",
+    "doctor.forecasts.said": "Starts of waiting jobs were forecast %(n)s s ago.",
+    "doctor.forecasts.never": "Jobs wait, and nobody forecasts when they start.",
+    "doctor.forecasts.never.cure": (
+        "Start a worker for them: celery -A console worker --queues=studies,forecasts --concurrency=2"
+    ),
+    "doctor.forecasts.late": "Starts of waiting jobs were last forecast %(n)s min ago.",
+    "doctor.forecasts.late.cure": (
+        "Start a worker for them: celery -A console worker --queues=studies,forecasts --concurrency=2"
+    ),
+    "doctor.forecasts.accounting": "Slurm's accounting could not be read, so no run time is learned: %(why)s",
+    "doctor.forecasts.accounting.cure": "Run sacct as the worker's account, and mend what it says.",
     # Incidents
     "doctor.incidents.none": "Every stopped job is accounted for.",
     "doctor.incidents.open": "%(n)s stopped jobs did not come back: %(names)s.",

@@ -9,17 +9,15 @@ from console.forecasts.models import JobForecast
 from console.starts.left import RunsLeft, at_most
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
+from console.starts.selectors import jobs_in_line
 from console.starts.trials import Change, PlacedQuestion, asked_of, changes_of
 from console.steering.models import BEGUN_STATES, KeptPlace, Plan, PlanKind
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.requests import decode_request
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
-from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts
 
-MAY_NOT = (Reason.BLOCKED, Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED)
-"""Why a job may not start, whatever room there is."""
 MOST_WAITING = 1000
 """Of so many jobs, in their order, starts are played."""
 
@@ -51,8 +49,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     reading = _runs_left(cluster, plans)
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
-    may_start = jobs.filter(phase=JobPhase.PENDING, place__gt=0, held=False).exclude(reason__in=MAY_NOT)
-    waiting, hopeless = _waiting(may_start, nodes)
+    waiting, hopeless = _waiting(jobs_in_line(cluster), nodes)
     changes, asked = changes_of(waiting), asked_of(cluster, questions, waiting, nodes)
     wants = [want for _, want in waiting] + [each.want for each in asked if each.want]
     resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})

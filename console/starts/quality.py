@@ -84,6 +84,12 @@ def stop_quality(cluster: Cluster, partitions: Iterable[str]) -> list[tuple[str,
     return [(row.partition, _stop_score(row)) for row in rows.order_by("partition")]
 
 
+def stop_scores() -> dict[tuple[str, ...], StopScore]:
+    """The same by names of cluster and partition, of all. One query."""
+    rows = StopTally.objects.filter(jobs__gt=0).select_related("cluster")
+    return {(row.cluster.name, row.partition): _stop_score(row) for row in rows}
+
+
 def _stop_score(row: StopTally) -> StopScore:
     below = 1 - row.squares / row.base_squares if row.base_squares else None
     brier, base = row.squares / row.jobs, row.base_squares / row.jobs

@@ -7,7 +7,8 @@ from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.forecasts.models import JobForecast
 from console.forecasts.requests import size_of
 from console.starts.left import RunsLeft
-from console.starts.play import MAY_NOT, in_line
+from console.starts.play import in_line
+from console.starts.selectors import MAY_NOT
 from console.steering.decisions.past import PastRuns, past_of
 from scheduler.forecast.stop_hour import HORIZON_S, Arrival, RiskPicture, Runner, Waiter
 from scheduler.forecast.stop_risk import PastHours

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
 
 from console.cluster.models import Cluster, Job, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
 from console.starts.models import ExpectedStart, StopChance, StopTally
+from scheduler.model.reasons import Reason
 
 STALE_S = 900
+MAY_NOT = (Reason.BLOCKED, Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED)
+"""Why a job may not start, whatever room there is."""
 
 
 def expected_starts(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, ExpectedStart]:
@@ -19,6 +22,23 @@ def expected_starts(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, Ex
         return {}
     rows = ExpectedStart.objects.filter(cluster=cluster, job_id__in=ids, gone_at=None).order_by("submit")
     return {row.job_id: row for row in rows}
+
+
+def jobs_in_line(cluster: Cluster) -> QuerySet[Job]:
+    """The waiting jobs that could start if there were room."""
+    waiting = Job.objects.filter(cluster=cluster, phase=JobPhase.PENDING, place__gt=0, held=False)
+    return waiting.exclude(reason__in=MAY_NOT)
+
+
+def last_said(cluster: Cluster) -> int | None:
+    """When starts were last forecast (epoch s); None: of nobody who waits."""
+    return last_said_of_all().get((cluster.name,))
+
+
+def last_said_of_all() -> dict[tuple[str, ...], int]:
+    """The same by the name of the cluster."""
+    rows = ExpectedStart.objects.filter(gone_at=None).order_by().values_list("cluster__name")
+    return {(name,): made_at for name, made_at in rows.annotate(last=Max("made_at"))}
 
 
 def said_chances(cluster: Cluster | int) -> QuerySet[StopChance]:

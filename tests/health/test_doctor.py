@@ -21,11 +21,13 @@ from console.audit.anchors import write_anchor
 from console.audit.checks import check_all, check_some
 from console.audit.models import AuditHead, ChainCheck
 from console.audit.services import SYSTEM, Subject, record
-from console.cluster.models import Cluster, ClusterPartition
+from console.cluster.models import Cluster, ClusterPartition, Job
 from console.core import clock
 from console.core.files import private_files
-from console.health.doctor import database, installation, run, slurm, slurm_settings, work
+from console.forecasts.models import AccountingRead
+from console.health.doctor import database, forecasting, installation, run, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level
+from console.starts.models import ExpectedStart
 from console.steering.models import CycleMeter, Incident, Pause, Plan
 from console.steering.streaks import Streak, written
 from scheduler.adapters.slurm.config import words_of
@@ -239,6 +241,29 @@ def test_the_worker(house: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     assert level is Level.FAIL and "3598 s ago" in text
     Cluster.objects.update(attempted_at=None)
     assert "No cycle has ever run" in only(work.check_worker())[1]
+
+
+def test_forecasts(house: Cluster) -> None:
+    job = factories.make_job(house, "101", place=1)
+    now = int(clock.now().timestamp())
+    Job.objects.filter(pk=job.pk).update(reason="", waits_since=now - 599)
+    assert bad(forecasting.check_forecasts()) == []
+    Job.objects.filter(pk=job.pk).update(waits_since=now - 700)
+    level, text = only(forecasting.check_forecasts())
+    assert (
+        level is Level.WARN
+        and "nobody forecasts when they start" in text
+        and "--queues=studies,forecasts" in text
+    )
+    row = factories.make_expected_start(job)
+    ExpectedStart.objects.filter(pk=row.pk).update(made_at=now - 50)
+    assert bad(forecasting.check_forecasts()) == []
+    ExpectedStart.objects.filter(pk=row.pk).update(made_at=now - 1900)
+    assert "last forecast 31 min ago" in only(forecasting.check_forecasts())[1]
+    Job.objects.filter(pk=job.pk).update(held=True)
+    AccountingRead.objects.create(cluster=house, until=0, fault="sacct: error: Connection refused")
+    level, text = only(forecasting.check_forecasts())
+    assert level is Level.WARN and "Connection refused" in text
 
 
 def test_incidents(house: Cluster) -> None:

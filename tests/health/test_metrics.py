@@ -17,8 +17,17 @@ from console.audit.services import SYSTEM, Subject, record
 from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.health.metrics import text
+from console.starts.models import StopTally
 from console.steering.models import Plan
-from tests.factories import EPOCH, NOW, make_cluster, make_incident, make_running_job
+from tests.factories import (
+    EPOCH,
+    NOW,
+    make_cluster,
+    make_expected_start,
+    make_incident,
+    make_job,
+    make_running_job,
+)
 from tests.plugins.servers import RedisServer
 
 ROOT = Path(__file__).parents[2]
@@ -118,6 +127,16 @@ def test_the_chain_of_the_audit_log(house: Cluster) -> None:
     assert of(samples(), "audit_broken") == 1
 
 
+def test_forecasts_tell_their_age_and_how_good_they_are(house: Cluster) -> None:
+    assert of(samples(), "starts_forecast_age_seconds", cluster="dev") is None
+    row = make_expected_start(make_job(house, "101"))
+    type(row).objects.update(made_at=int(clock.now().timestamp()) - 70)
+    StopTally.objects.create(cluster=house, partition="x", jobs=100, stopped=5, squares=2.0, base_squares=4.0)
+    told, x = samples(), {"cluster": "dev", "partition": "x"}
+    assert of(told, "starts_forecast_age_seconds", cluster="dev") == pytest.approx(70, abs=1)
+    assert (of(told, "stop_chance_brier", **x), of(told, "stop_chance_brier_base", **x)) == (0.02, 0.04)
+
+
 def test_no_job_and_no_person_is_a_label(house: Cluster) -> None:
     make_running_job(house, "777", user="mallory", name="secret_project")
     words = {value for _, labels in samples() for _, value in labels}
@@ -127,12 +146,12 @@ def test_no_job_and_no_person_is_a_label(house: Cluster) -> None:
 def test_the_number_of_queries_does_not_grow(
     house: Cluster, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(16):
         text()
     for number in range(30):
         make_running_job(house, f"5{number}", user_level_name=f"P{number % 4}")
         make_cluster(f"other{number}")
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(16):
         text()
 
 

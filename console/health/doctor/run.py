@@ -11,6 +11,7 @@ from console.health.doctor import (
     database,
     directory,
     files,
+    forecasting,
     immune,
     installation,
     slurm,
@@ -25,6 +26,7 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("worker", work.check_worker),
+    (forecasting.NAME, forecasting.check_forecasts),
     ("incidents", work.check_incidents),
     ("audit", work.check_audit),
     ("audit", work.check_chain),
