@@ -51,7 +51,7 @@ def ranks_among(policy: PartitionPolicy, jobs: Sequence[Job]) -> Ranks:
     numbers = {pair: number for number, pair in enumerate(pairs)}
     outranks = {
         numbers[pair]: frozenset(
-            numbers[other] for other in pairs if ranking.reach(*pair).class_of(*other) is not None
+            numbers[other] for other in pairs if ranking.scope(*pair).class_of(*other) is not None
         )
         for pair in pairs
     }

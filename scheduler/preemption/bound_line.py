@@ -14,7 +14,7 @@ DIGITS = 3
 """Amounts are rounded down to so many binary digits."""
 
 Standing = tuple[int, int, int, int]
-"""Where an entry stands in a line: by the highest class, the harm in it, the number of victims, the node. The same
+"""Where an entry stands in a line: by the highest class, the cost in it, the number of victims, the node. The same
 order as that of entries; numbers side by side compare in a fraction of the time."""
 
 InLine = tuple[Standing, Entry]
@@ -42,13 +42,13 @@ def standing(entry: Entry) -> Standing:
 class BoundLine:
     """The line of some nodes. `quotes`: of the one resource; `stocks`: where there might be enough of it."""
 
-    def __init__(self, orders: frozenset[int], quotes: Quotes, stocks: Stocks) -> None:
+    def __init__(self, node_indices: frozenset[int], quotes: Quotes, stocks: Stocks) -> None:
         self._quotes = quotes
         self._stocks = stocks
-        self._own = orders
+        self._own = node_indices
         self._watch = quotes.index.changes.watch()
         quotes.index.look()
-        entries = quotes.entries(stocks.enough(orders))
+        entries = quotes.entries(stocks.enough(node_indices))
         self._known: dict[int, InLine] = {entry[3]: (standing(entry), entry) for entry in entries}
         self._sorted = sorted([stands for stands, _ in self._known.values()])
 

@@ -59,7 +59,7 @@ def _above_others(snapshot: Snapshot) -> frozenset[str]:
     running = [job for job in snapshot.jobs if job.state is JobState.RUNNING]
     weights = {ranking.weights(job) for job in running}
     above = {
-        own for own in weights if any(ranking.reach(*own).class_of(*other) is not None for other in weights)
+        own for own in weights if any(ranking.scope(*own).class_of(*other) is not None for other in weights)
     }
     return frozenset(job.id for job in running if ranking.weights(job) in above)
 

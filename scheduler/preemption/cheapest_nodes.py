@@ -28,7 +28,7 @@ class CheapestNodes:
 
     def __init__(
         self,
-        orders: frozenset[int],
+        node_indices: frozenset[int],
         quotes: Quotes,
         *,
         stocks: Stocks | None = None,
@@ -41,7 +41,7 @@ class CheapestNodes:
         self._stocks = stocks
         self._index = index = quotes.index
         self._changes, self._weights = index.changes.watch(), index.weights.watch()
-        self._own = orders
+        self._own = node_indices
         self._priced: set[int] = set()
         self._line = line
         self._heap: list[Entry] = []
@@ -56,7 +56,7 @@ class CheapestNodes:
             self._begin()
 
     def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[NodeState, Price]]:
-        """At most `count` nodes, the cheapest first: least harm from the highest class down, then fewest
+        """At most `count` nodes, the cheapest first: least cost from the highest class down, then fewest
         victims, then least left over, then the node's name. `below`: only prices whose highest class is
         below this.
         """
@@ -142,10 +142,10 @@ class CheapestNodes:
             for entry in self._quotes.entries(self._might(again)):
                 heappush(self._heap, entry)
 
-    def _again(self, line: BoundLine, orders: Iterable[int]) -> None:
+    def _again(self, line: BoundLine, node_indices: Iterable[int]) -> None:
         """Nodes enter the heap again, or later when the line comes to them."""
         entered = self._entered
-        for order in orders:
+        for order in node_indices:
             entered.discard(order)
             found = line.of(order)
             if (
@@ -168,6 +168,6 @@ class CheapestNodes:
         self._priced.add(order)
         return self._quotes.priced(order)
 
-    def _might(self, orders: Collection[int]) -> Collection[int]:
+    def _might(self, node_indices: Collection[int]) -> Collection[int]:
         """Those of some nodes that could give enough."""
-        return self._stocks.enough(orders) if self._stocks else orders
+        return self._stocks.enough(node_indices) if self._stocks else node_indices

@@ -231,12 +231,12 @@ class ClusterState:
         for place in self.places:
             place.alone = ()
 
-    def below(self, reach: PreemptionScope) -> Below:
+    def below(self, scope: PreemptionScope) -> Below:
         """All running jobs that a pending job outranks, together."""
-        lower = self._lower.get(reach)
+        lower = self._lower.get(scope)
         if lower is None:
-            lower = [tally for pair, tally in self.tallies.items() if reach.class_of(*pair) is not None]
-            self._lower[reach] = lower
+            lower = [tally for pair, tally in self.tallies.items() if scope.class_of(*pair) is not None]
+            self._lower[scope] = lower
         return Below(lower)
 
     def scarcest(self, wanted: Iterable[str]) -> str:

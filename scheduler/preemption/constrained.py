@@ -2,7 +2,7 @@
 
 All the same: it is asked for once with each of the features. Every step tries one after the other, so free room with
 the last of them is better than room that is made with the first; where somebody has to be stopped, it is tried first
-where that does least harm.
+where that costs least.
 
 So many of each: the nodes of each group are looked for by themselves, among nodes that no other group may have. There
 is room when every group has some. Looking ahead, even sets and losing a part are not tried: what is left is the queue.
@@ -29,7 +29,7 @@ def first_of(step: Decide, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision 
     """What a step decides with the first of several shapes with which it does not leave the job in the queue; else why
     it does with the first."""
     queued: Decision | None = None
-    for ask in _least_harm_first(cycle, asks) if step is stop_lower_jobs else asks:
+    for ask in _least_cost_first(cycle, asks) if step is stop_lower_jobs else asks:
         decision = step(cycle, ask)
         if decision and decision.action is not DecisionKind.QUEUE:
             return decision
@@ -37,14 +37,14 @@ def first_of(step: Decide, cycle: PlanningRun, asks: Sequence[Ask]) -> Decision 
     return queued
 
 
-def _least_harm_first(cycle: PlanningRun, asks: Sequence[Ask]) -> list[Ask]:
+def _least_cost_first(cycle: PlanningRun, asks: Sequence[Ask]) -> list[Ask]:
     found = [(ask, _found(cycle, ask, ask.shape)) for ask in asks]
-    harms = [
+    losses = [
         (each.held is not None, _priced(each.room.price.victims, ask).cost, number)
         for number, (ask, each) in enumerate(found)
         if each
     ]
-    return [asks[number] for _, _, number in sorted(harms)]
+    return [asks[number] for _, _, number in sorted(losses)]
 
 
 def in_groups(cycle: PlanningRun, ask: Ask, groups: Sequence[Shape]) -> Decision | None:
@@ -54,7 +54,7 @@ def in_groups(cycle: PlanningRun, ask: Ask, groups: Sequence[Shape]) -> Decision
     placement = _room(cycle, groups, coming=False)
     if placement:
         return start(cycle, ask, placement)
-    placement = _room(cycle, groups, coming=True) if cycle.universe.coming else None
+    placement = _room(cycle, groups, coming=True) if cycle.cluster_state.coming else None
     if placement:
         return wait_for_endings(cycle, ask, placement)
     found = [_in_group(cycle, ask, group) for group in groups]
@@ -67,7 +67,7 @@ def _room(cycle: PlanningRun, groups: Iterable[Shape], *, coming: bool) -> Place
     if not all(rooms):
         return None
     names = sorted(
-        chain(*[room for room in rooms if room]), key=lambda name: cycle.universe.by_name[name].order
+        chain(*[room for room in rooms if room]), key=lambda name: cycle.cluster_state.by_name[name].order
     )
     return {name: next(room[name] for room in rooms if room and name in room) for name in names}
 
@@ -77,11 +77,11 @@ def _in_group(cycle: PlanningRun, ask: Ask, group: Shape) -> Found | None:
     room = cycle.search.room(group, coming=True)
     if room is None:
         return _found(cycle, ask, group)
-    return Found(MadeRoom(tuple([cycle.universe.by_name[name] for name in room]), FREE))
+    return Found(MadeRoom(tuple([cycle.cluster_state.by_name[name] for name in room]), FREE))
 
 
 def _found(cycle: PlanningRun, ask: Ask, shape: Shape) -> Found | None:
-    return cycle.limits.victims(ask.job, Wanted(shape, ask.reach), cycle.universe.below(ask.reach))
+    return cycle.limits.victims(ask.job, Wanted(shape, ask.scope), cycle.cluster_state.below(ask.scope))
 
 
 def _together(cycle: PlanningRun, ask: Ask, found: Sequence[Found]) -> Found | None:
@@ -100,4 +100,4 @@ def _together(cycle: PlanningRun, ask: Ask, found: Sequence[Found]) -> Found | N
 
 
 def _priced(victims: Iterable[RunningJob], ask: Ask) -> Price:
-    return cost_of_runners(dict.fromkeys(victims), ask.shape, ask.reach)
+    return cost_of_runners(dict.fromkeys(victims), ask.shape, ask.scope)

@@ -92,7 +92,7 @@ class _Planner:
             elif job.state is JobState.RUNNING:
                 decisions.extend(self._turns[job.id].decide_running(job))
             else:
-                decisions.append(self._decide(job, cycle.ranking.reach(*cycle.ranking.weights(job))))
+                decisions.append(self._decide(job, cycle.ranking.scope(*cycle.ranking.weights(job))))
         for job in demoted:
             turn = self._turns.get(job.id)
             decisions.extend(turn.decide_running(job) if turn else [self._decide_demoted(job)])
@@ -139,16 +139,16 @@ class _Planner:
     def _decide_demoted(self, job: SnapshotJob) -> Decision:
         cycle = self._cycle
         over = cycle.say.over_quota(job, cycle.quotas.nearest(job))
-        decision = self._decide(job, cycle.ranking.reach(_NOTHING, _NOTHING))
+        decision = self._decide(job, cycle.ranking.scope(_NOTHING, _NOTHING))
         note = sentence.say("quota.lowest", job=clean(job.id), why=over)
         return replace(decision, explain=sentence.join(decision.explain, note))
 
-    def _decide(self, job: SnapshotJob, reach: PreemptionScope) -> Decision:
+    def _decide(self, job: SnapshotJob, scope: PreemptionScope) -> Decision:
         """The steps of point 5."""
         cycle = self._cycle
         if job.request is None or not any(wanted(job).values()):
             return cycle.queued(job, Reason.BLOCKED, sentence.say("blocked.unknown", who=cycle.say.who(job)))
-        every = [Ask(job, cycle.shapes.of(request), reach) for request in alternatives(job.request)]
+        every = [Ask(job, cycle.shapes.of(request), scope) for request in alternatives(job.request)]
         asks = [ask for ask in every if ask.shape.ever]
         if not asks:
             return cycle.queued(job, Reason.DOES_NOT_FIT_EVER, cycle.say.never(job, every[0].shape))

@@ -249,7 +249,7 @@ def _could_displace(about: _About, job: SnapshotJob) -> list[SnapshotJob]:
     waiting = (
         other for other in about.snapshot.jobs if other.state is JobState.PENDING and not other.blocked
     )
-    above = [other for other in waiting if ranking.reach(*ranking.weights(other)).class_of(*own) is not None]
+    above = [other for other in waiting if ranking.scope(*ranking.weights(other)).class_of(*own) is not None]
     return sorted(above, key=lambda other: pending_order(ranking.mode, other))
 
 
@@ -274,10 +274,10 @@ def _who_could(about: _About, job: SnapshotJob) -> str:
         axes.reverse()
     (own, axis, letter), (own_second, axis_second, letter_second) = axes
     for level in _steps_up(about, own):
-        if ranking.reach(weight(level), second).class_of(first, second) is not None:
+        if ranking.scope(weight(level), second).class_of(first, second) is not None:
             return f"A job of {axis} level {level_word(level, names, letter)} or higher could stop it."
     for level in _steps_up(about, own_second) if ranking.two_axes else ():
-        if ranking.reach(first, weight(level)).class_of(first, second) is not None:
+        if ranking.scope(first, weight(level)).class_of(first, second) is not None:
             word = level_word(level, names, letter_second)
             return f"A job of the same {axis} level with {axis_second} level {word} or higher could stop it."
     return f"It has the highest {axis} level: nobody can stop it."

@@ -17,7 +17,7 @@ def free_room(cycle: PlanningRun, ask: Ask) -> Decision | None:
 
 def room_that_is_coming(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """There is room once jobs that are ending are gone: the job waits, and that room is set aside."""
-    placement = cycle.search.room(ask.shape, coming=True) if cycle.universe.coming else None
+    placement = cycle.search.room(ask.shape, coming=True) if cycle.cluster_state.coming else None
     return None if placement is None else wait_for_endings(cycle, ask, placement)
 
 

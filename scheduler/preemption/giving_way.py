@@ -14,7 +14,7 @@ from scheduler.preemption.victim_prefix_sums import Ladder, VictimChoice
 _AS_WHOLES = VictimChoice(chosen, price)
 
 
-def _as_found(room: MadeRoom, shape: Shape, reach: PreemptionScope) -> MadeRoom:
+def _as_found(room: MadeRoom, shape: Shape, scope: PreemptionScope) -> MadeRoom:
     return room
 
 

@@ -52,11 +52,11 @@ class StopLimits:
     """The limits of one plan, with what is left of the hour."""
 
     def __init__(
-        self, snapshot: Snapshot, universe: ClusterState, search: RoomSearch, returning: Returning
+        self, snapshot: Snapshot, cluster_state: ClusterState, search: RoomSearch, returning: Returning
     ) -> None:
         self._now = snapshot.now
         self._rules = snapshot.partition
-        self._universe = universe
+        self._cluster_state = cluster_state
         self._search = search
         self._returning = returning
         self._used = self._rules.stopped
@@ -65,7 +65,7 @@ class StopLimits:
         self._effort = MOST_SPARED
         self._answers: dict[Wanted, Found | None] = {}
         if self._rules.max_stops_per_user_hour is not None:
-            for runner in universe.runners:
+            for runner in cluster_state.runners:
                 self._theirs.setdefault(runner.job.user, []).append(runner)
             self._spare_used_up(self._theirs)
 
@@ -105,9 +105,9 @@ class StopLimits:
         """Room was taken or made: what was answered before holds no longer."""
         self._answers.clear()
 
-    def stopped(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> None:
+    def stopped(self, scope: PreemptionScope, victims: Sequence[RunningJob]) -> None:
         """These are stopped; what they use up of the hour is gone for those decided later."""
-        self._returning.stopped(reach, victims)
+        self._returning.stopped(scope, victims)
         self._used += len(victims)
         users = [runner.job.user for runner in victims]
         self._used_by.update(users)
@@ -141,13 +141,13 @@ class StopLimits:
                 room = None
                 break
             for runner, reason in more.items():
-                self._universe.spare(runner, reason.value)
+                self._cluster_state.spare(runner, reason.value)
             alone |= more
             room = self._search.victims(wanted)
         else:
             room = None
         for runner in alone:
-            self._universe.allow(runner)
+            self._cluster_state.allow(runner)
         if room is None:
             return Found(first, held, alone)
         most = self._rules.max_stops_per_hour
@@ -169,10 +169,10 @@ class StopLimits:
         if not self._afford(len(spared)):
             return None
         for runner in spared:
-            self._universe.allow(runner)
+            self._cluster_state.allow(runner)
         room = self._search.victims(wanted)
         for runner in spared:
-            self._universe.spare(runner, Reason.USER_LIMIT.value)
+            self._cluster_state.spare(runner, Reason.USER_LIMIT.value)
         if room is None:
             return None
         user = next(r.job.user for r in room.price.victims[::-1] if r.spared)
@@ -195,7 +195,7 @@ class StopLimits:
 
     def _above(self, wanted: Wanted, room: MadeRoom) -> dict[RunningJob, Reason]:
         """Those of the victims who would come back ranked above the pending job."""
-        return dict.fromkeys(self._returning.among(wanted.reach, room.price.victims), Reason.COMES_BACK)
+        return dict.fromkeys(self._returning.among(wanted.scope, room.price.victims), Reason.COMES_BACK)
 
     def _why(self, more: Mapping[RunningJob, Reason]) -> HeldBack:
         """Why victims that were found first may not be stopped, should no others be found."""
@@ -214,7 +214,7 @@ class StopLimits:
             if self._left(user) <= 0:
                 for runner in self._theirs.get(user, ()):
                     if runner.may_go:
-                        self._universe.spare(runner, Reason.USER_LIMIT.value)
+                        self._cluster_state.spare(runner, Reason.USER_LIMIT.value)
 
     def _afford(self, runners: int) -> bool:
         """Whether so many may still be spared for one decision; counts them."""

@@ -58,7 +58,7 @@ class Ask:
 
     job: SnapshotJob
     shape: Shape
-    reach: PreemptionScope
+    scope: PreemptionScope
 
 
 Decide = Callable[["PlanningRun", Ask], Decision | None]

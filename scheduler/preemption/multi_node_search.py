@@ -5,7 +5,7 @@ Prices of nodes then depend on each other: stopping one job makes room on all of
    everybody below it, not. Nobody above it is looked at.
 2. One attempt: take the cheapest node, count its victims as gone, price the nodes they touch again;
    repeat until there are enough nodes.
-3. The same again, beginning with one job on several nodes as gone, for a few such jobs that do the least harm
+3. The same again, beginning with one job on several nodes as gone, for a few such jobs that cost the least
    per node.
 4. Every attempt is trimmed: each victim without whom enough nodes fit, anywhere, is given back, the most
    valuable first. The cheapest attempt is taken.
@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from math import inf
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.candidates import Candidate, harm_of, harms_of
+from scheduler.preemption.candidates import Candidate, loss_of, losses_of
 from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
@@ -31,7 +31,7 @@ MOST_BEGINNINGS = 4
 """Of step 3."""
 
 _Wide = tuple[int, RunningJob, Collection[int]]
-"""The harm that it does at least to stop a runner, per node that it frees; the runner; and its nodes, by their orders:
+"""What it costs at least to stop a runner, per node that it frees; the runner; and its nodes, by their indices:
 some of them it may have left since."""
 
 _Entry = tuple[Cost, int, int, int, tuple[RunningJob, ...], NodeState]
@@ -46,48 +46,50 @@ class MadeRoom:
 
 
 class Spanning:
-    """The runners of one universe that are on several nodes, by what a pending job may stop."""
+    """The runners of one state of the cluster that are on several nodes, by what a pending job may stop."""
 
-    def __init__(self, universe: ClusterState) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._cluster_state = cluster_state
         self._ordered: dict[tuple[object, str], list[_Wide]] = {}
-        self._weights = universe.index.weights.watch()
+        self._weights = cluster_state.index.weights.watch()
 
-    def is_needed(self, reach: PreemptionScope, dearest: int) -> bool:
+    def is_needed(self, scope: PreemptionScope, dearest: int) -> bool:
         """Whether nodes can depend on each other: somebody who may be stopped, up to a class, is on several nodes."""
-        by_class = self._by_class(reach, dearest)
-        runners = (self._universe.spanning[weights] for each in by_class.values() for weights in each)
+        by_class = self._by_class(scope, dearest)
+        runners = (self._cluster_state.spanning[weights] for each in by_class.values() for weights in each)
         return any(runner.may_go for each in runners for runner in each)
 
-    def classes(self, reach: PreemptionScope, dearest: int, harm: str) -> Iterator[tuple[int, list[_Wide]]]:
+    def classes(
+        self, scope: PreemptionScope, dearest: int, cost_in: str
+    ) -> Iterator[tuple[int, list[_Wide]]]:
         """Class by class, the lowest first: the runners, also those who may not be stopped any more, the one who does
-        least harm per node first."""
-        by_class = self._by_class(reach, dearest)
+        least cost per node first."""
+        by_class = self._by_class(scope, dearest)
         for own_class in sorted(by_class):
-            yield own_class, self._by_harm(tuple(by_class[own_class]), harm)
+            yield own_class, self._by_loss(tuple(by_class[own_class]), cost_in)
 
-    def _by_class(self, reach: PreemptionScope, dearest: int) -> dict[int, list[tuple[int, int]]]:
+    def _by_class(self, scope: PreemptionScope, dearest: int) -> dict[int, list[tuple[int, int]]]:
         """The pairs of weights of the runners up to a class."""
         by_class: dict[int, list[tuple[int, int]]] = {}
-        for weights in self._universe.spanning:
-            own_class = reach.class_of(*weights)
+        for weights in self._cluster_state.spanning:
+            own_class = scope.class_of(*weights)
             if own_class is not None and own_class <= dearest:
                 by_class.setdefault(own_class, []).append(weights)
         return by_class
 
-    def _by_harm(self, pairs: tuple[tuple[int, int], ...], harm: str) -> list[_Wide]:
-        if harm and self._weights.changed():
-            # Who lost the node on which it held most may do less harm per node than before; not so with running time.
+    def _by_loss(self, pairs: tuple[tuple[int, int], ...], cost_in: str) -> list[_Wide]:
+        if cost_in and self._weights.changed():
+            # Who lost the node on which it held most may cost less per node than before; not so with running time.
             self._ordered.clear()
-        known = self._ordered.get((pairs, harm))
+        known = self._ordered.get((pairs, cost_in))
         if known is None:
-            every = [r for weights in pairs for r in self._universe.spanning[weights] if r.alive]
-            harms = zip(every, harms_of(every, harm), strict=True)
-            found = [(lost // max(1, len(each.places)), each.order, each) for each, lost in harms]
+            every = [r for weights in pairs for r in self._cluster_state.spanning[weights] if r.alive]
+            losses = zip(every, losses_of(every, cost_in), strict=True)
+            found = [(lost // max(1, len(each.places)), each.order, each) for each, lost in losses]
             known = [
                 (least, each, [place.order for place in each.places]) for least, _, each in sorted(found)
             ]
-            self._ordered[pairs, harm] = known
+            self._ordered[pairs, cost_in] = known
         return known
 
 
@@ -99,13 +101,13 @@ class MultiNodeSearch:
         spanning: Spanning,
         ladders: VictimPrefixSums,
         shape: Shape,
-        reach: PreemptionScope,
+        scope: PreemptionScope,
         dearest: int,
     ) -> None:
         self.shape = shape
         self._spanning = spanning
         self._ladders = ladders
-        self._reach = reach
+        self._scope = scope
         self._dearest = dearest
         self._candidates: dict[NodeState, list[Candidate] | None] = {}
 
@@ -119,7 +121,7 @@ class MultiNodeSearch:
             room = self._trimmed(*_one_by_one(self, alone, begin), free, best)
             if room:
                 rooms.append(room)
-        return min(rooms, key=_harm)
+        return min(rooms, key=_cost)
 
     def price(self, place: NodeState, gone: set[RunningJob]) -> Price | None:
         """What a node costs once some are gone."""
@@ -129,7 +131,7 @@ class MultiNodeSearch:
     def touched(self, leaving: Iterable[RunningJob]) -> list[NodeState]:
         """The nodes on which some runners are and which can be had with victims up to the class `dearest`: most of
         their nodes cannot, whoever is gone, and need not be looked at."""
-        places, allowed = {place for runner in leaving for place in runner.places}, self.shape.orders
+        places, allowed = {place for runner in leaving for place in runner.places}, self.shape.node_indices
         return [place for place in places if place.order in allowed and self._on(place) is not None]
 
     def _on(self, place: NodeState) -> list[Candidate] | None:
@@ -143,19 +145,19 @@ class MultiNodeSearch:
         return self._candidates[place]
 
     def _wide(self) -> list[RunningJob]:
-        """Those who could free several nodes at once, the ones that do least harm per node first."""
+        """Those who could free several nodes at once, the ones that cost least per node first."""
         best: list[tuple[int, int, int, RunningJob]] = []
-        allowed = self.shape.orders
-        for own_class, runners in self._spanning.classes(self._reach, self._dearest, self.shape.harm):
-            for least, runner, orders in runners:
+        allowed = self.shape.node_indices
+        for own_class, runners in self._spanning.classes(self._scope, self._dearest, self.shape.cost_in):
+            for least, runner, node_indices in runners:
                 if len(best) == MOST_BEGINNINGS and least > best[-1][1]:
                     break  # the last of the best is of this class: it was not full of those before
-                if not runner.may_go or allowed.isdisjoint(orders):
+                if not runner.may_go or allowed.isdisjoint(node_indices):
                     continue
                 freed = sum([place.order in allowed for place in runner.places])
                 if freed > 1:
-                    harm = harm_of(runner, self.shape.harm) // freed
-                    insort(best, (own_class, harm, runner.order, runner))
+                    cost_in = loss_of(runner, self.shape.cost_in) // freed
+                    insort(best, (own_class, cost_in, runner.order, runner))
                     del best[MOST_BEGINNINGS:]
             if len(best) == MOST_BEGINNINGS:
                 break  # whoever is of a higher class comes behind them
@@ -171,7 +173,7 @@ class MultiNodeSearch:
         others = [place for place in free if place not in fitting]
         left = {place: self._left(place, victims) for place in fitting}
         kept: list[Candidate] = []
-        for candidate in candidates_of(victims, self.shape, self._reach):
+        for candidate in candidates_of(victims, self.shape, self._scope):
             runner = candidate[4]
             mine, held = [place for place in runner.places if place in fitting], runner.alloc
             after = {place: self._minus(left[place], held[place.node.name]) for place in mine}
@@ -280,6 +282,6 @@ def _order(place: NodeState) -> int:
     return place.order
 
 
-def _harm(room: MadeRoom) -> tuple[object, ...]:
+def _cost(room: MadeRoom) -> tuple[object, ...]:
     victims = room.price.victims
     return room.price.cost, len(victims), tuple(runner.order for runner in victims)

@@ -14,10 +14,10 @@ _MOST = 50
 
 
 def passed_over(
-    universe: ClusterState,
+    cluster_state: ClusterState,
     decision: Decision,
     shape: Shape,
-    reach: PreemptionScope,
+    scope: PreemptionScope,
     found: Found | None = None,
 ) -> tuple[PassedOver, ...]:
     """At most 50 running jobs that were left alone (the victims being stopped): first those on the nodes
@@ -28,7 +28,7 @@ def passed_over(
         alone |= {runner: Reason.HELD_BACK for runner in found.room.price.victims if runner not in alone}
     names = decision.nodes or ([place.node.name for place in found.room.places] if found else ())
     chosen = set(names)
-    nearest = [universe.by_name[name] for name in names]
+    nearest = [cluster_state.by_name[name] for name in names]
     result: dict[str, Reason] = {}
     for place in chain(nearest, shape.places):
         here = Reason.NOT_NEEDED if place.node.name in chosen else Reason.OTHER_PLACE
@@ -37,26 +37,26 @@ def passed_over(
             result.setdefault(job.id, Reason.ENDING)
         for runner in place.runners:
             if runner.alive and runner.job.id not in result:
-                result[runner.job.id] = alone.get(runner) or why(runner, reach, otherwise)
+                result[runner.job.id] = alone.get(runner) or why(runner, scope, otherwise)
         if len(result) >= _MOST:
             break
     return tuple([PassedOver(job_id, reason) for job_id, reason in islice(result.items(), _MOST)])
 
 
-def why(runner: RunningJob, reach: PreemptionScope, otherwise: Reason) -> Reason:
+def why(runner: RunningJob, scope: PreemptionScope, otherwise: Reason) -> Reason:
     """Why a pending job leaves a running one alone that is alive; `otherwise`: when it might have stopped
     it."""
-    if reach.class_of(runner.first, runner.second) is None:
-        return Reason.SAME_BAND if _lower_in_band(runner, reach) else Reason.EQUAL_OR_HIGHER
+    if scope.class_of(runner.first, runner.second) is None:
+        return Reason.SAME_BAND if _lower_in_band(runner, scope) else Reason.EQUAL_OR_HIGHER
     if runner.spared:
         return Reason(runner.spared)
     return otherwise
 
 
-def _lower_in_band(runner: RunningJob, reach: PreemptionScope) -> bool:
+def _lower_in_band(runner: RunningJob, scope: PreemptionScope) -> bool:
     """Whether only a band keeps the pending job from reaching it."""
-    if runner.first < reach.first:
+    if runner.first < scope.first:
         return True
-    if reach.second_floor is None or runner.first != reach.first:
+    if scope.second_floor is None or runner.first != scope.first:
         return False
-    return reach.second_floor <= runner.second < reach.second
+    return scope.second_floor <= runner.second < scope.second

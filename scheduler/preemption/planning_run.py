@@ -41,11 +41,11 @@ class PlanningRun:
         self.quotas = Quotas(rules, snapshot.jobs)
         self.demoted = beyond_quota(rules, snapshot.jobs)
         divide = [method.divide for method in own]
-        self.universe = ClusterState(snapshot, self.ranking, self.demoted, alone, divide)
-        self.shapes = Shapes(self.universe)
-        self.search = room_search(self.universe, own)
+        self.cluster_state = ClusterState(snapshot, self.ranking, self.demoted, alone, divide)
+        self.shapes = Shapes(self.cluster_state)
+        self.search = room_search(self.cluster_state, own)
         returning = Returning(self.ranking, self.quotas, self.demoted)
-        self.limits = StopLimits(snapshot, self.universe, self.search, returning)
+        self.limits = StopLimits(snapshot, self.cluster_state, self.search, returning)
         self.gave_way: set[str] = set()
         """Ids of the running jobs that are stopped, or give something up, in this plan."""
         self.awaited: set[int] = set()
@@ -95,7 +95,7 @@ class PlanningRun:
 
     def take(self, placement: Placement, *, coming_first: bool, kept: bool = False) -> None:
         """A room is taken: what was worked out before may hold no longer."""
-        self.universe.take(placement, coming_first)
+        self.cluster_state.take(placement, coming_first)
         for each in self.methods:
             each.taken(placement, kept=kept)
         self.limits.changed()
@@ -110,7 +110,7 @@ class PlanningRun:
 
     def take_apart(self) -> None:
         """The plan is made: whatever refers to each other lets go, so that all of it is freed at once (`collector`)."""
-        self.universe.take_apart()
+        self.cluster_state.take_apart()
         for each in self.methods:
             each.take_apart()
         self.methods.clear()
@@ -121,12 +121,14 @@ class PlanningRun:
             return decision
         self._explained += 1
         return replace(
-            decision, passed_over=passed_over(self.universe, decision, ask.shape, ask.reach, found)
+            decision, passed_over=passed_over(self.cluster_state, decision, ask.shape, ask.scope, found)
         )
 
 
-def room_search(universe: ClusterState, methods: Iterable[Method] = ()) -> RoomSearch:
+def room_search(cluster_state: ClusterState, methods: Iterable[Method] = ()) -> RoomSearch:
     """The search for room, with what methods that are on make of victims and of requests."""
     own = list(methods)
-    ways = (method.giving_way(universe) for method in own)
-    return RoomSearch(universe, next(filter(None, ways), None) or AS_A_WHOLE, [method.pool for method in own])
+    ways = (method.giving_way(cluster_state) for method in own)
+    return RoomSearch(
+        cluster_state, next(filter(None, ways), None) or AS_A_WHOLE, [method.pool for method in own]
+    )

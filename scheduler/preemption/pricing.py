@@ -11,13 +11,13 @@ On one node the victims are chosen in the document's order (¶95-¶97, ¶121):
 from collections.abc import Iterable, Set
 from typing import NamedTuple
 
-from scheduler.preemption.candidates import Candidate, harm_of
+from scheduler.preemption.candidates import Candidate, loss_of
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 
 Cost = tuple[tuple[int, int, int], ...]
-"""Per class, the highest first: the class, the harm done in it, the number of victims. Compares as it
+"""Per class, the highest first: the class, the cost in it, the number of victims. Compares as it
 stands."""
 
 Loss = tuple[RunningJob, str, int]
@@ -166,28 +166,28 @@ def priced(victims: list[Candidate]) -> Price:
     if not victims:
         return FREE
     cost: list[tuple[int, int, int]] = []
-    present, harm, count = victims[0][0], 0, 0
+    present, lost, count = victims[0][0], 0, 0
     for victim in victims:
         if victim[0] != present:
-            cost.append((present, harm, count))
-            present, harm, count = victim[0], 0, 0
-        harm += victim[1]
+            cost.append((present, lost, count))
+            present, lost, count = victim[0], 0, 0
+        lost += victim[1]
         count += 1
-    cost.append((present, harm, count))
+    cost.append((present, lost, count))
     return Price(tuple(cost), tuple([victim[4] for victim in victims]))
 
 
-def cost_of_runners(runners: Iterable[RunningJob], shape: Shape, reach: PreemptionScope) -> Price:
+def cost_of_runners(runners: Iterable[RunningJob], shape: Shape, scope: PreemptionScope) -> Price:
     """The price of a set of runners, whatever nodes they are on."""
-    return priced(candidates_of(runners, shape, reach))
+    return priced(candidates_of(runners, shape, scope))
 
 
-def candidates_of(runners: Iterable[RunningJob], shape: Shape, reach: PreemptionScope) -> list[Candidate]:
-    """Some runners as victims, the most valuable first, without those who are out of reach."""
+def candidates_of(runners: Iterable[RunningJob], shape: Shape, scope: PreemptionScope) -> list[Candidate]:
+    """Some runners as victims, the most valuable first, without those who are out of scope."""
     victims: list[Candidate] = [
-        (own_class, harm_of(runner, shape.harm), runner.ran, runner.order, runner, _NONE)
+        (own_class, loss_of(runner, shape.cost_in), runner.ran, runner.order, runner, _NONE)
         for runner in runners
-        if (own_class := reach.class_of(runner.first, runner.second)) is not None
+        if (own_class := scope.class_of(runner.first, runner.second)) is not None
     ]
     victims.sort(reverse=True)
     return victims

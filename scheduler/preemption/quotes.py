@@ -19,10 +19,10 @@ Pricer = Callable[[NodeState], Price | None]
 
 
 class NodeBounds(Protocol):
-    """The bounds of some nodes, by their orders, without those that cannot be had: as they are now, or as they were at
+    """The bounds of some nodes, by their indices, without those that cannot be had: as they are now, or as they were at
     some time since when none of them can have become lower (`NodeIndex.cheaper`)."""
 
-    def __call__(self, orders: Collection[int], *, now: bool) -> list[Entry]: ...
+    def __call__(self, node_indices: Collection[int], *, now: bool) -> list[Entry]: ...
 
 
 class Quotes:
@@ -39,21 +39,21 @@ class Quotes:
         self._known: list[tuple[int, Entry | None]] = [(-1, None)] * len(index.places)
         self._prices: dict[int, tuple[int, int, Price | None]] = {}
 
-    def entries(self, orders: Collection[int], *, now: bool = False) -> list[Entry]:
+    def entries(self, node_indices: Collection[int], *, now: bool = False) -> list[Entry]:
         """What is known of some nodes without pricing them; bounds may be as of an earlier change, or rough, unless
         they are to be close and as of `now`."""
         if self._bounds is None:
-            return [entry for entry in map(self.priced, orders) if entry]
+            return [entry for entry in map(self.priced, node_indices) if entry]
         if now:
-            return [entry for entry in map(self.entry, orders) if entry]
+            return [entry for entry in map(self.entry, node_indices) if entry]
         known, last, cheaper = self._known, self.last, self.cheaper
-        new = [order for order in orders if known[order][0] < cheaper[order]]
+        new = [order for order in node_indices if known[order][0] < cheaper[order]]
         if new:
             for order in new:
                 known[order] = last[order], None
             for bound in self._bounds(new, now=False):
                 known[bound[3]] = bound[4], bound
-        return [entry for order in orders if (entry := known[order][1])]
+        return [entry for order in node_indices if (entry := known[order][1])]
 
     def entry(self, order: int) -> Entry | None:
         """The close bound of one node as it is now."""

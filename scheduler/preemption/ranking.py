@@ -35,12 +35,12 @@ class PreemptionScope(NamedTuple):
 
     @property
     def highest(self) -> int:
-        """Who has a higher weight on the first axis is out of reach."""
+        """Who has a higher weight on the first axis is out of scope."""
         return self.first_floor - 1 if self.second_floor is None else self.first
 
     def class_of(self, first: int, second: int) -> int | None:
         """The class of a running job with these weights (the larger, the more valuable), None when out of
-        reach."""
+        scope."""
         if first < self.first_floor:
             return first
         if self.second_floor is not None and first == self.first and second < self.second_floor:
@@ -78,7 +78,7 @@ class Ranking:
         """A job's weights on the first and second axis."""
         return ranks(self.mode, job)
 
-    def reach(self, first: int, second: int) -> PreemptionScope:
+    def scope(self, first: int, second: int) -> PreemptionScope:
         """What a job with these weights may stop: only what is in a lower band, on the axis that is
         compared."""
         second_floor = self._floor(second) if self.two_axes else None

@@ -26,7 +26,7 @@ class Returning:
         self._relied_on: dict[Meter, set[Share]] = {}
         """By limit, the shares of those who were stopped because they stay beyond it."""
 
-    def among(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> list[RunningJob]:
+    def among(self, scope: PreemptionScope, victims: Sequence[RunningJob]) -> list[RunningJob]:
         """Those of some victims who must be left alone."""
         if not self._demoted:
             return []
@@ -40,16 +40,16 @@ class Returning:
             runner
             for runner, share in zip(victims, shares, strict=True)
             if any(meter in needed for meter, _ in share)
-            or (share and self._would_outrank(reach, runner) and not self._quotas.stays_over(share, leaving))
+            or (share and self._would_outrank(scope, runner) and not self._quotas.stays_over(share, leaving))
         ]
 
-    def stopped(self, reach: PreemptionScope, victims: Sequence[RunningJob]) -> None:
+    def stopped(self, scope: PreemptionScope, victims: Sequence[RunningJob]) -> None:
         """These are stopped: whoever of them must stay beyond the quota relies on what is taken of it."""
         if not self._demoted:
             return
         for runner in victims:
             share = self._quotas.share(runner.job)
-            if share and self._would_outrank(reach, runner):
+            if share and self._would_outrank(scope, runner):
                 for meter, _ in share:
                     self._relied_on.setdefault(meter, set()).add(share)
 
@@ -63,6 +63,6 @@ class Returning:
             for meter, _ in share
         }
 
-    def _would_outrank(self, reach: PreemptionScope, runner: RunningJob) -> bool:
+    def _would_outrank(self, scope: PreemptionScope, runner: RunningJob) -> bool:
         """Whether a victim, with the levels that it really has, is not below the job that it makes room for."""
-        return runner.job.id in self._demoted and reach.class_of(*self._ranking.weights(runner.job)) is None
+        return runner.job.id in self._demoted and scope.class_of(*self._ranking.weights(runner.job)) is None

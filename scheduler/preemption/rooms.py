@@ -49,15 +49,15 @@ class Sums:
 class Rooms:
     """The rooms on the nodes of a shape. On nodes that must be empty there is nothing as long as they are not."""
 
-    def __init__(self, universe: ClusterState, shape: Shape) -> None:
+    def __init__(self, cluster_state: ClusterState, shape: Shape) -> None:
         self.places = {place.order: place for place in shape.places}
         self.names = tuple([name for name, _ in shape.wants])
         self.exclusive = shape.exclusive
-        self._own = shape.orders
-        self._watch = universe.index.changes.watch()
-        count = len(universe.places)
+        self._own = shape.node_indices
+        self._watch = cluster_state.index.changes.watch()
+        count = len(cluster_state.places)
         self._now = Sums(self.names, count)
-        self._soon = Sums(self.names, count) if universe.coming else self._now
+        self._soon = Sums(self.names, count) if cluster_state.coming else self._now
         self._look_at(self.places)
 
     @staticmethod
@@ -70,8 +70,8 @@ class Rooms:
         self._look_at([order for order in self._watch.changed() if order in self._own])
         return self._soon if coming else self._now
 
-    def _look_at(self, orders: Iterable[int]) -> None:
-        for order in orders:
+    def _look_at(self, node_indices: Iterable[int]) -> None:
+        for order in node_indices:
             place = self.places[order]
             free, coming = place.free, place.coming
             now = soon = tuple([free.get(name, 0) for name in self.names])

@@ -32,20 +32,20 @@ class Wanted:
     """A pending job's question: its shape and what it may stop."""
 
     shape: Shape
-    reach: PreemptionScope
+    scope: PreemptionScope
 
 
 class RoomSearch:
-    """Answers for one universe; keeps what it has worked out, and brings it up to date when asked again."""
+    """Answers for one state of the cluster; keeps what it has worked out, and brings it up to date when asked again."""
 
     def __init__(
-        self, universe: ClusterState, way: GivingWay = AS_A_WHOLE, pools: Sequence[PoolOf] = ()
+        self, cluster_state: ClusterState, way: GivingWay = AS_A_WHOLE, pools: Sequence[PoolOf] = ()
     ) -> None:
-        self._universe = universe
+        self._cluster_state = cluster_state
         self._way = way
         self._pools_of = pools
-        self._candidates = Candidates(universe, way.is_fixed)
-        self._spanning = Spanning(universe)
+        self._candidates = Candidates(cluster_state, way.is_fixed)
+        self._spanning = Spanning(cluster_state)
         self._pools: dict[ShapeKey, Pool] = {}
         self._rooms: dict[ShapeKey, Rooms] = {}
         self._without: dict[tuple[ShapeKey, bool], CheapestNodes] = {}
@@ -88,7 +88,7 @@ class RoomSearch:
         """
         shape = wanted.shape
         if not shape.count:
-            found = self.pool(shape).price(shape, wanted.reach) if self._could_be(wanted) else None
+            found = self.pool(shape).price(shape, wanted.scope) if self._could_be(wanted) else None
             return MadeRoom((), found) if found and found.victims else None
         room = self._nodes(wanted)
         if room is None:
@@ -108,22 +108,22 @@ class RoomSearch:
         request."""
         if not shape.count:
             return dict(self.pool(shape).now())
-        rooms = [self._universe.by_name[node].free for node in nodes]
+        rooms = [self._cluster_state.by_name[node].free for node in nodes]
         return {name: sum(max(0, room.get(name, 0)) for room in rooms) for name, _ in shape.wants}
 
     def _nodes(self, wanted: Wanted) -> MadeRoom | None:
         """The first tier alone if that is enough, else both tiers (spec 1.4)."""
-        shape, reach = wanted.shape, wanted.reach
+        shape, scope = wanted.shape, wanted.scope
         found, tiers = self._first(wanted, shape.count), None
-        if len(found) < shape.count and reach.second_floor is not None:
-            found, tiers = self._both(wanted, shape.count), (reach.first, reach.first_floor)
+        if len(found) < shape.count and scope.second_floor is not None:
+            found, tiers = self._both(wanted, shape.count), (scope.first, scope.first_floor)
         if len(found) < shape.count:
             return None
-        if shape.count > 1 and self._spanning.is_needed(reach, dearest := highest_class(found)):
-            ladders = self._on_nodes(shape.harm, tiers)
-            together = MultiNodeSearch(self._spanning, ladders, shape, reach, dearest)
+        if shape.count > 1 and self._spanning.is_needed(scope, dearest := highest_class(found)):
+            ladders = self._on_nodes(shape.cost_in, tiers)
+            together = MultiNodeSearch(self._spanning, ladders, shape, scope, dearest)
             room = together.room(self._offers(shape, tiers))
-            return self._way.settled(room, shape, reach)
+            return self._way.settled(room, shape, scope)
         places = sorted((place for place, _ in found), key=lambda place: place.order)
         victims = [known for _, known in reversed(found)]
         return MadeRoom(tuple(places), _sum(victims))
@@ -131,9 +131,11 @@ class RoomSearch:
     def _fits(self, shape: Shape, *, coming: bool) -> CheapestNodes:
         offers = self._without.get((shape.each, coming))
         if offers is None:
-            quotes = Quotes(self._universe.index, lambda place: price_without_victims(place, shape, coming))
+            quotes = Quotes(
+                self._cluster_state.index, lambda place: price_without_victims(place, shape, coming)
+            )
             stocks = self._stocks_for(shape, coming, partial(present, coming))
-            offers = CheapestNodes(shape.orders, quotes, stocks=stocks)
+            offers = CheapestNodes(shape.node_indices, quotes, stocks=stocks)
             self._without[shape.each, coming] = offers
         return offers
 
@@ -141,46 +143,46 @@ class RoomSearch:
         """What each node could give at most of what a shape wants."""
         for name, _ in shape.wants:
             if (key, name) not in self._stocks:
-                self._stocks[key, name] = Stock(self._universe.index, partial(most, name))
+                self._stocks[key, name] = Stock(self._cluster_state.index, partial(most, name))
         return Stocks([(self._stocks[key, name], amount) for name, amount in shape.wants])
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
         """The cheapest nodes by the first tier alone."""
-        return self._offers(wanted.shape, None).cheapest(count, wanted.reach.first_floor)
+        return self._offers(wanted.shape, None).cheapest(count, wanted.scope.first_floor)
 
     def _both(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
         """The cheapest nodes by both tiers: where the first is enough, the second changes nothing."""
-        reach = wanted.reach
-        below = SECOND_TIER + (reach.second_floor or 0)
-        return self._offers(wanted.shape, (reach.first, reach.first_floor)).cheapest(count, below)
+        scope = wanted.scope
+        below = SECOND_TIER + (scope.second_floor or 0)
+        return self._offers(wanted.shape, (scope.first, scope.first_floor)).cheapest(count, below)
 
     def _offers(self, shape: Shape, tiers: Tiers) -> CheapestNodes:
-        """Prices in which nobody of the last tier is out of reach: the caller cuts it off."""
+        """Prices in which nobody of the last tier is out of scope: the caller cuts it off."""
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
-            if not self._way.is_fixed(shape.harm):
-                self._note_harm(shape)
+            if not self._way.is_fixed(shape.cost_in):
+                self._note_loss(shape)
             stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
             quotes, line = self._quotes(shape, tiers), self._line(shape, tiers)
-            offers = CheapestNodes(shape.orders, quotes, stocks=stocks, since=since, line=line)
+            offers = CheapestNodes(shape.node_indices, quotes, stocks=stocks, since=since, line=line)
             self._stopping[shape.each, tiers] = offers
         return offers
 
-    def _note_harm(self, shape: Shape) -> None:
-        """Who loses a part does less harm from then on: what it is now is noted of all these nodes at the same time."""
-        if (shape.harm, shape.orders) not in self._noted:
-            self._noted.add((shape.harm, shape.orders))
+    def _note_loss(self, shape: Shape) -> None:
+        """Who loses a part costs less from then on: what it is now is noted of all these nodes at the same time."""
+        if (shape.cost_in, shape.node_indices) not in self._noted:
+            self._noted.add((shape.cost_in, shape.node_indices))
             for place in shape.places:
-                self._candidates.on(place, shape.harm)
+                self._candidates.on(place, shape.cost_in)
 
     def _quotes(self, shape: Shape, tiers: Tiers) -> Quotes:
         """What single nodes cost: the same for all shapes that ask the same of a node, whatever nodes they allow."""
-        key = shape.wants, shape.exclusive, shape.harm, tiers
+        key = shape.wants, shape.exclusive, shape.cost_in, tiers
         if key not in self._quoted:
             first = self._quotes(shape, None) if tiers else None
-            stopping = Stopping(self._on_nodes(shape.harm, tiers), shape, self._way.choice, first)
-            self._quoted[key] = Quotes(self._universe.index, stopping.price, stopping.bounds)
+            stopping = Stopping(self._on_nodes(shape.cost_in, tiers), shape, self._way.choice, first)
+            self._quoted[key] = Quotes(self._cluster_state.index, stopping.price, stopping.bounds)
         return self._quoted[key]
 
     def _line(self, shape: Shape, tiers: Tiers) -> BoundLine | None:
@@ -192,19 +194,19 @@ class RoomSearch:
         name, amount = max(shape.wants, key=lambda want: want[1] / total[want[0]])
         alike = replace(shape, wants=((name, step_below(amount)),))
         quotes = self._quotes(alike, tiers)
-        line = self._lines.get((shape.orders, quotes))
+        line = self._lines.get((shape.node_indices, quotes))
         if line is None:
             stocks = self._stocks_for(alike, "obtainable", obtainable)
-            line = self._lines[shape.orders, quotes] = BoundLine(shape.orders, quotes, stocks)
+            line = self._lines[shape.node_indices, quotes] = BoundLine(shape.node_indices, quotes, stocks)
         return line
 
-    def _on_nodes(self, harm: str, tiers: Tiers) -> VictimPrefixSums:
-        ladders = self._ladders.get((harm, tiers))
+    def _on_nodes(self, cost_in: str, tiers: Tiers) -> VictimPrefixSums:
+        ladders = self._ladders.get((cost_in, tiers))
         if ladders is None:
-            first = self._on_nodes(harm, None) if tiers else None
-            index = self._universe.index
-            ladders = self._ladders[harm, tiers] = VictimPrefixSums(
-                index, self._candidates, harm, first, tiers, self._way.ladder
+            first = self._on_nodes(cost_in, None) if tiers else None
+            index = self._cluster_state.index
+            ladders = self._ladders[cost_in, tiers] = VictimPrefixSums(
+                index, self._candidates, cost_in, first, tiers, self._way.ladder
             )
         return ladders
 
@@ -216,29 +218,29 @@ class RoomSearch:
         a mode of two axes, where a lower job may reach another band's jobs; and not for several nodes,
         where some of them may be had.
         """
-        ranking = self._universe.ranking
+        ranking = self._cluster_state.ranking
         if wanted.shape.count == 1 and not (ranking.two_axes and ranking.bands):
-            self._failed[wanted.shape.each] = self._universe.index.changes.now
+            self._failed[wanted.shape.each] = self._cluster_state.index.changes.now
 
     def pool(self, shape: Shape) -> Pool:
         """What a request that names no number of nodes is counted in."""
         pool = self._pools.get(shape.pool)
         if pool is None:
-            rooms = self._rooms.get(Rooms.key(shape)) or Rooms(self._universe, shape)
+            rooms = self._rooms.get(Rooms.key(shape)) or Rooms(self._cluster_state, shape)
             self._rooms[Rooms.key(shape)] = rooms
             kind = next((kind for pool_of in self._pools_of if (kind := pool_of(shape))), Pool)
-            pool = kind(self._universe, self._candidates, shape, rooms, self._way.trial)
+            pool = kind(self._cluster_state, self._candidates, shape, rooms, self._way.trial)
             self._pools[shape.pool] = pool
         return pool
 
     def _could_be(self, wanted: Wanted) -> bool:
-        """A quick no: not even with all that the jobs in reach hold, wherever they are.
+        """A quick no: not even with all that the jobs in scope hold, wherever they are.
 
         Not for a job that wants nodes for itself: there a small victim may free a whole node.
         """
         if wanted.shape.exclusive:
             return True
-        held = self._universe.below(wanted.reach).held()
+        held = self._cluster_state.below(wanted.scope).held()
         pool = self.pool(wanted.shape)
         soon, least = pool.soon(), pool.least(wanted.shape)
         return all(soon.get(name, 0) + held.get(name, 0) >= amount for name, amount in least)

@@ -22,13 +22,13 @@ SUBMITTED = " submitted"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """A request against one universe.
+    """A request against one state of the cluster.
 
     `count` nodes (0 for a spread request), `wants` of each (or in all), `places` where it may run now,
-    `orders` of these.
+    `node_indices` of these.
     `units`: for a request in units, how many; `count` is 0 then, and `wants` is the unit. `partial`: fewer will do.
     `each`: equal for shapes that ask the same of a node, however many of them. `pool`: equal for spread
-    shapes that ask for the same resources of the same nodes, however much. `harm`: the resource that lost
+    shapes that ask for the same resources of the same nodes, however much. `cost_in`: the resource that lost
     work is counted in ("" when only running time counts). `ever`: whether the whole partition, empty and
     repaired, could hold it. If it could not, `suitable` is how many nodes, up or not, could give what it asks of each,
     and `beyond` what no node of the partition has so much of.
@@ -40,8 +40,8 @@ class Shape:
     wants: Wants
     exclusive: bool
     places: tuple[NodeState, ...]
-    orders: frozenset[int]
-    harm: str
+    node_indices: frozenset[int]
+    cost_in: str
     ever: bool
     units: int = 0
     partial: bool = False
@@ -54,8 +54,8 @@ class Shape:
         return ((name, amount * self.units) for name, amount in self.wants) if self.units else self.wants
 
 
-def orders_of(places: Iterable[NodeState]) -> frozenset[int]:
-    """Some nodes by their orders."""
+def indices_of(places: Iterable[NodeState]) -> frozenset[int]:
+    """Some nodes by their indices."""
     return frozenset([place.order for place in places])
 
 
@@ -63,22 +63,22 @@ class _Allowed(NamedTuple):
     """The nodes that a request allows: those that are up; how many there are, up or not, in all and of each kind."""
 
     up: tuple[NodeState, ...]
-    orders: frozenset[int]
+    node_indices: frozenset[int]
     number: int
     kinds: Mapping[int, int]
 
 
 class Shapes:
-    """The shapes of one universe, made when first asked for."""
+    """The shapes of one state of the cluster, made when first asked for."""
 
-    def __init__(self, universe: ClusterState) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._cluster_state = cluster_state
         self._known: dict[ShapeKey, Shape] = {}
         self._groups: dict[ShapeKey, tuple[Shape, ...]] = {}
         self._suitable: dict[ShapeKey, _Allowed] = {}
         # Many nodes have the same in total: what a request asks of that is asked once for all of them.
         kinds: dict[frozenset[tuple[str, int]], int] = {}
-        totals = (frozenset(place.node.total.items()) for place in universe.places)
+        totals = (frozenset(place.node.total.items()) for place in cluster_state.places)
         self._kinds = [kinds.setdefault(total, len(kinds)) for total in totals]
         self._totals: list[Amounts] = [dict(total) for total in kinds]
 
@@ -95,18 +95,18 @@ class Shapes:
         key = (*_key(request), request.counted)
         known = self._groups.get(key)
         if known is None:
-            nodes = [place.node for place in self._universe.places]
+            nodes = [place.node for place in self._cluster_state.places]
             known = self._groups[key] = tuple([self.of(group) for group in groups_of(request, nodes)])
         return known
 
     def _make(self, request: Request) -> Shape:
-        universe = self._universe
+        cluster_state = self._cluster_state
         asked = request.per_node if request.nodes else request.spread or request.unit
         wants = tuple(sorted((name, amount) for name, amount in asked.items() if amount))
         holds = self._holds(wants) if request.nodes or request.count else None
         allowed = self._allowed(request, holds)
-        by_work = universe.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
-        harm = universe.scarcest(name for name, _ in wants) if by_work else ""
+        by_work = cluster_state.snapshot.partition.victim_order is VictimOrder.LEAST_LOST_WORK
+        cost_in = cluster_state.scarcest(name for name, _ in wants) if by_work else ""
         ever = self._ever(request, wants, allowed)
         return Shape(
             count=request.nodes,
@@ -115,8 +115,8 @@ class Shapes:
             wants=wants,
             exclusive=request.exclusive,
             places=allowed.up,
-            orders=allowed.orders,
-            harm=SUBMITTED if request.count else harm,
+            node_indices=allowed.node_indices,
+            cost_in=SUBMITTED if request.count else cost_in,
             ever=ever,
             units=request.count,
             partial=request.count > 0 and request.partial,
@@ -152,12 +152,12 @@ class Shapes:
         key = (request.features, request.any_of, request.only_nodes, request.not_nodes, holds)
         known = self._suitable.get(key)
         if known is None:
-            places = [place for place in self._universe.places if suits(request, place.node)]
+            places = [place for place in self._cluster_state.places if suits(request, place.node)]
             if holds is not None:
                 places = [place for place in places if holds[self._kinds[place.order]]]
             up = tuple([place for place in places if place.node.up])
             kinds = Counter([self._kinds[place.order] for place in places])
-            known = self._suitable[key] = _Allowed(up, orders_of(up), len(places), kinds)
+            known = self._suitable[key] = _Allowed(up, indices_of(up), len(places), kinds)
         return known
 
 

@@ -31,7 +31,7 @@ class Pool:
 
     def __init__(
         self,
-        universe: ClusterState,
+        cluster_state: ClusterState,
         candidates: Candidates,
         shape: Shape,
         rooms: Rooms,
@@ -41,7 +41,7 @@ class Pool:
         self._trial = trial or MissingAnywhere
         self.places = rooms.places
         self.exclusive = shape.exclusive
-        self.universe = universe
+        self.cluster_state = cluster_state
         self._candidates = candidates
         self._names = rooms.names
         self._rooms = rooms
@@ -69,20 +69,20 @@ class Pool:
         parts = [(order, zip(self._names, room, strict=True)) for order, room in rooms if max(room) > 0]
         return [(order, {name: n for name, n in part if n > 0}) for order, part in parts]
 
-    def price(self, shape: Shape, reach: PreemptionScope) -> Price | None:
-        """Who has to go, the most valuable first; None when stopping everybody in reach is not enough."""
+    def price(self, shape: Shape, scope: PreemptionScope) -> Price | None:
+        """Who has to go, the most valuable first; None when stopping everybody in scope is not enough."""
         trial = self.trial(shape)
         soon = self.soon()
         short = tuple([(name, 1) for name, amount in shape.wants if amount > soon.get(name, 0)])
         taken: dict[RunningJob, int] = {}
-        for candidate in self._candidates.in_reach(reach, shape.harm):
+        for candidate in self._candidates.in_scope(scope, shape.cost_in):
             runner = candidate[4]
             if not runner.may_go or not self._may_help(runner, short):
                 continue
             trial.stop(runner)
             taken[runner] = candidate[0]
             if trial.enough():
-                return trial.price(taken, shape, reach)
+                return trial.price(taken, shape, scope)
         return None
 
     def trial(self, shape: Shape) -> Trial:

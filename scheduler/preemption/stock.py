@@ -22,10 +22,10 @@ class Stock:
         self._sorted: list[tuple[int, int]] | None = None
         """Amounts with their nodes; made when many nodes are asked for."""
 
-    def among(self, orders: Iterable[int], amount: int) -> list[int]:
-        """Those of some nodes, by their orders, that could give so much."""
+    def among(self, node_indices: Iterable[int], amount: int) -> list[int]:
+        """Those of some nodes, by their indices, that could give so much."""
         has = self.now()
-        return [order for order in orders if has[order] >= amount]
+        return [order for order in node_indices if has[order] >= amount]
 
     def now(self) -> Sequence[int]:
         """What each node could give, by its order: always the same list, brought up to date."""
@@ -70,13 +70,13 @@ class Stocks:
                 return False
         return True
 
-    def enough(self, orders: Collection[int]) -> Collection[int]:
+    def enough(self, node_indices: Collection[int]) -> Collection[int]:
         """Of some nodes those that could give enough of everything."""
-        if isinstance(orders, Set) and len(orders) > FEW:
-            return self._of_many(orders)
+        if isinstance(node_indices, Set) and len(node_indices) > FEW:
+            return self._of_many(node_indices)
         for stock, amount in self._wanted:
-            orders = stock.among(orders, amount)
-        return orders
+            node_indices = stock.among(node_indices, amount)
+        return node_indices
 
     def _of_many(self, own: Set[int]) -> Collection[int]:
         """The same, from the resource that fewest nodes have enough of."""
@@ -87,10 +87,10 @@ class Stocks:
                 fewest, scarce = count, (stock, amount)
             if not count:
                 return ()
-        orders: Collection[int] = own
+        node_indices: Collection[int] = own
         if scarce:
-            orders = [order for order in scarce[0].having(scarce[1]) if order in own]
+            node_indices = [order for order in scarce[0].having(scarce[1]) if order in own]
         for stock, amount in self._wanted:
             if not scarce or stock is not scarce[0]:
-                orders = stock.among(orders, amount)
-        return orders
+                node_indices = stock.among(node_indices, amount)
+        return node_indices

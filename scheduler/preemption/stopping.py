@@ -18,8 +18,8 @@ _NOTHING = weight(None)
 
 def stop_lower_jobs(cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Victims make room (`search`), unless a limit forbids to stop those who were found (`limits`)."""
-    below = cycle.universe.below(ask.reach)
-    found = cycle.limits.victims(ask.job, Wanted(ask.shape, ask.reach), below)
+    below = cycle.cluster_state.below(ask.scope)
+    found = cycle.limits.victims(ask.job, Wanted(ask.shape, ask.scope), below)
     return None if found is None else stop_or_not(cycle, ask, found)
 
 
@@ -30,7 +30,7 @@ def stop_or_not(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
 
 def no_room(cycle: PlanningRun, ask: Ask) -> Decision:
     """Nothing could be done: the job stays in the queue."""
-    below = cycle.universe.below(ask.reach)
+    below = cycle.cluster_state.below(ask.scope)
     if below.stoppable + below.spared == 0:
         decision = cycle.queued(ask.job, Reason.NOTHING_LOWER_RUNS, cycle.say.nothing_lower(ask.job))
     else:
@@ -53,13 +53,13 @@ def _preempt(cycle: PlanningRun, ask: Ask, found: Found) -> Decision:
     partly = (method.making_room(ask, names, room.price) for method in cycle.methods)
     said = next(filter(None, partly), None) if room.price.losses else None
     victims = _give_way(cycle, room.price)
-    cycle.limits.stopped(ask.reach, room.price.victims[::-1])
+    cycle.limits.stopped(ask.scope, room.price.victims[::-1])
     placement = cycle.search.placement(ask.shape, room)
     said = said or cycle.say.preempt(ask.job, placement, free, room.price.victims[::-1])
     decision = Decision(
         ask.job.id,
         DecisionKind.PREEMPT,
-        lower(cycle.ranking.mode, ask.reach, room),
+        lower(cycle.ranking.mode, ask.scope, room),
         join(said, share.said),
         nodes=tuple(placement),
         victims=victims,
@@ -80,15 +80,15 @@ def _give_way(cycle: PlanningRun, price: Price) -> tuple[DecidedVictim, ...]:
         victim = next(filter(None, partly), None) if price.losses else None
         if victim is None:
             victim = DecidedVictim(runner.job.id, runner.job.how)
-            cycle.universe.stop(runner)
+            cycle.cluster_state.stop(runner)
             cycle.quotas.stopped(runner.job)
         result.append(victim)
     return tuple(result)
 
 
-def lower(mode: Mode, reach: PreemptionScope, room: MadeRoom) -> Reason:
+def lower(mode: Mode, scope: PreemptionScope, room: MadeRoom) -> Reason:
     """Which tiers the victims are of, in the words of the mode."""
-    classes = [reach.class_of(runner.first, runner.second) or 0 for runner in room.price.victims]
+    classes = [scope.class_of(runner.first, runner.second) or 0 for runner in room.price.victims]
     second = any(own_class >= SECOND_TIER + _NOTHING for own_class in classes)
     first = any(own_class < SECOND_TIER + _NOTHING for own_class in classes)
     users_first = mode in {Mode.USER, Mode.USER_THEN_TASK}

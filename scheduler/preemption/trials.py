@@ -39,10 +39,10 @@ class Trial(ABC):
         for place, gives in runner.parts:
             self.change(place, {name: -amount for name, amount in gives.items()}, -1)
 
-    def price(self, walked: Mapping[RunningJob, int], shape: Shape, reach: PreemptionScope) -> Price:
+    def price(self, walked: Mapping[RunningJob, int], shape: Shape, scope: PreemptionScope) -> Price:
         """What it costs when it is enough, whoever is not needed going on after all. `walked`: those who were stopped,
         the first to go first, with the class of each."""
-        return cost_of_runners(needed(self, list(walked)), shape, reach)
+        return cost_of_runners(needed(self, list(walked)), shape, scope)
 
 
 def needed(trial: Trial, walked: Sequence[RunningJob]) -> list[RunningJob]:

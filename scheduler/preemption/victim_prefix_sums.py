@@ -75,10 +75,10 @@ class Ladder(dict[str, Sequence[int]]):
         enough of what a shape wants."""
         cost, _, waste, order, since, _ = self.roughly.get(number) or self.rough(number)
         if number > 1 and self.candidates[number - 2][0] == cost[0][0]:
-            own_class, harm, _ = cost[0]
+            own_class, cost_in, _ = cost[0]
             more = self._highest(own_class).fewest(self, wants) - 1
             if more > 0:
-                cost = ((own_class, harm + self._highest(own_class).least_harm(more), 1 + more),)
+                cost = ((own_class, cost_in + self._highest(own_class).least_cost(more), 1 + more),)
         return cost, cost[0][2] if cost else 0, waste, order, since, ONLY_A_BOUND
 
     def _highest(self, own_class: int) -> "HighestClass":
@@ -102,12 +102,12 @@ class Ladder(dict[str, Sequence[int]]):
 class HighestClass:
     """The candidates of one class on one node, as the highest of whom some must go."""
 
-    __slots__ = ("_first", "_gives", "_harm", "_mine")
+    __slots__ = ("_costs", "_first", "_gives", "_mine")
 
     def __init__(self, first: int, mine: list[Candidate]) -> None:
         """`first`: where they begin among all candidates; `mine`: none where somebody may lose a part."""
         self._first, self._mine = first, mine
-        self._harm = [*accumulate([candidate[1] for candidate in mine], initial=0)]
+        self._costs = [*accumulate([candidate[1] for candidate in mine], initial=0)]
         self._gives: dict[str, list[int]] = {}
 
     def fewest(self, ladder: Ladder, wants: Wants) -> int:
@@ -120,9 +120,9 @@ class HighestClass:
                     result = max(result, bisect_left(self._most(name), short))
         return result
 
-    def least_harm(self, number: int) -> int:
+    def least_cost(self, number: int) -> int:
         """What it costs at least that so many of them go."""
-        return self._harm[number]
+        return self._costs[number]
 
     def _most(self, name: str) -> list[int]:
         """What so many of them give at most."""
@@ -134,9 +134,9 @@ class HighestClass:
 
 
 class VictimPrefixSums:
-    """The ladders of all nodes, for one way to count harm, brought up to date by the index of nodes.
+    """The ladders of all nodes, for one way to count cost, brought up to date by the index of nodes.
 
-    Nobody on the axis that is looked at last is out of reach: the caller cuts them off. So one ladder serves all
+    Nobody on the axis that is looked at last is out of scope: the caller cuts them off. So one ladder serves all
     pending jobs, or with a second tier all those of equal weight on the first axis.
     """
 
@@ -144,7 +144,7 @@ class VictimPrefixSums:
         self,
         index: NodeIndex,
         candidates: Candidates,
-        harm: str,
+        cost_in: str,
         first: "VictimPrefixSums | None",
         tiers: Tiers,
         kind: type[Ladder] = Ladder,
@@ -153,7 +153,7 @@ class VictimPrefixSums:
         self._kind = kind
         self.index = index
         self._candidates = candidates
-        self._harm = harm
+        self._cost_in = cost_in
         self._first = first
         self.tiers = tiers
         self._known: list[Ladder | None] = [None] * len(index.places)
@@ -163,12 +163,12 @@ class VictimPrefixSums:
         self.index.look()
         return self.of((place.order,), now=True)[0]
 
-    def of(self, orders: Iterable[int], *, now: bool) -> list[Ladder]:
-        """The ladders of some nodes, by their orders, as they are now; or as they were at some time since when nothing
+    def of(self, node_indices: Iterable[int], *, now: bool) -> list[Ladder]:
+        """The ladders of some nodes, by their indices, as they are now; or as they were at some time since when nothing
         there can have become cheaper, and fewer have to be made."""
         known, valid = self._known, self.index.changes.last if now else self.index.cheaper
         result = []
-        for order in orders:
+        for order in node_indices:
             ladder = known[order]
             if ladder is None or ladder.since < valid[order]:
                 place = self.index.places[order]
@@ -182,7 +182,7 @@ class VictimPrefixSums:
 
     def _candidates_on(self, place: NodeState) -> list[Candidate]:
         if self._first is None or self.tiers is None:
-            name, known = place.node.name, self._candidates.on(place, self._harm)
+            name, known = place.node.name, self._candidates.on(place, self._cost_in)
             if not self.index.changes.last[place.order]:
                 return known
             return self._kind.still_on(name, known)
@@ -235,15 +235,17 @@ class Stopping:
             known = ladder.prices[key] = self._how.choose(place, ladder.candidates[:number], short)
         return known
 
-    def bounds(self, orders: Collection[int], *, now: bool) -> list[Entry]:
-        """Of some nodes, by their orders, at most the price; nodes that cannot be had are left out.
+    def bounds(self, node_indices: Collection[int], *, now: bool) -> list[Entry]:
+        """Of some nodes, by their indices, at most the price; nodes that cannot be had are left out.
 
         Unless it is to be the price `now`, some of that is as of an earlier change: it may cost more meanwhile.
         """
         if self._first and self._ladders.tiers:
-            known, orders = self._by_the_first(self._first.entries(orders, now=now), *self._ladders.tiers)
-            return known + self._bounds(self._ladders.of(orders, now=now), now)
-        return self._bounds(self._ladders.of(orders, now=now), now)
+            known, node_indices = self._by_the_first(
+                self._first.entries(node_indices, now=now), *self._ladders.tiers
+            )
+            return known + self._bounds(self._ladders.of(node_indices, now=now), now)
+        return self._bounds(self._ladders.of(node_indices, now=now), now)
 
     def _by_the_first(
         self, entries: Iterable[Entry], first: int, floor: int

@@ -86,19 +86,19 @@ class _Ranks:
     def why_not_below(self, beneficiary: ObservedJob, victims: Iterable[ObservedJob]) -> str:
         """Which victim does not rank below the beneficiary, in words; empty when all do."""
         waiting = self._placed(beneficiary)
-        reach = self._ranking.reach(*self._ranking.weights(waiting))
+        scope = self._ranking.scope(*self._ranking.weights(waiting))
         if self._quotas.over(waiting):
             if self._rules.over_quota is not OverQuota.LOWEST:
                 return say("again.quota", job=beneficiary.id)
-            reach = self._ranking.reach(_NOTHING, _NOTHING)
+            scope = self._ranking.scope(_NOTHING, _NOTHING)
         for victim in sorted(victims, key=lambda job: job.id):
-            if not self._is_below(reach, self._placed(victim)):
+            if not self._is_below(scope, self._placed(victim)):
                 return say("again.rank", job=victim.id, other=beneficiary.id)
         return ""
 
-    def _is_below(self, reach: PreemptionScope, victim: SnapshotJob) -> bool:
+    def _is_below(self, scope: PreemptionScope, victim: SnapshotJob) -> bool:
         weights = (_NOTHING, _NOTHING) if victim.id in self._demoted else self._ranking.weights(victim)
-        return reach.class_of(*weights) is not None
+        return scope.class_of(*weights) is not None
 
     def _placed(self, job: ObservedJob) -> SnapshotJob:
         placed = snapshot_job(job, self._deriver.derive(job), self._nodes)

@@ -56,7 +56,7 @@ class _Replay:
             self._planning = Planning(policy, machines, self._machine, self._queue)
             self._machine.watch(
                 (task.pair for task in self._tasks),
-                lambda above, below: ranking.reach(*above).class_of(*below) is not None,
+                lambda above, below: ranking.scope(*above).class_of(*below) is not None,
             )
 
     def run(self) -> SimulationOutcome:

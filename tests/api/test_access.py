@@ -68,6 +68,11 @@ TABLE: list[Row] = [
     # The house has no forecast; tests/forecasts/test_pages.py has what it says.
     ("api-job-forecast", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-job-start", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-job-stop-chance", {"job_id": "88"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-starts", {}, "get", EVERYBODY),
+    # Each for himself; tests/ui/test_expected_starts.py has what is answered.
+    ("api-start-questions", {}, "post", (401, 400, 400, 400, 400, 400)),
+    ("api-start-question", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-plans", {}, "get", EVERYBODY),
     ("api-plan", {"pk": "plan"}, "get", EVERYBODY),
     ("api-plan-snapshot", {"pk": "plan"}, "get", EVERYBODY),

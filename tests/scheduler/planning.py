@@ -50,22 +50,22 @@ def state_of(made: Snapshot) -> ClusterState:
     return ClusterState(made, Ranking.of(made.partition), divide=divide)
 
 
-def search_in(universe: ClusterState) -> RoomSearch:
+def search_in(cluster_state: ClusterState) -> RoomSearch:
     """The search for room there, as the methods that are on make it."""
-    return room_search(universe, [method for method in METHODS if method.is_on(universe.snapshot)])
+    return room_search(cluster_state, [method for method in METHODS if method.is_on(cluster_state.snapshot)])
 
 
-def change(universe: ClusterState, data: st.DataObject) -> None:
+def change(cluster_state: ClusterState, data: st.DataObject) -> None:
     """Somebody is stopped, or loses a piece, or is left alone from now on, or a room is taken."""
-    runners = [runner for runner in universe.runners if runner.alive]
-    place = data.draw(st.sampled_from(universe.places))
+    runners = [runner for runner in cluster_state.runners if runner.alive]
+    place = data.draw(st.sampled_from(cluster_state.places))
     runner = data.draw(st.sampled_from(runners)) if runners else None
     match data.draw(st.sampled_from(["take", "stop", "lose", "lose", "leave"])), runner:
         case "stop", runner if runner:
-            universe.stop(runner)
+            cluster_state.stop(runner)
         case "lose", runner if runner and runner.pieces and runner.pieces.surplus:
-            lose(universe, runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
+            lose(cluster_state, runner, {data.draw(st.sampled_from(sorted(runner.pieces.counts))): 1})
         case "leave", runner if runner:
-            universe.leave_alone(runner, Reason.AWAITED.value)
+            cluster_state.leave_alone(runner, Reason.AWAITED.value)
         case _:
-            universe.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)
+            cluster_state.take({place.node.name: {"cpu": data.draw(st.integers(0, 3))}}, coming_first=True)

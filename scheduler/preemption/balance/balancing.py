@@ -5,7 +5,7 @@
 - Nodes without a measured power are no candidates as long as the measured ones that the request allows suffice.
 - Free room: the set inside one compute unit with the smallest distance if that is small enough, else the set with the
   smallest distance anywhere (`evenset`).
-- Where somebody must be stopped, harm comes first: nodes are looked at from the cheapest on, until some of them are
+- Where somebody must be stopped, cost_in comes first: nodes are looked at from the cheapest on, until some of them are
   close enough together. The dearest node is then as cheap as it can be. Victims are chosen on nodes of that range of
   power only (`search`), so whatever they are, the set is even.
 """
@@ -34,13 +34,13 @@ T = TypeVar("T")
 
 
 class Balancing:
-    """The even sets of one universe."""
+    """The even sets of one state of the cluster."""
 
-    def __init__(self, universe: ClusterState, search: RoomSearch, balance: Balance) -> None:
+    def __init__(self, cluster_state: ClusterState, search: RoomSearch, balance: Balance) -> None:
         self.balance = balance
         self.most = scaled(balance.max_distance)
-        self.powers = Powers(universe, balance.resource)
-        self._universe = universe
+        self.powers = Powers(cluster_state, balance.resource)
+        self._cluster_state = cluster_state
         self._search = search
         self._fitting: dict[tuple[ShapeKey, bool], Fitting] = {}
         self._alerts: dict[tuple[str, bool], Alerts] = {}
@@ -70,7 +70,9 @@ class Balancing:
         found = best_set(self.members(shape, coming=coming), self.powers.units, shape.count, self.most)
         if found is None:
             return None
-        return found.distance, placed(shape, [self._universe.places[order] for order in found.orders])
+        return found.distance, placed(
+            shape, [self._cluster_state.places[order] for order in found.node_indices]
+        )
 
     def even(self, shape: Shape, *, coming: bool) -> Placement | None:
         """The best set if it is even enough."""
@@ -89,14 +91,14 @@ class Balancing:
 
     def members(self, shape: Shape, *, coming: bool) -> Sequence[Member]:
         """The measured nodes on which the shape fits without victims, sorted by power."""
-        coming = coming and self._universe.coming
+        coming = coming and self._cluster_state.coming
         fitting = self._fitting.get((shape.each, coming))
         if fitting is None:
             first, measured = shape.wants[0][0], self.powers.measured(shape)
             if (first, coming) not in self._alerts:
-                self._alerts[first, coming] = Alerts(self._universe, first, coming=coming)
+                self._alerts[first, coming] = Alerts(self._cluster_state, first, coming=coming)
             alerts = self._alerts[first, coming]
-            fitting = Fitting(self._universe, measured, self.powers, alerts, coming=coming)
+            fitting = Fitting(self._cluster_state, measured, self.powers, alerts, coming=coming)
             self._fitting[shape.each, coming] = fitting
         return fitting.members()
 
@@ -119,7 +121,7 @@ class Balancing:
         return self._nearest_for_victims(wanted) if nearest else []
 
     def window(self, ordered: Iterable[int], count: int) -> list[int] | None:
-        """From nodes, by their orders, in the order in which they are welcome: the first even set that they
+        """From nodes, by their indices, in the order in which they are welcome: the first even set that they
         complete."""
         found = first_set((Member(self.powers.of[order], 0, order) for order in ordered), count, self.most)
         return [member.order for member in found] if found else None
@@ -137,7 +139,7 @@ class Balancing:
     def _tiers(self, wanted: Wanted) -> Iterator[Callable[[int], Priced]]:
         """The nodes that could be had, the cheapest first: by the first tier of victims alone, then by both."""
         yield lambda count: self._search.cheapest(wanted, count, both=False)
-        if wanted.reach.second_floor is not None:
+        if wanted.scope.second_floor is not None:
             yield lambda count: self._search.cheapest(wanted, count, both=True)
 
     def _as_members(self, prices: Iterable[tuple[NodeState, Price]]) -> Iterator[Member]:
@@ -149,14 +151,14 @@ class Balancing:
         chosen = best_set(everywhere, {}, wanted.shape.count, self.most)
         if chosen is None:
             return []
-        powers = sorted(self.powers.of[order] for order in chosen.orders)
+        powers = sorted(self.powers.of[order] for order in chosen.node_indices)
         return [self.powers.within(wanted.shape, powers[0], powers[-1])]
 
     def _filled_up(self, shape: Shape, coming: bool) -> Placement | None:
         """Measured nodes first, the others where they are not enough."""
         if not shape.count:
             return self._search.room(shape, coming=coming)
-        own = [self._universe.places[member.order] for member in self.members(shape, coming=coming)]
+        own = [self._cluster_state.places[member.order] for member in self.members(shape, coming=coming)]
         chosen = {place.order for place in own}
         others = (place for place, _ in self._search.fitting(shape, coming=coming))
         places = own + [place for place in others if place.order not in chosen]

@@ -27,7 +27,7 @@ class EvenSet(NamedTuple):
 
     distance: int
     waste: int
-    orders: tuple[int, ...]
+    node_indices: tuple[int, ...]
 
 
 def scaled(power: float) -> int:
@@ -57,8 +57,8 @@ def narrowest(members: Sequence[Member], count: int) -> EvenSet | None:
 
 def _tightest(members: Sequence[Member], count: int, distance: int) -> EvenSet:
     chosen = nsmallest(count, members, key=lambda member: member[1:])
-    orders = tuple(sorted(member.order for member in chosen))
-    return EvenSet(distance, sum(member.waste for member in chosen), orders)
+    node_indices = tuple(sorted(member.order for member in chosen))
+    return EvenSet(distance, sum(member.waste for member in chosen), node_indices)
 
 
 def best_set(members: Sequence[Member], units: Mapping[int, str], count: int, most: int) -> EvenSet | None:

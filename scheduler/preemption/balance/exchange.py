@@ -39,16 +39,16 @@ class Swap:
 
 
 class Exchange:
-    """The exchanges of one universe."""
+    """The exchanges of one state of the cluster."""
 
-    def __init__(self, universe: ClusterState, balancing: Balancing) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, balancing: Balancing) -> None:
+        self._cluster_state = cluster_state
         self._balancing = balancing
         self._powers = balancing.powers
         below = balancing.balance.swap_below_s
         self._young = [
             runner
-            for runner in universe.runners
+            for runner in cluster_state.runners
             if runner.job.balanced
             and runner.ran < below
             and not runner.lasting
@@ -59,22 +59,22 @@ class Exchange:
 
     def find(self, wanted: Wanted) -> Swap | None:
         """The exchange that makes an even set free for a job of several nodes."""
-        shape, reach = wanted.shape, wanted.reach
+        shape, scope = wanted.shape, wanted.scope
         if not self._young or not shape.count:
             return None
         members = self._balancing.members(shape, coming=False)
         if len(members) < shape.count - 1:
             return None  # One node given up would not be enough: most often nearly nothing is free.
-        for runner in self._interruptible(reach):
+        for runner in self._interruptible(scope):
             for up in sorted(runner.places, key=lambda place: place.order):
-                member = self._once_left(shape, runner, up) if up.order in shape.orders else None
+                member = self._once_left(shape, runner, up) if up.order in shape.node_indices else None
                 near = self._near(members, member.power) if member else []
                 if member is None or len(near) < shape.count - 1:
                     continue
                 for instead in self._instead(runner, up):
                     chosen = self._even_with(shape, member, self._left_by(near, shape, runner, up, instead))
                     if chosen:
-                        places = [self._universe.places[each.order] for each in chosen]
+                        places = [self._cluster_state.places[each.order] for each in chosen]
                         return Swap(runner, up, instead, placed(shape, places))
         return None
 
@@ -82,7 +82,7 @@ class Exchange:
         """The running job has moved: the node that it gave up has room, and it is left alone for the rest of the
         plan."""
         runner, up, instead = swap.runner, swap.up, swap.instead
-        self._universe.spare(runner, Reason.EXCHANGED.value)
+        self._cluster_state.spare(runner, Reason.EXCHANGED.value)
         gives = runner.alloc[up.node.name]
         runner.alloc = {
             instead.node.name if name == up.node.name else name: held for name, held in runner.alloc.items()
@@ -94,7 +94,7 @@ class Exchange:
         subtract(instead.free, gives)
         instead.holders += 1
         instead.runners.append(runner)
-        self._universe.index.note_all((up, instead))
+        self._cluster_state.index.note_all((up, instead))
 
     @property
     def _most(self) -> int:
@@ -105,12 +105,12 @@ class Exchange:
         first = bisect_left(members, (power - self._most,))
         return members[first : bisect_left(members, (power + self._most + 1,))]
 
-    def _interruptible(self, reach: PreemptionScope) -> Iterator[RunningJob]:
-        two_axes = self._universe.ranking.two_axes
+    def _interruptible(self, scope: PreemptionScope) -> Iterator[RunningJob]:
+        two_axes = self._cluster_state.ranking.two_axes
         found = 0
         for runner in self._young:
-            above = runner.first > reach.first or (
-                two_axes and runner.first == reach.first and runner.second > reach.second
+            above = runner.first > scope.first or (
+                two_axes and runner.first == scope.first and runner.second > scope.second
             )
             if above or not runner.may_go:
                 continue

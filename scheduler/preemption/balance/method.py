@@ -36,8 +36,8 @@ class EvenSetsRun(MethodRun):
     plans_groups = False
 
     def __init__(self, run: PlanningRun, balance: Balance) -> None:
-        self.balancing = Balancing(run.universe, run.search, balance)
-        self.exchange = Exchange(run.universe, self.balancing)
+        self.balancing = Balancing(run.cluster_state, run.search, balance)
+        self.exchange = Exchange(run.cluster_state, self.balancing)
 
     def claims(self, job: SnapshotJob, shape: Shape) -> bool:
         """A job that is to get an even set goes through other steps."""

@@ -1,5 +1,5 @@
-"""The compute-power topology of one universe (spec 5.1): nodes by their measured power of one resource, with the
-compute unit that they belong to."""
+"""The compute-power topology of the cluster (spec 5.1): nodes by their measured power of one resource, with the compute
+unit that they belong to."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
@@ -9,21 +9,21 @@ from scheduler.preemption.balance.evenset import Member, scaled
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import present, price_without_victims
-from scheduler.preemption.shapes import Shape, ShapeKey, orders_of
+from scheduler.preemption.shapes import Shape, ShapeKey, indices_of
 
 
 class Powers:
     """What is measured. Of a node it is one figure per resource, so all its processors of that resource count alike."""
 
-    def __init__(self, universe: ClusterState, resource: str) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, resource: str) -> None:
+        self._cluster_state = cluster_state
         self.of = {
             place.order: scaled(place.node.power[resource])
-            for place in universe.places
+            for place in cluster_state.places
             if resource in place.node.power
         }
         self.units = {
-            place.order: place.node.unit for place in universe.places if place.node.unit is not None
+            place.order: place.node.unit for place in cluster_state.places if place.node.unit is not None
         }
         self._sorted = sorted((power, order) for order, power in self.of.items())
         self._shapes: dict[tuple[Shape, object], Shape] = {}
@@ -31,22 +31,22 @@ class Powers:
         self._sorted_places: dict[ShapeKey, list[NodeState]] = {}
         self._of_same_places: dict[tuple[NodeState, ...], list[NodeState]] = {}
 
-    def distance(self, orders: Iterable[int]) -> int:
+    def distance(self, node_indices: Iterable[int]) -> int:
         """How far apart measured nodes are."""
-        powers = [self.of[order] for order in orders]
+        powers = [self.of[order] for order in node_indices]
         return max(powers) - min(powers)
 
     def between(self, low: int, high: int) -> list[NodeState]:
         """The nodes with a power from `low` to `high`, the least first."""
         first = bisect_left(self._sorted, (low, -1))
-        last = bisect_right(self._sorted, (high, len(self._universe.places)))
-        return [self._universe.places[order] for _, order in self._sorted[first:last]]
+        last = bisect_right(self._sorted, (high, len(self._cluster_state.places)))
+        return [self._cluster_state.places[order] for _, order in self._sorted[first:last]]
 
     def measured(self, shape: Shape) -> Shape:
         """The shape on measured nodes only: itself when all of its nodes are."""
         known = self._measured.get(shape)
         if known is None:
-            every = len(self.of) == len(self._universe.places) or all(
+            every = len(self.of) == len(self._cluster_state.places) or all(
                 place.order in self.of for place in shape.places
             )
             known = shape if every else self._restricted(shape, "measured", lambda: self._by_power(shape))
@@ -59,7 +59,7 @@ class Powers:
         if known is None:
             known = self._of_same_places.get(shape.places)
             if known is None:
-                places, own = self._universe.places, shape.orders
+                places, own = self._cluster_state.places, shape.node_indices
                 known = [places[order] for _, order in self._sorted if order in own]
                 self._of_same_places[shape.places] = known
             self._sorted_places[shape.each] = known
@@ -90,7 +90,7 @@ class Powers:
                 each=(*shape.each, key),
                 pool=(*shape.pool, key),
                 places=own,
-                orders=orders_of(own),
+                node_indices=indices_of(own),
             )
         return known
 
@@ -99,12 +99,12 @@ class Alerts:
     """Tells many shapes which nodes to look at again: nearly all nodes that change are full before and after, and one
     resource says so. Free now, or (`coming`) free and coming."""
 
-    def __init__(self, universe: ClusterState, name: str, *, coming: bool) -> None:
-        self.has = [present(coming, name, place) for place in universe.places]
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, name: str, *, coming: bool) -> None:
+        self.has = [present(coming, name, place) for place in cluster_state.places]
+        self._cluster_state = cluster_state
         self._name = name
         self._coming = coming
-        self._watch = universe.index.changes.watch()
+        self._watch = cluster_state.index.changes.watch()
         self._told: list[tuple[int, set[int]]] = []
 
     def tell(self, amount: int) -> set[int]:
@@ -116,7 +116,7 @@ class Alerts:
 
     def catch_up(self) -> None:
         """Look at the nodes that have changed."""
-        has, places = self.has, self._universe.places
+        has, places = self.has, self._cluster_state.places
         for order in self._watch.changed():
             before, after = has[order], present(self._coming, self._name, places[order])
             has[order] = after
@@ -132,18 +132,18 @@ class Fitting:
     what is coming."""
 
     def __init__(
-        self, universe: ClusterState, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
+        self, cluster_state: ClusterState, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
     ) -> None:
         """`alerts`: of the first resource that the shape wants."""
         amount = shape.wants[0][1]
         alerts.catch_up()
         self._alerts = alerts
         self._changed = alerts.tell(amount)
-        self._universe = universe
+        self._cluster_state = cluster_state
         self._shape = shape
         self._powers = powers
         self._coming = coming
-        self._own = shape.orders
+        self._own = shape.node_indices
         self._known: dict[int, Member] = {}
         self._sorted: list[Member] = []
         self._look_at([order for order in self._own if alerts.has[order] >= amount])
@@ -156,12 +156,12 @@ class Fitting:
             self._changed.clear()
         return self._sorted
 
-    def _look_at(self, orders: Iterable[int]) -> None:
-        for order in orders:
+    def _look_at(self, node_indices: Iterable[int]) -> None:
+        for order in node_indices:
             old = self._known.pop(order, None)
             if old is not None:
                 del self._sorted[bisect_left(self._sorted, old)]
-            found = price_without_victims(self._universe.places[order], self._shape, self._coming)
+            found = price_without_victims(self._cluster_state.places[order], self._shape, self._coming)
             if found is not None:
                 member = Member(self._powers.of[order], found.waste, order)
                 self._known[order] = member

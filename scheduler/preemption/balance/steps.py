@@ -28,18 +28,18 @@ def even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | N
     placement = balancing.even(ask.shape, coming=False)
     if placement is not None:
         return _said(balancing, cycle, start(cycle, ask, placement))
-    placement = balancing.even(ask.shape, coming=True) if cycle.universe.coming else None
+    placement = balancing.even(ask.shape, coming=True) if cycle.cluster_state.coming else None
     return None if placement is None else _said(balancing, cycle, wait_for_endings(cycle, ask, placement))
 
 
 def exchange_a_node(exchange: Exchange, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 2."""
-    swap = exchange.find(Wanted(ask.shape, ask.reach))
+    swap = exchange.find(Wanted(ask.shape, ask.scope))
     if swap is None or not cycle.limits.allows(ask.job, 1):
         return None
     sentence = words.exchanged(cycle, ask, swap)
     exchange.apply(swap)
-    cycle.limits.stopped(ask.reach, [swap.runner])
+    cycle.limits.stopped(ask.scope, [swap.runner])
     cycle.set_aside(ask.job, swap.placement, coming_first=True)
     up, instead = swap.up.node.name, swap.instead.node.name
     return Decision(
@@ -59,14 +59,14 @@ def nearest_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision 
     placement = balancing.nearest(ask.shape, coming=False)
     if placement is not None:
         decision = start(cycle, ask, placement)
-    elif cycle.universe.coming and (placement := balancing.nearest(ask.shape, coming=True)) is not None:
+    elif cycle.cluster_state.coming and (placement := balancing.nearest(ask.shape, coming=True)) is not None:
         decision = wait_for_endings(cycle, ask, placement)
     return replace(_said(balancing, cycle, decision), reason=Reason.NEAREST_SET) if decision else None
 
 
 def stop_for_an_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 4."""
-    for shape in balancing.for_victims(Wanted(ask.shape, ask.reach)):
+    for shape in balancing.for_victims(Wanted(ask.shape, ask.scope)):
         decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
         if decision is not None:
             return _said(balancing, cycle, decision)
@@ -96,4 +96,4 @@ def _said(balancing: Balancing, cycle: PlanningRun, decision: Decision) -> Decis
 
 
 def _places(cycle: PlanningRun, names: Iterable[str]) -> Iterable[NodeState]:
-    return [cycle.universe.by_name[name] for name in names]
+    return [cycle.cluster_state.by_name[name] for name in names]

@@ -36,10 +36,10 @@ class AlikeShapes:
         if shape.exclusive or len(shape.wants) < 2:
             return shape
         self._workers.up_to_date()
-        least = self._least.get(shape.orders)
+        least = self._least.get(shape.node_indices)
         if least is None:
             least = LeastRoom(self._workers, self._workers.among(shape.places))
-            self._least[shape.orders] = least
+            self._least[shape.node_indices] = least
         known, names = least.now(), self._workers.names
         if not known:
             return shape

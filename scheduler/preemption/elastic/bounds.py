@@ -48,15 +48,15 @@ class ShrinkBounds:
         soon = node.soon
         return [(at, amount - soon[at]) for at, amount in self._wants if amount > soon[at]]
 
-    def least(self, node: OnNode, reach: PreemptionScope) -> Least | None:
-        """What a node costs at least; None when the workers within reach are not enough."""
+    def least(self, node: OnNode, scope: PreemptionScope) -> Least | None:
+        """What a node costs at least; None when the workers within scope are not enough."""
         if self._exclusive:
-            workers = node.within(reach)
+            workers = node.within(scope)
             return _all(workers) if len(workers) == node.place.holders else None
         short = self.short(node)
         if not short:
             return NOTHING
-        workers = node.within(reach)
+        workers = node.within(scope)
         if not workers:
             return None
         alone = [(n * worker.size, worker.rank[0]) for worker in workers if (n := pieces(worker, short))]

@@ -188,7 +188,7 @@ def _combined(trial: PieceTrial, workers: Sequence[Worker], fewest: int) -> list
             else:
                 _back(trial, taken)
         if found:
-            return _losses(min(found, key=_harm))
+            return _losses(min(found, key=_cost))
     return None
 
 
@@ -230,7 +230,7 @@ def _in_order_of_jobs(worker: Worker) -> tuple[int, int]:
     return worker.runner.order, worker.runner.places.index(worker.place)
 
 
-def _harm(taken: _Taken) -> tuple[object, ...]:
+def _cost(taken: _Taken) -> tuple[object, ...]:
     size = sum(worker.size * count for worker, count in taken)
     return len(taken), size, sorted(worker.rank for worker, _ in taken)
 

@@ -124,8 +124,8 @@ def _nodes(cycle: PlanningRun, job: SnapshotJob, shape: Shape, more: int) -> Pla
 def _units(cycle: PlanningRun, shape: Shape) -> Placement:
     """Free units, on the nodes in their order."""
     placement = cycle.search.pool(shape).placement(shape, coming=False)
-    orders = cycle.universe.by_name
-    return {name: taken for name, taken in placement.items() if orders[name].order not in cycle.awaited}
+    states = cycle.cluster_state.by_name
+    return {name: taken for name, taken in placement.items() if states[name].order not in cycle.awaited}
 
 
 def _within_limits(

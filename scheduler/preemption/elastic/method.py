@@ -70,7 +70,9 @@ class ElasticRun(PiecesRun):
     def __init__(self, run: PlanningRun) -> None:
         super().__init__(run)
         self.restarted: list[SnapshotJob] = []
-        self.shrinks = Shrinks(run.universe, run.search) if in_pieces.elastic_jobs(run.universe) else None
+        self.shrinks = (
+            Shrinks(run.cluster_state, run.search) if in_pieces.elastic_jobs(run.cluster_state) else None
+        )
 
     def steps(self) -> Sequence[Step]:
         """Workers make room, and nobody is stopped."""

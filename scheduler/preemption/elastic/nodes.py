@@ -1,6 +1,6 @@
 """The nodes on which workers of elastic jobs make room for one shape, the cheapest first, for whoever asks.
 
-One heap serves all pending jobs that ask the same of a node, whatever they reach:
+One heap serves all pending jobs that ask the same of a node, whatever they scope:
 1. A node on which all workers together would be enough enters it with a rough bound. One that comes to the top gets a
    closer one for whoever asks, then its price; so few nodes are ever looked at closely, and fewer priced.
 2. Where room has only become dearer since (`OnNode.version`), a bound still is one, until it comes to the top.
@@ -36,18 +36,18 @@ class ElasticNodes:
         self._bounds = bounds
         self._pricer = pricer
         self._watch, self._watch_eased = workers.changes.watch(), workers.eased.watch()
-        self._reach: PreemptionScope | None = None
+        self._scope: PreemptionScope | None = None
         self._asked = 0
         self._heap: list[_Entry] = []
         self._versions: dict[int, int] = {}
         """Of the nodes that may be had, the version that their entry in the heap is of: others there are of no use."""
         self._prices: dict[int, Price] = {}
 
-    def cheapest(self, count: int, reach: PreemptionScope) -> Sequence[tuple[NodeState, Price]]:
+    def cheapest(self, count: int, scope: PreemptionScope) -> Sequence[tuple[NodeState, Price]]:
         """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
-        self._catch_up(reach)
+        self._catch_up(scope)
         heap, taken, versions = self._heap, list[_Entry](), self._versions
-        bound, highest = 2 * self._asked, reach.highest
+        bound, highest = 2 * self._asked, scope.highest
         while heap and len(taken) < count:
             entry = heappop(heap)
             number, _, _, order, version, known = entry
@@ -57,27 +57,27 @@ class ElasticNodes:
             if number and node.lowest > highest:
                 del versions[order]
             elif known < bound or version != node.version:
-                self._bound(node, reach)
+                self._bound(node, scope)
             elif known == bound:
-                self._price(node, reach)
+                self._price(node, scope)
             else:
                 taken.append(entry)
         for entry in taken:
             heappush(heap, entry)
         return [(self._nodes[order].place, self._prices[order]) for _, _, _, order, _, _ in taken]
 
-    def _bound(self, node: OnNode, reach: PreemptionScope) -> None:
+    def _bound(self, node: OnNode, scope: PreemptionScope) -> None:
         order = node.place.order
-        least = self._bounds.least(node, reach)
+        least = self._bounds.least(node, scope)
         if least is None:
             self._versions.pop(order, None)
         else:
             self._versions[order] = node.version
             heappush(self._heap, (*least, order, node.version, 2 * self._asked))
 
-    def _price(self, node: OnNode, reach: PreemptionScope) -> None:
+    def _price(self, node: OnNode, scope: PreemptionScope) -> None:
         order = node.place.order
-        price = self._pricer(node, reach)
+        price = self._pricer(node, scope)
         if price is None:
             del self._versions[order]
         else:
@@ -85,10 +85,10 @@ class ElasticNodes:
             (number, size, _), (highest, _, _) = price.cost or (_NOTHING, _NOTHING)
             heappush(self._heap, (number, size, highest, order, node.version, 2 * self._asked + 1))
 
-    def _catch_up(self, reach: PreemptionScope) -> None:
+    def _catch_up(self, scope: PreemptionScope) -> None:
         self._workers.up_to_date()
         nodes, changes, eased = self._nodes, self._watch.changed(), self._watch_eased.changed()
-        if self._reach is None or not reach.within(self._reach):
+        if self._scope is None or not scope.within(self._scope):
             self._versions.clear()
             self._heap = self._rough(nodes.values())
             heapify(self._heap)
@@ -101,9 +101,9 @@ class ElasticNodes:
                 self._prices.pop(order, None)
             for entry in self._rough([nodes[order] for order in changed]):
                 heappush(self._heap, entry)
-        if reach != self._reach:
+        if scope != self._scope:
             self._asked += 1
-            self._reach = reach
+            self._scope = scope
 
     def _rough(self, nodes: Iterable[OnNode]) -> list[_Entry]:
         """Nodes enter the heap."""

@@ -21,13 +21,13 @@ class Prices:
         self._workers = workers
         self._shape = shape
 
-    def of(self, node: OnNode, reach: PreemptionScope) -> Price | None:
+    def of(self, node: OnNode, scope: PreemptionScope) -> Price | None:
         """Fewest workers, then the smallest, then the lowest rank; None when all of them are not enough."""
-        return self._price(node, node.within(reach))
+        return self._price(node, node.within(scope))
 
-    def beside(self, node: OnNode, reach: PreemptionScope, used: Mapping[RunningJob, int]) -> Price | None:
+    def beside(self, node: OnNode, scope: PreemptionScope, used: Mapping[RunningJob, int]) -> Price | None:
         """The same when jobs have lost so many pieces elsewhere."""
-        left = [self._workers.left(worker, used.get(worker.runner, 0)) for worker in node.within(reach)]
+        left = [self._workers.left(worker, used.get(worker.runner, 0)) for worker in node.within(scope)]
         return self._price(node, [worker for worker in left if worker])
 
     def _price(self, node: OnNode, workers: Sequence[Worker]) -> Price | None:

@@ -35,45 +35,45 @@ class Shrunk:
 
 
 class Shrinks:
-    """Finds workers for one universe; prices of nodes are kept and brought up to date."""
+    """Finds workers for one state of the cluster; prices of nodes are kept and brought up to date."""
 
-    def __init__(self, universe: ClusterState, search: RoomSearch) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, search: RoomSearch) -> None:
+        self._cluster_state = cluster_state
         self._search = search
-        self._workers = Workers(universe)
+        self._workers = Workers(cluster_state)
         self._alike = AlikeShapes(self._workers)
         self._nodes: dict[ShapeKey, tuple[Prices, ElasticNodes]] = {}
         self._supplies: dict[ShapeKey, Supply] = {}
         self._same: dict[tuple[object, ...], Supply] = {}
-        self._reaches: dict[PreemptionScope, PreemptionScope] = {}
-        """Of equal ones always the first: what is within reach on a node is kept for it (`OnNode.within`)."""
+        self._scopes: dict[PreemptionScope, PreemptionScope] = {}
+        """Of equal ones always the first: what is within scope on a node is kept for it (`OnNode.within`)."""
 
-    def find(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
+    def find(self, shape: Shape, scope: PreemptionScope) -> Shrunk | None:
         """The workers that make room for a request; None when all that may be taken is not enough."""
-        reach = self._reaches.setdefault(reach, reach)
+        scope = self._scopes.setdefault(scope, scope)
         if not shape.count:
-            return self._anywhere(shape, reach)
+            return self._anywhere(shape, scope)
         if shape.count == 1:
             _, nodes = self._priced(shape)
-            cheapest = nodes.cheapest(1, reach)
+            cheapest = nodes.cheapest(1, scope)
             if not cheapest:
                 return None
             ((place, price),) = cheapest
             return Shrunk(by_runner(price.losses), (place,))
-        return self._several(shape, reach)
+        return self._several(shape, scope)
 
     def take_apart(self) -> None:
         """Nothing is asked any more: the prices of nodes, which refer to this, are let go of."""
         self._nodes.clear()
 
-    def _anywhere(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
+    def _anywhere(self, shape: Shape, scope: PreemptionScope) -> Shrunk | None:
         """Workers on any nodes; a look at their sum often says at once that all of them are not enough."""
         pool = self._search.pool(shape)
         short: dict[str, int] = {}
         if not shape.exclusive:
             soon = pool.soon()
             short = {name: rest for name, amount in shape.asked if (rest := amount - soon.get(name, 0)) > 0}
-        choice = self._supply(shape).choice(reach, short)
+        choice = self._supply(shape).choice(scope, short)
         losses = cover(trial_in_pieces(pool, shape), choice) if choice else None
         return Shrunk(by_runner(losses)) if losses else None
 
@@ -87,7 +87,7 @@ class Shrinks:
     def _priced(self, shape: Shape) -> tuple[Prices, ElasticNodes]:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
         alike = self._alike.of(shape)
-        key = alike.wants, alike.exclusive, alike.orders
+        key = alike.wants, alike.exclusive, alike.node_indices
         known = self._nodes.get(key)
         if known is None:
             prices = Prices(self._workers, alike)
@@ -95,30 +95,30 @@ class Shrinks:
             self._nodes[key] = known
         return known
 
-    def _several(self, shape: Shape, reach: PreemptionScope) -> Shrunk | None:
+    def _several(self, shape: Shape, scope: PreemptionScope) -> Shrunk | None:
         """Nodes that are free first, then the cheapest, one after the other."""
         prices, nodes = self._priced(shape)
         look_at = shape.count
-        offers = nodes.cheapest(look_at, reach)
+        offers = nodes.cheapest(look_at, scope)
         if not offers:
             return None
-        free = self._search.free_places(shape, shape.count, coming=self._universe.coming)
+        free = self._search.free_places(shape, shape.count, coming=self._cluster_state.coming)
         if len(free) >= shape.count:
             return None
         while True:
-            found = self._one_by_one(shape.count, reach, prices, free, offers)
+            found = self._one_by_one(shape.count, scope, prices, free, offers)
             if len(offers) < look_at:
                 return found and found[0]
             last, price = offers[-1]
             if found and found[1] <= (price.cost, last.order):
                 return found[0]
             look_at *= 4
-            offers = nodes.cheapest(look_at, reach)
+            offers = nodes.cheapest(look_at, scope)
 
     def _one_by_one(
         self,
         count: int,
-        reach: PreemptionScope,
+        scope: PreemptionScope,
         prices: Prices,
         free: Sequence[NodeState],
         offers: Iterable[tuple[NodeState, Price]],
@@ -132,8 +132,8 @@ class Shrinks:
         last: tuple[Cost, int] = (), -1
         while heap and len(chosen) < count:
             last = cost, order = heappop(heap)
-            place = self._universe.places[order]
-            price = prices.beside(self._workers.on(place), reach, used)
+            place = self._cluster_state.places[order]
+            price = prices.beside(self._workers.on(place), scope, used)
             if price is None:
                 continue
             if price.cost > cost:

@@ -19,7 +19,7 @@ from scheduler.preemption.units.words import victim_of
 
 def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Workers of elastic jobs make room, and nobody is stopped."""
-    found = shrinks.find(ask.shape, ask.reach)
+    found = shrinks.find(ask.shape, ask.scope)
     if found is None:
         return None
     nodes = [place.node.name for place in found.places]
@@ -31,7 +31,7 @@ def shrink_elastic_jobs(shrinks: Shrinks, cycle: PlanningRun, ask: Ask) -> Decis
     said = words.shrunk(cycle, ask, nodes, found.losses)
     victims = tuple(victim_of(runner, lost) for runner, lost in found.losses.items())
     for runner, lost in found.losses.items():
-        lose(cycle.universe, runner, lost)
+        lose(cycle.cluster_state, runner, lost)
         cycle.gave_way.add(runner.job.id)
     placement = cycle.search.placement(ask.shape, MadeRoom(found.places, Price()))
     cycle.set_aside(ask.job, placement, coming_first=True)

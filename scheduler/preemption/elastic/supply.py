@@ -1,8 +1,8 @@
 """The workers on the nodes of one pool, those alike together, for requests that name no number of nodes.
 
-They are kept by their class in the first tier, so that those within a job's reach are a few lists out of many; those
+They are kept by their class in the first tier, so that those within a job's scope are a few lists out of many; those
 who are equal on the first axis to whoever asked last also by their class in the second tier. They are brought up to
-date where something is other than it was (`Workers.changes`), but for nodes on which nobody is within reach: those wait
+date where something is other than it was (`Workers.changes`), but for nodes on which nobody is within scope: those wait
 for somebody who reaches further.
 """
 
@@ -39,8 +39,8 @@ class Supply:
         self._rows = [workers.names.index(name) for name, _ in shape.wants]
         self._even = (0,) * len(self._rows)
         self._in_units, self._exclusive = shape.units > 0, shape.exclusive
-        self._orders = frozenset(workers.orders & {place.order for place in shape.places})
-        self.key = self._in_units, self._exclusive, tuple(self._rows), self._orders
+        self._node_indices = frozenset(workers.node_indices & {place.order for place in shape.places})
+        self.key = self._in_units, self._exclusive, tuple(self._rows), self._node_indices
         self._first: dict[int, _Class] = defaultdict(dict)
         self._second: dict[int, _Class] = defaultdict(dict)
         self._equal: int | None = None
@@ -52,20 +52,20 @@ class Supply:
         self._highest = 0
         self._watch: Watch | None = None
 
-    def choice(self, reach: PreemptionScope, short: Amounts) -> WorkerChoice | None:
+    def choice(self, scope: PreemptionScope, short: Amounts) -> WorkerChoice | None:
         """The workers that a pending job may take; None when there are none, or when what is missing would not be
         there even if elastic jobs kept nothing at all."""
-        rows = self._within(reach)
-        if not rows or not all(self._may_be_enough(rows, reach, *each) for each in short.items()):
+        rows = self._within(scope)
+        if not rows or not all(self._may_be_enough(rows, scope, *each) for each in short.items()):
             return None
         nodes = self._workers.up_to_date()
         return WorkerChoice(
             [Alike(row) for row in rows.values()],
             sum([len(row) for kind in rows.values() for row in kind]),
-            lambda order: nodes[order].within(reach),
+            lambda order: nodes[order].within(scope),
         )
 
-    def _may_be_enough(self, rows: _Rows, reach: PreemptionScope, name: str, amount: int) -> bool:
+    def _may_be_enough(self, rows: _Rows, scope: PreemptionScope, name: str, amount: int) -> bool:
         """Whether so much of one resource might be had from some workers.
 
         What a node is overcommitted by makes no room. Most are not, and what is given up there is simply counted.
@@ -83,17 +83,17 @@ class Supply:
             for order in {worker.place.order for row in overcommitted for worker in row}:
                 node = nodes[order]
                 if node.could[at] > 0:
-                    gives = sum([worker.lot.gives[at] for worker in node.within(reach)])
+                    gives = sum([worker.lot.gives[at] for worker in node.within(scope)])
                     amount -= max(0, node.soon[at] + gives)
         return amount <= 0
 
-    def _within(self, reach: PreemptionScope) -> _Rows:
-        """The workers within reach, those of the lowest class first."""
-        self._catch_up(reach.highest)
-        within = [self._first[first] for first in sorted(self._first) if first < reach.first_floor]
-        floor = reach.second_floor
+    def _within(self, scope: PreemptionScope) -> _Rows:
+        """The workers within scope, those of the lowest class first."""
+        self._catch_up(scope.highest)
+        within = [self._first[first] for first in sorted(self._first) if first < scope.first_floor]
+        floor = scope.second_floor
         if floor is not None:
-            self._divide(reach.first)
+            self._divide(scope.first)
             within += [self._second[second] for second in sorted(self._second) if second < floor]
         rows: _Rows = {}
         for each in within:
@@ -108,8 +108,8 @@ class Supply:
             return
         self._equal = first
         self._second.clear()
-        for kind, (orders, workers) in self._first.get(first, {}).items():
-            for order, worker in zip(orders, workers, strict=True):
+        for kind, (node_indices, workers) in self._first.get(first, {}).items():
+            for order, worker in zip(node_indices, workers, strict=True):
                 own_orders, own = _row(self._second[worker.runner.second], kind)
                 own_orders.append(order)
                 own.append(worker.in_second_tier())
@@ -121,7 +121,7 @@ class Supply:
             self._watch = self._workers.changes.watch()
             self._fill(nodes)
         else:
-            changed = self._orders & set(self._watch.changed())
+            changed = self._node_indices & set(self._watch.changed())
             if highest > self._highest:
                 changed |= self._behind
                 self._behind.clear()
@@ -134,7 +134,7 @@ class Supply:
 
     def _fill(self, nodes: Mapping[int, OnNode]) -> None:
         """A first look at all nodes; the workers come in their order."""
-        for order in self._orders:
+        for order in self._node_indices:
             node = nodes[order]
             self._known[order] = node.workers, node.lowest, self._room(node.soon)
         known, first = self._known, self._first
@@ -142,8 +142,8 @@ class Supply:
             here = known.get(worker.place.order) if worker else None
             if worker and here:
                 own_class, order = worker.rank
-                orders, workers = _row(first[own_class], self._kind(worker, here[2]))
-                orders.append(order)
+                node_indices, workers = _row(first[own_class], self._kind(worker, here[2]))
+                node_indices.append(order)
                 workers.append(worker)
 
     def _look_at(self, order: int, node: OnNode) -> None:
@@ -189,16 +189,16 @@ def _row(each: _Class, kind: _Kind) -> tuple[list[int], list[Worker]]:
 
 
 def _put(each: _Class, kind: _Kind, worker: Worker) -> None:
-    orders, workers = _row(each, kind)
+    node_indices, workers = _row(each, kind)
     order = worker.rank[1]
-    at = bisect_left(orders, order)
-    orders.insert(at, order)
+    at = bisect_left(node_indices, order)
+    node_indices.insert(at, order)
     workers.insert(at, worker)
 
 
 def _drop(each: _Class, kind: _Kind, worker: Worker) -> None:
-    orders, workers = each[kind]
-    at = bisect_left(orders, worker.rank[1])
-    del orders[at], workers[at]
-    if not orders:
+    node_indices, workers = each[kind]
+    at = bisect_left(node_indices, worker.rank[1])
+    del node_indices[at], workers[at]
+    if not node_indices:
         del each[kind]

@@ -45,8 +45,8 @@ class Lot:
 class Worker:
     """What an elastic job may lose on one node: at most `count` pieces of one `size`, as its lot says.
 
-    `rank`: its class (`Reach.class_of`), then the later submitted; no two are equal. Never changed: who may lose
-    another number is another worker. (Not frozen, for thousands are made, and that takes three times as long.)
+    `rank`: its class (`PreemptionScope.class_of`), then the later submitted; no two are equal. Never changed: who may
+    lose another number is another worker. (Not frozen, for thousands are made, and that takes three times as long.)
     """
 
     runner: RunningJob
@@ -57,12 +57,12 @@ class Worker:
     size: int
     _second: "Worker | None" = None
 
-    def within(self, reach: PreemptionScope) -> "Worker | None":
-        """As a worker of the first tier counts for whoever reaches so far (`Reach.class_of`); None: out of reach."""
-        first, floor = self.rank[0], reach.second_floor
-        if first < reach.first_floor:
+    def within(self, scope: PreemptionScope) -> "Worker | None":
+        """As a worker of the first tier counts for whoever has this scope; None: out of it."""
+        first, floor = self.rank[0], scope.second_floor
+        if first < scope.first_floor:
             return self
-        if floor is not None and first == reach.first and self.runner.second < floor:
+        if floor is not None and first == scope.first and self.runner.second < floor:
             return self.in_second_tier()
         return None
 
@@ -132,40 +132,40 @@ class OnNode:
         self.soon = soon
         self.could = tuple(map(sum_of, soon, self._most))
 
-    def within(self, reach: PreemptionScope) -> Sequence[Worker]:
+    def within(self, scope: PreemptionScope) -> Sequence[Worker]:
         """Those of jobs that a pending one outranks. Limits on stops do not hold them back.
 
         Kept for those who ask with the same object next: many requests do, one after the other.
         """
         known, result = self._known
-        if known is not reach:
-            if self.highest < reach.first_floor:
+        if known is not scope:
+            if self.highest < scope.first_floor:
                 result = self.workers
-            elif self.lowest > reach.highest:
+            elif self.lowest > scope.highest:
                 result = ()
             else:
-                result = [mine for worker in self.workers if (mine := worker.within(reach))]
-            self._known = reach, result
+                result = [mine for worker in self.workers if (mine := worker.within(scope))]
+            self._known = scope, result
         return result
 
 
 class Workers:
-    """The workers of one universe, by node."""
+    """The workers of one state of the cluster, by node."""
 
-    def __init__(self, universe: ClusterState) -> None:
+    def __init__(self, cluster_state: ClusterState) -> None:
         amounts: dict[str, int] = {}
-        for place in universe.places:
+        for place in cluster_state.places:
             add(amounts, place.node.total)
         self.names = sorted(amounts)
         self.total = tuple([amounts[name] for name in self.names])
         """What the partition has of each resource."""
-        self.changes = Changes(len(universe.places))
+        self.changes = Changes(len(cluster_state.places))
         """As the index has them, only of the nodes where something is other than it was: most of those that it names
         got as much as they gave since the last look. For `up_to_date` to continue."""
-        self.eased = Changes(len(universe.places))
+        self.eased = Changes(len(cluster_state.places))
         """Of these the nodes that have more of something, or fewer on them: elsewhere no room has become cheaper, for
         workers never become more, nor may lose more."""
-        self._universe = universe
+        self._cluster_state = cluster_state
         self._zeros = (0,) * len(self.names)
         self._watch: Watch | None = None
         self._watch_reduced: Watch | None = None
@@ -177,7 +177,7 @@ class Workers:
         self.all: list[Worker | None] = []
         """All workers, as they count in the first tier, those of one class in their order; None for one that may lose
         nothing."""
-        for runner in sorted(elastic_jobs(universe), key=_later_first):
+        for runner in sorted(elastic_jobs(cluster_state), key=_later_first):
             own = self._own[runner] = []
             for place in sorted(runner.places, key=_by_order) if len(runner.places) > 1 else runner.places:
                 node = self._nodes.get(place.order)
@@ -186,23 +186,23 @@ class Workers:
                 own.append((len(self.all), place, place.node.name))
                 node.own.append(len(self.all))
                 self.all.append(None)
-        self.orders = self._nodes.keys()
-        """The nodes on which there are any, by their orders."""
+        self.node_indices = self._nodes.keys()
+        """The nodes on which there are any, by their indices."""
 
     def up_to_date(self) -> Mapping[int, OnNode]:
         """The workers of each node, by its order. A node is always the same object, brought up to date."""
         if self._watch is None or self._watch_reduced is None:
-            self._watch = self._universe.index.changes.watch()
-            self._watch_reduced = self._universe.reduced.watch()
+            self._watch = self._cluster_state.index.changes.watch()
+            self._watch_reduced = self._cluster_state.reduced.watch()
             self._look_at_first()
         elif changed := self._watch.changed():
-            runners = self._universe.runners
+            runners = self._cluster_state.runners
             others = self._count([runners[order] for order in self._watch_reduced.changed()])
-            self._look_at(self.orders & changed | others, others)
+            self._look_at(self.node_indices & changed | others, others)
         return self._nodes
 
     def among(self, places: tuple[NodeState, ...]) -> Mapping[int, OnNode]:
-        """Of some nodes those on which there are any, by their orders; many shapes ask for the same ones."""
+        """Of some nodes those on which there are any, by their indices; many shapes ask for the same ones."""
         known = self._among.get(places)
         if known is None:
             nodes = self._nodes
@@ -264,9 +264,9 @@ class Workers:
         workers = self.all
         node.put([worker for at in node.own if (worker := workers[at])])
 
-    def _look_at(self, orders: Iterable[int], others: Container[int]) -> None:
+    def _look_at(self, node_indices: Iterable[int], others: Container[int]) -> None:
         """Look at nodes again, of which some have other workers than before."""
-        for order in orders:
+        for order in node_indices:
             node = self._nodes[order]
             soon, holders = self._soon(node.place), node.place.holders
             other = order in others

@@ -30,20 +30,20 @@ def expected_end(runner: RunningJob, now: int) -> int | None:
 
 
 class Ends:
-    """The expected ends of one universe's running jobs."""
+    """The expected ends of the cluster's running jobs."""
 
-    def __init__(self, universe: ClusterState, forgotten: Set[int]) -> None:
+    def __init__(self, cluster_state: ClusterState, forgotten: Set[int]) -> None:
         """`forgotten`: nodes of which nobody gets anything any more."""
-        now = universe.snapshot.now
-        self._universe = universe
+        now = cluster_state.snapshot.now
+        self._cluster_state = cluster_state
         self._forgotten = forgotten
-        self._cleared = len(universe.places)
-        self._ends = [expected_end(runner, now) for runner in universe.runners]
+        self._cleared = len(cluster_state.places)
+        self._ends = [expected_end(runner, now) for runner in cluster_state.runners]
         known = [(end, order) for order, end in enumerate(self._ends) if end is not None]
         known.sort()
         self._sorted = known
         self._unending = [
-            runner for runner, end in zip(universe.runners, self._ends, strict=True) if end is None
+            runner for runner, end in zip(cluster_state.runners, self._ends, strict=True) if end is None
         ]
         self._lines: dict[int | None, list[End]] = {}
 
@@ -67,8 +67,8 @@ class Ends:
         return releases
 
     def timeline(self, own: Set[int], by: int | None) -> Iterator[tuple[int, NodeState, Amounts]]:
-        """What is released on some nodes (by their orders), the first to come first; `by`: no later than that."""
-        many = by is not None or 4 * len(own) > len(self._universe.places) - len(self._forgotten)
+        """What is released on some nodes (by their indices), the first to come first; `by`: no later than that."""
+        many = by is not None or 4 * len(own) > len(self._cluster_state.places) - len(self._forgotten)
         for end, _, runner in self._line(by) if many else self._line_of(own):
             if runner.alive:
                 for place in runner.places:
@@ -85,15 +85,15 @@ class Ends:
             _add_held(amounts, name, self._by(by), 1)
             return
         # Most running jobs may be stopped, and will end: what all who may be stopped hold is known of each node.
-        for place in self._universe.places:
+        for place in self._cluster_state.places:
             amounts[place.order] += place.stoppable.get(name, 0)
         _add_held(amounts, name, [runner for runner in self._unending if runner.may_go], -1)
-        spared = [runner for runner in self._universe.runners if runner.alive and not runner.may_go]
+        spared = [runner for runner in self._cluster_state.runners if runner.alive and not runner.may_go]
         _add_held(amounts, name, [runner for runner in spared if self.of(runner) is not None], 1)
 
     def _by(self, by: int) -> list[RunningJob]:
         """Who ends by a moment."""
-        runners = self._universe.runners
+        runners = self._cluster_state.runners
         ending = [runners[order] for _, order in self._sorted[: bisect_right(self._sorted, (by, math.inf))]]
         return [runner for runner in ending if runner.alive]
 
@@ -102,11 +102,11 @@ class Ends:
         from time to time."""
         line = self._lines.get(by)
         if line is None:
-            runners, until = self._universe.runners, math.inf if by is None else by
+            runners, until = self._cluster_state.runners, math.inf if by is None else by
             ending = self._sorted[: bisect_right(self._sorted, (until, math.inf))]
             line = [(end, order, runners[order]) for end, order in ending if self._concerns(runners[order])]
             self._lines[by] = line
-        left = len(self._universe.places) - len(self._forgotten)
+        left = len(self._cluster_state.places) - len(self._forgotten)
         if by is None and 2 * left < self._cleared:
             self._cleared = left
             line = self._lines[by] = [end for end in line if self._concerns(end[2])]
@@ -122,7 +122,7 @@ class Ends:
 
     def _line_of(self, own: Set[int]) -> list[End]:
         """The same for a few nodes."""
-        places = self._universe.places
+        places = self._cluster_state.places
         return sorted({end for order in own for end in self.on(places[order])})
 
     def _known(self, runners: Iterable[RunningJob]) -> list[End]:

@@ -46,33 +46,37 @@ class Future(dict[str, list[int]]):
 
 
 class Futures:
-    """The futures of all nodes of a universe. `changes`: of those that may have become other ones."""
+    """The futures of all nodes of a state of the cluster. `changes`: of those that may have become other ones."""
 
     def __init__(
-        self, universe: ClusterState, claimed: Callable[[NodeState], Amounts], ends: Ends, forgotten: Set[int]
+        self,
+        cluster_state: ClusterState,
+        claimed: Callable[[NodeState], Amounts],
+        ends: Ends,
+        forgotten: Set[int],
     ) -> None:
         """`claimed`: of what is there, not to be had. `forgotten`: nodes that give nothing, and never will."""
-        self.changes = Changes(len(universe.places))
-        self._universe = universe
+        self.changes = Changes(len(cluster_state.places))
+        self._cluster_state = cluster_state
         self._claimed = claimed
         self._ends = ends
         self._forgotten = forgotten
-        self._start = universe.snapshot.now
-        self._watch = universe.index.changes.watch()
-        self._on = [place.runners.copy() for place in universe.places]
+        self._start = cluster_state.snapshot.now
+        self._watch = cluster_state.index.changes.watch()
+        self._on = [place.runners.copy() for place in cluster_state.places]
         self._made: dict[int, Future] = {}
         self._outdated: set[int] = set()
         self._there: dict[str, list[int]] = {}
         self._most: dict[str, dict[int | None, list[int]]] = defaultdict(dict)
         self._gaining: dict[int, set[int]] = {}
 
-    def fitting(self, wants: Wants, by: int | None, orders: Iterable[int]) -> Iterable[tuple[int, int]]:
+    def fitting(self, wants: Wants, by: int | None, node_indices: Iterable[int]) -> Iterable[tuple[int, int]]:
         """Of some nodes those onto which so much fits, with the moment and the order of each; `by`: until then."""
         for name, amount in wants:
             most = self.most(name, by)
-            orders = [order for order in orders if most[order] >= amount]
+            node_indices = [order for order in node_indices if most[order] >= amount]
         forgotten = self._forgotten
-        awaited = {order: 0 for order in orders if order not in forgotten}
+        awaited = {order: 0 for order in node_indices if order not in forgotten}
         for name, amount in wants:
             self._wait_for(name, amount, awaited)
         made = self._made
@@ -89,7 +93,7 @@ class Futures:
         for order in [order for order in awaited if there[order] < amount]:
             have = there[order]
             # A node that lacks more than all that it is made of has been promised away, or is overcommitted.
-            if have >= 0 or amount - have <= self._universe.places[order].node.total[name]:
+            if have >= 0 or amount - have <= self._cluster_state.places[order].node.total[name]:
                 row = self._of(order)[name]
                 number = bisect_left(row, amount - have, awaited[order])
                 if number < len(row):
@@ -108,10 +112,10 @@ class Futures:
 
     def gaining(self, by: int) -> Set[int]:
         """The nodes on which something may be released by a moment: elsewhere there is by then what there is now."""
-        orders = self._gaining.get(by)
-        if orders is None:
-            orders = self._gaining[by] = self._ends.places(by)
-        return orders
+        node_indices = self._gaining.get(by)
+        if node_indices is None:
+            node_indices = self._gaining[by] = self._ends.places(by)
+        return node_indices
 
     def there(self, name: str) -> list[int]:
         """What there is of a resource now, by node: below zero where it was promised away, or is overcommitted."""
@@ -120,7 +124,7 @@ class Futures:
             claimed = self._claimed
             amounts = self._there[name] = [
                 place.free.get(name, 0) + place.coming.get(name, 0) - claimed(place).get(name, 0)
-                for place in self._universe.places
+                for place in self._cluster_state.places
             ]
         return amounts
 
@@ -128,7 +132,7 @@ class Futures:
         """Look again at the nodes that have changed."""
         for order in self._watch.changed():
             if order not in self._forgotten:
-                self._look_at(order, self._universe.places[order])
+                self._look_at(order, self._cluster_state.places[order])
 
     def _look_at(self, order: int, place: NodeState) -> None:
         changed = order in self._made
@@ -158,11 +162,11 @@ class Futures:
             return self._renew(order)
         future = self._made.get(order)
         if future is None:
-            future = self._made[order] = Future(self._ends.releases(self._universe.places[order]))
+            future = self._made[order] = Future(self._ends.releases(self._cluster_state.places[order]))
         return future
 
     def _renew(self, order: int) -> Future:
-        future = self._made[order] = Future(self._ends.releases(self._universe.places[order]))
+        future = self._made[order] = Future(self._ends.releases(self._cluster_state.places[order]))
         self._outdated.discard(order)
         for name, known in self._most.items():
             for by, most in known.items():

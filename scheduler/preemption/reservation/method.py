@@ -37,7 +37,7 @@ class ReservationRun(MethodRun):
     def __init__(self, run: PlanningRun) -> None:
         self.run = run
         even = run.method(EvenSetsRun)
-        self.outlook = Outlook(run.universe, even.balancing if even else None)
+        self.outlook = Outlook(run.cluster_state, even.balancing if even else None)
 
     def steps(self) -> Sequence[Step]:
         """The best nodes in managed dispatch; a start that is predicted soon enough, or for the next plan."""

@@ -27,8 +27,8 @@ _NONE: Final[Amounts] = {}
 class Claims:
     """What waiting jobs are predicted to take, by node."""
 
-    def __init__(self, universe: ClusterState) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._cluster_state = cluster_state
         self._of: dict[int, dict[str, int]] = {}
 
     def of(self, place: NodeState) -> Amounts:
@@ -38,23 +38,23 @@ class Claims:
     def add(self, placement: Mapping[str, Amounts]) -> None:
         """A waiting job is predicted to take this."""
         for name, amounts in placement.items():
-            place = self._universe.by_name[name]
+            place = self._cluster_state.by_name[name]
             add(self._of.setdefault(place.order, {}), amounts)
-            self._universe.index.note(place)
+            self._cluster_state.index.note(place)
 
 
 class Moments:
-    """The moments of one universe, per shape, kept up to date by its index of nodes."""
+    """The moments of one state of the cluster, per shape, kept up to date by its index of nodes."""
 
-    def __init__(self, universe: ClusterState, claims: Claims) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, claims: Claims) -> None:
+        self._cluster_state = cluster_state
         self._claims = claims
-        self._now = universe.snapshot.now
+        self._now = cluster_state.snapshot.now
         self._lines: dict[ShapeKey, EarliestNodes] = {}
         self._futures: Futures | None = None
-        self._sickness = [sickness(place) for place in universe.places]
+        self._sickness = [sickness(place) for place in cluster_state.places]
         self._forgotten: set[int] = set()
-        self.ends = Ends(universe, self._forgotten)
+        self.ends = Ends(cluster_state, self._forgotten)
 
     def earliest(self, shape: Shape, by: int | None = None) -> Iterator[Entry]:
         """The nodes that a shape fits onto some time, the earliest first; of equal ones the healthiest.
@@ -65,8 +65,8 @@ class Moments:
         line = self._lines.get(shape.each)
         if line is None:
             line = self._lines[shape.each] = EarliestNodes(
-                shape.orders,
-                self._universe.index.changes if shape.exclusive else futures.changes,
+                shape.node_indices,
+                self._cluster_state.index.changes if shape.exclusive else futures.changes,
                 partial(self._entries, futures, shape),
                 self._forgotten,
             )
@@ -75,7 +75,7 @@ class Moments:
     def futures(self) -> Futures:
         """What all nodes have as time goes on."""
         if self._futures is None:
-            self._futures = Futures(self._universe, self._claims.of, self.ends, self._forgotten)
+            self._futures = Futures(self._cluster_state, self._claims.of, self.ends, self._forgotten)
         self._futures.catch_up()
         return self._futures
 
@@ -84,13 +84,13 @@ class Moments:
         self._futures = None
         self._lines.clear()
 
-    def forget(self, orders: Iterable[int]) -> None:
+    def forget(self, node_indices: Iterable[int]) -> None:
         """Nodes of which nobody gets anything any more in this plan."""
-        self._forgotten.update(orders)
+        self._forgotten.update(node_indices)
 
-    def left(self, orders: Set[int]) -> set[int]:
+    def left(self, node_indices: Set[int]) -> set[int]:
         """Of some nodes those of which somebody may still get something."""
-        return {*orders} - self._forgotten
+        return {*node_indices} - self._forgotten
 
     def forgotten(self, place: NodeState) -> bool:
         """Whether nobody gets anything of a node any more."""
@@ -109,15 +109,16 @@ class Moments:
         return None if None in ends else max([self._now, *(end for end in ends if end is not None)])
 
     def _entries(
-        self, futures: Futures, shape: Shape, orders: Iterable[int], by: int | None
+        self, futures: Futures, shape: Shape, node_indices: Iterable[int], by: int | None
     ) -> Iterator[Entry]:
         """The entries of those of some nodes that a shape fits onto in time."""
         sick = self._sickness
         if not shape.exclusive:
             return (
-                (moment, sick[order], order) for moment, order in futures.fitting(shape.wants, by, orders)
+                (moment, sick[order], order)
+                for moment, order in futures.fitting(shape.wants, by, node_indices)
             )
-        alone = ((self._alone(self._universe.places[order], shape), order) for order in orders)
+        alone = ((self._alone(self._cluster_state.places[order], shape), order) for order in node_indices)
         return (
             (moment, sick[order], order)
             for moment, order in alone

@@ -23,9 +23,9 @@ _ALL = 1 << 62
 class NodeSet:
     """The nodes that have not been given to anybody in this plan."""
 
-    def __init__(self, universe: ClusterState) -> None:
-        self._universe = universe
-        self._roomy = Roomy(universe)
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self._cluster_state = cluster_state
+        self._roomy = Roomy(cluster_state)
         self._scored: dict[ShapeKey, Scored] = {}
         self._started: set[int] = set()
         self._room: list[tuple[int, Amounts]] = []
@@ -34,20 +34,20 @@ class NodeSet:
     def leave(self, names: Iterable[str], *, kept: bool) -> None:
         """Nodes leave the set: kept for a job (with all that is on them), or because somebody starts there."""
         for name in names:
-            place = self._universe.by_name[name]
+            place = self._cluster_state.by_name[name]
             if not kept and place.order not in self._started:
                 self._started.add(place.order)
                 self._room.append((place.order, dict(place.free)))
             for resource in place.node.total:
                 place.free[resource] = place.free.get(resource, 0) - _ALL
             place.holders += 1
-            self._universe.index.note(place)
+            self._cluster_state.index.note(place)
 
     def best(self, shape: Shape) -> Placement | None:
         """The best nodes that can run a job of so many nodes now (`score`)."""
         scored = self._scored.get(shape.each)
         if scored is None:
-            scored = self._scored[shape.each] = Scored(self._universe, self._roomy, shape)
+            scored = self._scored[shape.each] = Scored(self._cluster_state, self._roomy, shape)
         candidates = scored.candidates()
         if len(candidates) < shape.count:
             return None
@@ -60,8 +60,8 @@ class NodeSet:
         known = self._left_over.get(shape.each)
         if known is None:
             known = self._left_over[shape.each] = LeftOver(self._room, shape)
-        places = self._universe.places
-        return [places[order].node.name for order in known.orders()[: shape.count]]
+        places = self._cluster_state.places
+        return [places[order].node.name for order in known.node_indices()[: shape.count]]
 
 
 class LeftOver:
@@ -71,11 +71,11 @@ class LeftOver:
         """`started`: the nodes with what is left over there; they only become more."""
         self._started = started
         self._wants = shape.wants
-        self._own = shape.orders
+        self._own = shape.node_indices
         self._seen = 0
-        self._orders: list[int] = []
+        self._node_indices: list[int] = []
 
-    def orders(self) -> Sequence[int]:
+    def node_indices(self) -> Sequence[int]:
         """Those nodes as they are now."""
         fresh = self._started[self._seen :]
         self._seen = len(self._started)
@@ -83,23 +83,22 @@ class LeftOver:
             fresh = [(order, free) for order, free in fresh if free.get(name, 0) >= amount]
         for order, _ in fresh:
             if order in self._own:
-                insort(self._orders, order)
-        return self._orders
+                insort(self._node_indices, order)
+        return self._node_indices
 
 
 class Roomy:
-    """The nodes (`orders`) that have room for any shape that was asked about, as far as the first resource that it
-    wants tells.
+    """The nodes that have room for any shape that was asked about, as far as the first resource that it wants tells.
 
     Most nodes are full: one resource says so, once for all shapes. Most nodes that have changed were full before and
     still are: `changes` are of the others.
     """
 
-    def __init__(self, universe: ClusterState) -> None:
-        self.orders: set[int] = set()
-        self.changes = Changes(len(universe.places))
-        self._universe = universe
-        self._watch = universe.index.changes.watch()
+    def __init__(self, cluster_state: ClusterState) -> None:
+        self.node_indices: set[int] = set()
+        self.changes = Changes(len(cluster_state.places))
+        self._cluster_state = cluster_state
+        self._watch = cluster_state.index.changes.watch()
         self._least: dict[str, int] = {}
 
     def watch(self, shape: Shape) -> Set[int]:
@@ -108,13 +107,13 @@ class Roomy:
         for name, amount in shape.wants[:1]:
             if name not in self._least or amount < self._least[name]:
                 self._least[name] = amount
-                self.orders |= self._having(name, amount, range(len(self._universe.places)))
-        return self.orders
+                self.node_indices |= self._having(name, amount, range(len(self._cluster_state.places)))
+        return self.node_indices
 
-    def _having(self, name: str, amount: int, orders: Iterable[int]) -> set[int]:
+    def _having(self, name: str, amount: int, node_indices: Iterable[int]) -> set[int]:
         """Of some nodes those that have so much of a resource."""
-        places = self._universe.places
-        return {order for order in orders if places[order].free.get(name, 0) >= amount}
+        places = self._cluster_state.places
+        return {order for order in node_indices if places[order].free.get(name, 0) >= amount}
 
     def catch_up(self) -> None:
         """Look again at the nodes that have changed."""
@@ -122,36 +121,36 @@ class Roomy:
         roomy: set[int] = set()
         for name, least in self._least.items():
             roomy |= self._having(name, least, named)
-        for order in roomy | self.orders.intersection(named):
+        for order in roomy | self.node_indices.intersection(named):
             self.changes.note(order)
-        self.orders.difference_update(named)
-        self.orders |= roomy
+        self.node_indices.difference_update(named)
+        self.node_indices |= roomy
 
 
 class Scored:
     """The nodes that can run a shape now, with their badness, kept up to date."""
 
-    def __init__(self, universe: ClusterState, roomy: Roomy, shape: Shape) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, roomy: Roomy, shape: Shape) -> None:
+        self._cluster_state = cluster_state
         self._roomy = roomy
         self._shape = shape
         self._known: dict[int, Candidate] = {}
-        self._look_at(shape.orders & roomy.watch(shape))
+        self._look_at(shape.node_indices & roomy.watch(shape))
         self._watch = roomy.changes.watch()
 
     def candidates(self) -> Collection[Candidate]:
         """Those nodes as they are now."""
         self._roomy.catch_up()
         if changed := self._watch.changed():
-            named = self._shape.orders.intersection(changed)
+            named = self._shape.node_indices.intersection(changed)
             for order in named & self._known.keys():
                 del self._known[order]
-            self._look_at(named & self._roomy.orders)
+            self._look_at(named & self._roomy.node_indices)
         return self._known.values()
 
-    def _look_at(self, orders: Iterable[int]) -> None:
-        places, shape = self._universe.places, self._shape
-        for order in orders:
+    def _look_at(self, node_indices: Iterable[int]) -> None:
+        places, shape = self._cluster_state.places, self._shape
+        for order in node_indices:
             place = places[order]
             if fits(place, shape, coming=False):
                 self._known[order] = badness(place, shape), order, place

@@ -32,15 +32,15 @@ class Outlook:
     stays in the queue gets nothing, but is predicted to take its room before any job of lower rank: a claim.
     """
 
-    def __init__(self, universe: ClusterState, balancing: Balancing | None) -> None:
-        rules = universe.snapshot.partition
+    def __init__(self, cluster_state: ClusterState, balancing: Balancing | None) -> None:
+        rules = cluster_state.snapshot.partition
         self.patience_s = rules.patience_s
-        self.nodes = NodeSet(universe) if rules.dispatch is Dispatch.MANAGED else None
-        self._universe = universe
+        self.nodes = NodeSet(cluster_state) if rules.dispatch is Dispatch.MANAGED else None
+        self._cluster_state = cluster_state
         self._balancing = balancing
-        self._claims = Claims(universe)
-        self._moments = Moments(universe, self._claims)
-        self._summed = Summed(universe, self._moments)
+        self._claims = Claims(cluster_state)
+        self._moments = Moments(cluster_state, self._claims)
+        self._summed = Summed(cluster_state, self._moments)
 
     def soonest(self, job: SnapshotJob, shape: Shape, by: int | None = None) -> Later | None:
         """When and where the job can start at the earliest; None when nobody knows, or when it is later than `by`."""
@@ -61,7 +61,7 @@ class Outlook:
         """Somebody gets these nodes: in managed dispatch they leave the node set."""
         if self.nodes:
             self.nodes.leave(placement, kept=kept)
-            self._moments.forget(self._universe.by_name[name].order for name in placement)
+            self._moments.forget(self._cluster_state.by_name[name].order for name in placement)
 
     def claim(self, later: Later) -> None:
         """A job that stays in the queue is predicted to take this."""
@@ -73,7 +73,7 @@ class Outlook:
         present: dict[str, dict[str, int]] = {}
         owed: dict[str, dict[str, int]] = {}
         for name, amounts in later.placement.items():
-            place = self._universe.by_name[name]
+            place = self._cluster_state.by_name[name]
             have = {each: max(0, place.free.get(each, 0) + place.coming.get(each, 0)) for each in amounts}
             present[name] = {each: min(amount, have[each]) for each, amount in amounts.items()}
             rest = {each: amount - present[name][each] for each, amount in amounts.items()}
@@ -91,11 +91,11 @@ class Outlook:
         for end, _, runner in sorted(self._moments.ends.on(place)):
             if end <= at and runner.alive and place in runner.places:
                 # It may not shrink either: a part that is taken before would be missing when it ends.
-                self._universe.leave_alone(runner, Reason.AWAITED.value)
+                self._cluster_state.leave_alone(runner, Reason.AWAITED.value)
 
     def awaited(self, later: Later) -> list[RunningJob]:
         """The running jobs on those nodes that are expected to have ended by then, the first to end first."""
-        places = [self._universe.by_name[name] for name in later.placement]
+        places = [self._cluster_state.by_name[name] for name in later.placement]
         ending = {end for place in places for end in self._moments.ends.on(place) if end[0] <= later.at}
         return [runner for _, _, runner in sorted(ending)]
 
@@ -113,14 +113,14 @@ class Outlook:
             return min((each for each in found if each), default=None, key=lambda later: later.at)
         looked_at: dict[int, Entry] = {}
 
-        def orders() -> Iterator[int]:
+        def node_indices() -> Iterator[int]:
             for entry in self._moments.earliest(balancing.powers.measured(shape), by):
                 looked_at[entry[2]] = entry
                 yield entry[2]
 
-        chosen = balancing.window(orders(), shape.count)
+        chosen = balancing.window(node_indices(), shape.count)
         return self._at(shape, [looked_at[order] for order in chosen]) if chosen else None
 
     def _at(self, shape: Shape, chosen: Sequence[Entry]) -> Later:
-        places = [self._universe.places[order] for _, _, order in chosen]
+        places = [self._cluster_state.places[order] for _, _, order in chosen]
         return Later(max(at for at, _, _ in chosen), placed(shape, places))

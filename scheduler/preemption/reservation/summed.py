@@ -19,10 +19,10 @@ _NOTHING: Amounts = {}
 
 
 class Summed:
-    """The sums of one universe over its predicted future."""
+    """The sums of one state of the cluster over its predicted future."""
 
-    def __init__(self, universe: ClusterState, moments: Moments) -> None:
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, moments: Moments) -> None:
+        self._cluster_state = cluster_state
         self._moments = moments
         self._present: dict[ShapeKey, Present] = {}
 
@@ -31,12 +31,12 @@ class Summed:
         wants = {_UNITS: shape.units} if shape.units else dict(shape.wants)
         present = self._present.get(shape.pool)
         if present is None:
-            present = self._present[shape.pool] = Present(self._universe, self._moments, shape)
+            present = self._present[shape.pool] = Present(self._cluster_state, self._moments, shape)
         if not present.suffices(wants, by):
             return None
         have = dict(present.total())
         rooms: dict[NodeState, dict[str, int]] = {}
-        at = self._universe.snapshot.now
+        at = self._cluster_state.snapshot.now
         for end, place, amounts in () if _covered(have, wants) else self._releases(present, shape, by):
             if by is not None and end > by:
                 return None
@@ -73,19 +73,19 @@ class Summed:
 class Present:
     """What each node counts for before anybody has ended, kept up to date by the index of nodes."""
 
-    def __init__(self, universe: ClusterState, moments: Moments, shape: Shape) -> None:
-        self.own = moments.left(shape.orders)
-        self._universe = universe
+    def __init__(self, cluster_state: ClusterState, moments: Moments, shape: Shape) -> None:
+        self.own = moments.left(shape.node_indices)
+        self._cluster_state = cluster_state
         self._moments = moments
         self._shape = shape
         self._names = [name for name, _ in shape.wants]
         self._there = [moments.futures().there(name) for name in self._names]
-        self._watch = universe.index.changes.watch()
+        self._watch = cluster_state.index.changes.watch()
         self._counted: dict[NodeState, dict[str, int]] = {}
         self._total: dict[str, int] = {}
         self._having: dict[str, dict[NodeState, None]] = {name: {} for name in (_UNITS, *self._names)}
         for order in sorted(self._promising()):
-            self._look_at(universe.places[order])
+            self._look_at(cluster_state.places[order])
 
     def _promising(self) -> set[int]:
         """The nodes that may count for something: most have nothing left of anything."""
@@ -97,7 +97,7 @@ class Present:
         """All nodes together."""
         for order in self._watch.changed():
             if order in self.own:
-                self._look_at(self._universe.places[order])
+                self._look_at(self._cluster_state.places[order])
         return self._total
 
     def suffices(self, wants: Amounts, by: int | None) -> bool:
@@ -114,9 +114,9 @@ class Present:
         add(have, self._counts([futures.most(name, by) for name in self._names], gaining))
         return _covered(have, wants)
 
-    def _counts(self, amounts: Sequence[Sequence[int]], orders: Set[int]) -> Amounts:
+    def _counts(self, amounts: Sequence[Sequence[int]], node_indices: Set[int]) -> Amounts:
         """What some nodes count for together, with so much on each."""
-        each = [[*map(there.__getitem__, orders)] for there in amounts]
+        each = [[*map(there.__getitem__, node_indices)] for there in amounts]
         if not self._shape.units:
             sums = [sum([there for there in own if there > 0]) for own in each]
             return dict(zip(self._names, sums, strict=True))

@@ -66,11 +66,11 @@ class PiecesAnywhere(MissingAnywhere, PieceTrial):
             gains.append(gives if there >= 0 else max(0, there + gives))
         return tuple(gains)
 
-    def price(self, walked: Mapping[RunningJob, int], shape: Shape, reach: PreemptionScope) -> Price:
+    def price(self, walked: Mapping[RunningJob, int], shape: Shape, scope: PreemptionScope) -> Price:
         """As `Trial.price`, with what is left over given back in pieces."""
-        whole = self.pool.universe.snapshot.partition.give_back is GiveBack.WHOLE
+        whole = self.pool.cluster_state.snapshot.partition.give_back is GiveBack.WHOLE
         stopped, losses = give_back(self, list(walked), whole=whole)
-        return price_of(stopped, losses, walked, shape.harm)
+        return price_of(stopped, losses, walked, shape.cost_in)
 
 
 def trial_in_pieces(pool: Pool, shape: Shape) -> PieceTrial:

@@ -12,7 +12,7 @@ Whoever was walked is gone from a room on trial; the highest of them come first:
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from scheduler.model.resources import Amounts
-from scheduler.preemption.candidates import harm_of
+from scheduler.preemption.candidates import loss_of
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import Loss, Price, priced
 from scheduler.preemption.trials import needed
@@ -59,7 +59,7 @@ def _not_whole(trial: PieceTrial, walked: Sequence[RunningJob]) -> list[RunningJ
 
 
 def price_of(
-    stopped: Iterable[RunningJob], losses: Iterable[Loss], classes: Mapping[RunningJob, int], harm: str
+    stopped: Iterable[RunningJob], losses: Iterable[Loss], classes: Mapping[RunningJob, int], cost_in: str
 ) -> Price:
     """What some stops and losses cost; whoever loses a part of its pieces counts for that part.
 
@@ -70,7 +70,7 @@ def price_of(
         lost[runner] = lost.get(runner, 0) + count
     victims = []
     for runner in {**dict.fromkeys(stopped), **lost}:
-        part = harm_of(runner, harm)
+        part = loss_of(runner, cost_in)
         if runner in lost and runner.pieces:
             part = part * lost[runner] // runner.pieces.held
         victims.append((classes[runner], part, runner.ran, runner.order, runner, _NOTHING))

@@ -98,11 +98,11 @@ class LadderInPieces(Ladder):
         if not cost:
             return found
         own_class, least, count = cost[0]
-        for other, harm, _, _, runner, _ in islice(self.candidates, number - 1, None):
+        for other, cost_in, _, _, runner, _ in islice(self.candidates, number - 1, None):
             if other != own_class:
                 break
             if runner.pieces and runner.pieces.held:
-                least = min(least, harm // runner.pieces.held)
+                least = min(least, cost_in // runner.pieces.held)
         found = self.roughly[number] = (((own_class, least, count),), *rest)  # type: ignore[assignment]
         return found
 
@@ -130,6 +130,6 @@ def giving_way(state: ClusterState) -> GivingWay | None:
     )
 
 
-def _is_fixed(harm: str) -> bool:
+def _is_fixed(cost_in: str) -> bool:
     """Work that is lost is less of it as a job loses a part."""
-    return harm in ("", SUBMITTED)
+    return cost_in in ("", SUBMITTED)

@@ -63,7 +63,7 @@ class PiecesRun(MethodRun):
         if lost is None:
             return None
         victim = victim_of(runner, lost)
-        in_pieces.lose(self.run.universe, runner, lost)
+        in_pieces.lose(self.run.cluster_state, runner, lost)
         return victim
 
     def making_room(self, ask: Ask, nodes: Iterable[str], price: Price) -> Sentence | None:

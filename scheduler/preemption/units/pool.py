@@ -23,15 +23,15 @@ class UnitPool(Pool):
 
     def __init__(
         self,
-        universe: ClusterState,
+        cluster_state: ClusterState,
         candidates: Candidates,
         shape: Shape,
         rooms: Rooms,
         trial: Callable[[Pool, Shape], Trial] | None = None,
     ) -> None:
-        super().__init__(universe, candidates, shape, rooms, trial)
+        super().__init__(cluster_state, candidates, shape, rooms, trial)
         self.unit = shape.wants
-        self._rules = universe.snapshot.partition
+        self._rules = cluster_state.snapshot.partition
         self.fit = _Fit(shape.wants)
         now, soon = rooms.sums(coming=False), rooms.sums(coming=True)
         self._now = _Counts(now, self.fit)
@@ -69,7 +69,7 @@ class UnitPool(Pool):
         """What a request is short of, with what is free or coming."""
         return Units(self, shape.units)
 
-    def price(self, shape: Shape, reach: PreemptionScope) -> Price | None:
+    def price(self, shape: Shape, scope: PreemptionScope) -> Price | None:
         """Who loses what, the most valuable first, and how many units that gives; None when nobody would help.
 
         The lower jobs are walked, lowest first, until it is enough (where arrays are spared as wholes, to the end of
@@ -80,7 +80,7 @@ class UnitPool(Pool):
         at_first, walked = trial.total, dict[RunningJob, int]()
         whole = self._rules.give_back is GiveBack.WHOLE
         last = None
-        for candidate in self._candidates.in_reach(reach, shape.harm):
+        for candidate in self._candidates.in_scope(scope, shape.cost_in):
             runner = candidate[4]
             if last is not None and (not whole or not runner.job.group or runner.job.group != last):
                 break
@@ -94,7 +94,7 @@ class UnitPool(Pool):
                 return None
             trial.wanted = trial.total
         stopped, losses = give_back(trial, list(walked), whole=whole)
-        return price_of(stopped, losses, walked, shape.harm)._replace(units=trial.wanted)
+        return price_of(stopped, losses, walked, shape.cost_in)._replace(units=trial.wanted)
 
     def _could_give(self, place: NodeState, wanted: Wants) -> bool:
         """Whether a unit would fit on a node, once everybody has gone who may go."""
@@ -143,9 +143,9 @@ class _Counts:
         """Count again where there is other room than before."""
         self._count(self._watch.changed())
 
-    def _count(self, orders: Iterable[int]) -> None:
+    def _count(self, node_indices: Iterable[int]) -> None:
         rooms = self.sums.rooms
-        for order in orders:
+        for order in node_indices:
             count = self._fit[rooms[order]]
             self.units += count - self.on.pop(order, 0)
             if count:

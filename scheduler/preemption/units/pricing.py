@@ -41,9 +41,9 @@ def _price_here(taken: Iterable[Candidate], stopped: list[RunningJob], losses: l
     known = {c[4]: c for c in taken}
     victims = [known[runner] for runner in stopped]
     for runner, _, count in losses:
-        own_class, harm, ran, order, _, gives = known[runner]
+        own_class, cost_in, ran, order, _, gives = known[runner]
         held = runner.pieces.held if runner.pieces else 1
-        victims.append((own_class, harm * count // held, ran, order, runner, gives))
+        victims.append((own_class, cost_in * count // held, ran, order, runner, gives))
     victims.sort(reverse=True)  # no two have the same order, so nothing behind it is compared
     cost, runners, _, _, _ = pricing.priced(victims)
     return Price(cost, runners, 0, tuple(losses))
@@ -59,7 +59,7 @@ def _emptied(place: NodeState, shape: Shape, candidates: Iterable[Candidate], *,
     for candidate in here:
         trial.stop(candidate[4])
     stopped, losses = give_back(trial, [c[4] for c in here], whole=whole)
-    return price_of(stopped, losses, {c[4]: c[0] for c in here}, shape.harm)
+    return price_of(stopped, losses, {c[4]: c[0] for c in here}, shape.cost_in)
 
 
 def _left_over(
@@ -105,7 +105,7 @@ def _add(each: Amounts, times: int, short: dict[str, int]) -> None:
         short[name] += each.get(name, 0) * times
 
 
-def settled(room: MadeRoom, shape: Shape, reach: PreemptionScope, *, whole: bool) -> MadeRoom:
+def settled(room: MadeRoom, shape: Shape, scope: PreemptionScope, *, whole: bool) -> MadeRoom:
     """A room on several nodes whose victims were chosen as wholes, with what is left over given back in pieces."""
     victims = room.price.victims[::-1]
     if not any(runner.pieces for runner in victims):
@@ -114,5 +114,5 @@ def settled(room: MadeRoom, shape: Shape, reach: PreemptionScope, *, whole: bool
     for runner in victims:
         trial.stop(runner)
     stopped, losses = give_back(trial, victims, whole=whole)
-    classes = {runner: reach.class_of(runner.first, runner.second) or 0 for runner in victims}
-    return MadeRoom(room.places, price_of(stopped, losses, classes, shape.harm))
+    classes = {runner: scope.class_of(runner.first, runner.second) or 0 for runner in victims}
+    return MadeRoom(room.places, price_of(stopped, losses, classes, shape.cost_in))

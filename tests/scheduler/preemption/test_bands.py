@@ -82,9 +82,9 @@ def test_a_lower_job_may_reach_what_a_higher_one_does_not_and_still_finds_it() -
 
 class TestReach:
     def test_classes_grow_with_the_value_of_a_victim_and_the_second_tier_is_above_the_first(self) -> None:
-        reach = Ranking(Mode.USER_THEN_TASK).reach(weight(1), weight(1))
+        scope = Ranking(Mode.USER_THEN_TASK).scope(weight(1), weight(1))
         classes = [
-            reach.class_of(weight(user), weight(task))
+            scope.class_of(weight(user), weight(task))
             for user, task in [(None, 0), (9, None), (3, 0), (2, 0), (1, None), (1, 9), (1, 2)]
         ]
         assert None not in classes
@@ -92,13 +92,13 @@ class TestReach:
         assert known == sorted(known)
         assert known[4] >= SECOND_TIER + weight(None)
 
-    def test_out_of_reach_has_no_class(self) -> None:
-        reach = Ranking(Mode.USER_THEN_TASK).reach(weight(1), weight(1))
-        assert reach.class_of(weight(1), weight(1)) is None
-        assert reach.class_of(weight(0), weight(None)) is None
+    def test_out_of_scope_has_no_class(self) -> None:
+        scope = Ranking(Mode.USER_THEN_TASK).scope(weight(1), weight(1))
+        assert scope.class_of(weight(1), weight(1)) is None
+        assert scope.class_of(weight(0), weight(None)) is None
 
     def test_a_mode_of_one_axis_has_no_second_tier(self) -> None:
-        assert Ranking(Mode.USER).reach(weight(1), 0) == PreemptionScope(weight(1), weight(1), 0, None)
+        assert Ranking(Mode.USER).scope(weight(1), 0) == PreemptionScope(weight(1), weight(1), 0, None)
         assert Ranking(Mode.TASK).two_axes is False
 
     def test_the_ranking_of_rules(self) -> None:

@@ -25,7 +25,7 @@ from tests.scheduler.planning import state_of
 Bound = Callable[[NodeState], tuple[Cost, int] | None]
 
 
-def universe(*jobs: SnapshotJob, count: int = 3) -> ClusterState:
+def cluster_state(*jobs: SnapshotJob, count: int = 3) -> ClusterState:
     made = snapshot(jobs, nodes(count))
     return state_of(made)
 
@@ -41,8 +41,8 @@ def offers_of(
 ) -> CheapestNodes:
     """Offers of the first nodes; `bound` is of a single one."""
 
-    def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
-        found = [(order, bound(made.places[order])) for order in orders] if bound else []
+    def bounds(node_indices: Iterable[int], *, now: bool) -> list[Entry]:
+        found = [(order, bound(made.places[order])) for order in node_indices] if bound else []
         return [
             (*least, 0, order, index.changes.last[order], ONLY_A_BOUND) for order, least in found if least
         ]
@@ -61,14 +61,14 @@ def names(offers: CheapestNodes, count: int = 9, below: int | None = None) -> li
 
 class TestOffers:
     def test_the_cheapest_come_first_and_only_as_many_as_asked(self) -> None:
-        all_of_them = universe(running("1", "n2", 5), running("2", "n3", 8))
+        all_of_them = cluster_state(running("1", "n2", 5), running("2", "n3", 8))
         offers = offers_of(all_of_them, by_free)
         assert names(offers) == ["n2", "n1"]
         assert names(offers, 1) == ["n2"]
         assert names(offers) == ["n2", "n1"], "asking takes nothing away"
 
     def test_a_change_is_seen_at_the_next_question(self) -> None:
-        made = universe(running("1", "n2", 5, user=3), running("2", "n3", 8, user=3))
+        made = cluster_state(running("1", "n2", 5, user=3), running("2", "n3", 8, user=3))
         offers = offers_of(made, by_free)
         made.stop(made.runners[0])
         assert names(offers) == ["n1", "n2"]
@@ -79,7 +79,7 @@ class TestOffers:
         assert names(offers) == ["n1", "n3"]
 
     def test_only_what_has_changed_is_priced_again(self) -> None:
-        made = universe(running("1", "n2", 5, user=3), count=50)
+        made = cluster_state(running("1", "n2", 5, user=3), count=50)
         priced: list[str] = []
 
         def counting(place: NodeState) -> Price | None:
@@ -97,20 +97,20 @@ class TestOffers:
         assert priced == ["n2"]
 
     def test_what_is_free_does_not_depend_on_what_pieces_count_for(self) -> None:
-        made = universe(running("1", "n2", 5))
+        made = cluster_state(running("1", "n2", 5))
         offers = offers_of(made, by_free)
         made.index.weights.note(0)
         made.index.weights.note(1)
         assert names(offers) == ["n2", "n1", "n3"]
 
     def test_nodes_that_are_not_its_own_do_not_matter(self) -> None:
-        made = universe(running("1", "n3", 5, user=3))
+        made = cluster_state(running("1", "n3", 5, user=3))
         offers = offers_of(made, by_free, own=2)
         made.stop(made.runners[0])
         assert names(offers) == ["n1", "n2"]
 
     def test_a_limit_cuts_off_the_dear_ones(self) -> None:
-        made = universe()
+        made = cluster_state()
         classes = {"n1": -3, "n2": -1, "n3": None}
 
         def classed(place: NodeState) -> Price | None:
@@ -123,7 +123,7 @@ class TestOffers:
         assert names(offers, below=-3) == ["n3"]
 
     def test_only_nodes_that_might_have_enough_are_looked_at(self) -> None:
-        made = universe(running("1", "n1", 6, user=3), running("2", "n2", 3, user=3))
+        made = cluster_state(running("1", "n1", 6, user=3), running("2", "n2", 3, user=3))
         priced: list[str] = []
 
         def counting(place: NodeState) -> Price | None:
@@ -139,7 +139,7 @@ class TestOffers:
         assert sorted(priced) == ["n2", "n2", "n3", "n3"], "n1 never"
 
     def test_nodes_from_before_a_failure_are_looked_at_only_when_they_change(self) -> None:
-        made = universe(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
+        made = cluster_state(running("1", "n1", 1, user=3), running("2", "n2", 1, user=3))
         made.stop(made.runners[1])
         since = made.index.changes.now
         made.stop(made.runners[0])
@@ -155,7 +155,7 @@ def stock_of(made: ClusterState, *, coming: bool) -> Stock:
 
 class TestStock:
     def test_it_names_the_nodes_that_have_enough_now(self) -> None:
-        made = universe(running("1", "n1", 5, user=3), running("2", "n2", 8, user=3), count=4)
+        made = cluster_state(running("1", "n1", 5, user=3), running("2", "n2", 8, user=3), count=4)
         made.places[3].coming["cpu"] = 2
         now, soon = (stock_of(made, coming=coming) for coming in (False, True))
 
@@ -177,7 +177,7 @@ class TestStock:
                     assert stock.among([3, 0], amount) == [each for each in (3, 0) if each in enough]
 
     def test_of_several_resources_there_must_be_enough_of_each(self) -> None:
-        made = universe(running("1", "n1", 5, user=3), running("2", "n2", 7, user=3), count=4)
+        made = cluster_state(running("1", "n1", 5, user=3), running("2", "n2", 7, user=3), count=4)
         stock = stock_of(made, coming=False)
         few = Stock(made.index, lambda place: -place.order)
         assert Stocks([(stock, 3), (few, -2)]).enough(range(4)) == [0, 2]
@@ -195,9 +195,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         seen.append(place.node.name)
         return price(stopping, place)
 
-    def bounding(stopping: Stopping, orders: Collection[int], *, now: bool) -> list[Entry]:
-        seen.extend(f"n{order + 1}" for order in orders)
-        return bounds(stopping, orders, now=now)
+    def bounding(stopping: Stopping, node_indices: Collection[int], *, now: bool) -> list[Entry]:
+        seen.extend(f"n{order + 1}" for order in node_indices)
+        return bounds(stopping, node_indices, now=now)
 
     monkeypatch.setattr(Stopping, "price", pricing)
     monkeypatch.setattr(Stopping, "bounds", bounding)
@@ -246,7 +246,7 @@ class TestWorkGrowsWithChangesNotWithJobsTimesNodes:
 
 class TestOffersWithALowerBound:
     def test_a_node_is_priced_only_when_its_bound_comes_to_the_top(self) -> None:
-        made = universe(running("1", "n1", 5), running("2", "n2", 3), count=4)
+        made = cluster_state(running("1", "n1", 5), running("2", "n2", 3), count=4)
         priced: list[str] = []
 
         def pricer(place: NodeState) -> Price | None:
@@ -264,7 +264,7 @@ class TestOffersWithALowerBound:
         assert priced == ["n1", "n2", "n3"]
 
     def test_of_nodes_that_may_cost_the_same_the_first_is_enough(self) -> None:
-        made = universe(running("1", "n3", 1), count=3)
+        made = cluster_state(running("1", "n3", 1), count=3)
         cost: Cost = ((-1, 5, 1),)
         priced: list[str] = []
 
@@ -277,17 +277,17 @@ class TestOffersWithALowerBound:
         assert priced == ["n1"]
 
     def test_a_bound_above_the_limit_is_not_priced_at_all(self) -> None:
-        made = universe()
+        made = cluster_state()
         offers = offers_of(made, lambda place: Price(), bound=lambda place: (((-place.order, 0, 0),), 0))
         assert names(offers, below=-1) == ["n3"]
 
     def test_a_price_that_turns_out_impossible_is_dropped(self) -> None:
-        made = universe()
+        made = cluster_state()
         offers = offers_of(made, lambda place: None, bound=lambda place: ((), 0))
         assert names(offers) == []
 
     def test_a_change_brings_the_bound_back(self) -> None:
-        made = universe(running("1", "n1", 8, user=3))
+        made = cluster_state(running("1", "n1", 8, user=3))
         offers = offers_of(made, by_free, bound=lambda place: ((), 0))
         assert names(offers) == ["n2", "n3"]
         made.stop(made.runners[0])
@@ -299,7 +299,7 @@ class TestQuotesThatAreShared:
     """As by the offers of the same nodes of equal power, and of all."""
 
     def test_what_was_priced_for_one_is_not_priced_for_the_other(self) -> None:
-        made = universe(running("1", "n1", 5, user=3))
+        made = cluster_state(running("1", "n1", 5, user=3))
         priced: list[str] = []
 
         def pricer(place: NodeState) -> Price | None:
@@ -316,7 +316,7 @@ class TestQuotesThatAreShared:
         assert [names(here), names(everywhere), priced[3:]] == [["n1", "n2"], ["n1", "n2", "n3"], ["n1"]]
 
     def test_dearer_pieces_are_priced_again_and_no_node_comes_twice(self) -> None:
-        made = universe()
+        made = cluster_state()
         dear = {"n1": 5, "n2": 9, "n3": 1}
         everywhere, here = self.pair(made, lambda place: Price(((-1, dear[place.node.name], 1),)))
         assert names(here, 1) == ["n1"]
@@ -335,14 +335,14 @@ class TestQuotesThatAreShared:
             assert names(here) == ["n1", "n2"]
 
     def test_a_node_enters_out_of_the_line_when_it_might_be_the_cheapest(self) -> None:
-        made = universe(running("1", "n1", 5, user=3))
+        made = cluster_state(running("1", "n1", 5, user=3))
         looked = list[str]()
         rough, costs, index = {0: 1, 1: 2, 2: 8}, {0: 7, 1: 4, 2: 9}, made.index
 
-        def bounds(orders: Collection[int], *, now: bool) -> list[Entry]:
-            looked.extend(f"rough{order}" for order in orders)
+        def bounds(node_indices: Collection[int], *, now: bool) -> list[Entry]:
+            looked.extend(f"rough{order}" for order in node_indices)
             last = index.changes.last
-            return [(((-1, rough[each], 1),), 1, 0, each, last[each], ONLY_A_BOUND) for each in orders]
+            return [(((-1, rough[each], 1),), 1, 0, each, last[each], ONLY_A_BOUND) for each in node_indices]
 
         def pricer(place: NodeState) -> Price:
             looked.append(place.node.name)
@@ -377,8 +377,8 @@ class TestQuotesThatAreShared:
     def pair(self, made: ClusterState, pricer: Pricer) -> tuple[CheapestNodes, CheapestNodes]:
         last = made.index.changes.last
 
-        def bounds(orders: Iterable[int], *, now: bool) -> list[Entry]:
-            return [((), 0, 0, order, last[order], ONLY_A_BOUND) for order in orders]
+        def bounds(node_indices: Iterable[int], *, now: bool) -> list[Entry]:
+            return [((), 0, 0, order, last[order], ONLY_A_BOUND) for order in node_indices]
 
         quotes = Quotes(made.index, pricer, bounds)
         return CheapestNodes(frozenset(range(len(made.places))), quotes), CheapestNodes(
@@ -386,9 +386,9 @@ class TestQuotesThatAreShared:
         )
 
 
-class TestUniverse:
+class TestClusterState:
     def test_every_change_is_in_the_index_each_node_once_and_the_last_to_change_first(self) -> None:
-        made = universe(running("1", {"n1": {"cpu": 2}, "n3": {"cpu": 1}}, user=3))
+        made = cluster_state(running("1", {"n1": {"cpu": 2}, "n3": {"cpu": 1}}, user=3))
         watch = made.index.changes.watch()
         made.stop(made.runners[0])
         made.take({"n2": {"cpu": 1}}, coming_first=False)
@@ -396,16 +396,16 @@ class TestUniverse:
         assert (watch.behind, watch.changed(), watch.changed()) == (4, [0, 1, 2], [])
 
     def test_taking_uses_what_is_coming_first_or_leaves_it(self) -> None:
-        place = universe().places[0]
+        place = cluster_state().places[0]
         for coming_first, free, coming in ((True, 7, 0), (False, 5, 2)):
-            made = universe()
+            made = cluster_state()
             place = made.places[0]
             place.coming = {"cpu": 2}
             made.take({"n1": {"cpu": 3}}, coming_first=coming_first)
             assert (place.free["cpu"], place.coming["cpu"]) == (free, coming)
 
     def test_the_list_of_candidates_forgets_the_stopped_when_they_are_many(self) -> None:
-        made = universe(*(running(str(i), "n1", 1, user=3) for i in range(8)))
+        made = cluster_state(*(running(str(i), "n1", 1, user=3) for i in range(8)))
         candidates = Candidates(made)
         assert len(candidates.ordered("")) == 8
         for runner in made.runners[:5]:
@@ -413,12 +413,12 @@ class TestUniverse:
         assert len(candidates.ordered("")) == 3
 
     def test_tallies_follow_the_stops(self) -> None:
-        made = universe(running("1", cpu=2, user=3), running("2", cpu=3, user=3, preemptable=False))
-        reach = Ranking.of(made.snapshot.partition).reach(0, 0)
-        before = made.below(reach)
+        made = cluster_state(running("1", cpu=2, user=3), running("2", cpu=3, user=3, preemptable=False))
+        scope = Ranking.of(made.snapshot.partition).scope(0, 0)
+        before = made.below(scope)
         assert (before.stoppable, before.spared, before.held()) == (1, 1, {"cpu": 2})
         made.stop(made.runners[0])
-        after = made.below(reach)
+        after = made.below(scope)
         assert (after.stoppable, after.spared, after.held()["cpu"]) == (0, 1, 0)
 
     def test_the_scarcest_resource_is_the_one_most_in_use(self) -> None:

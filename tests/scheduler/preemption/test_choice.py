@@ -1,4 +1,4 @@
-"""Of all who may be stopped, who is: the document's order on a node, the least harm among nodes (spec 1.4)."""
+"""Of all who may be stopped, who is: the document's order on a node, the least cost among nodes (spec 1.4)."""
 
 from typing import Any
 

@@ -67,7 +67,7 @@ def _change(made: ClusterState, runner: RunningJob, data: st.DataObject) -> None
 def test_a_job_that_has_moved_is_left_alone_where_it_is_now() -> None:
     jobs = [running("a", "n1", 2), running("b", "n1", 3)]
     cycle = PlanningRun(snapshot(jobs, nodes(2), balance=Balance("cpu", 0.1)), [EvenSetsMethod()])
-    made = cycle.universe
+    made = cycle.cluster_state
     even = cycle.method(EvenSetsRun)
     assert even
     even.exchange.apply(Swap(made.runners[0], made.places[0], made.places[1], {}))

@@ -44,41 +44,41 @@ def looked_up(made: ClusterState, claims: Claims, place: NodeState, shape: Shape
     return None
 
 
-def shapes_of(made: Snapshot, universe: ClusterState) -> list[Shape]:
-    known = Shapes(universe)
+def shapes_of(made: Snapshot, cluster_state: ClusterState) -> list[Shape]:
+    known = Shapes(cluster_state)
     return [known.of(job.request) for job in made.jobs if job.state is JobState.PENDING and job.request]
 
 
-def after_each_change(universe: ClusterState, claims: Claims, draw: st.DataObject) -> Iterator[None]:
+def after_each_change(cluster_state: ClusterState, claims: Claims, draw: st.DataObject) -> Iterator[None]:
     """Now, and again when somebody was stopped, or has lost room to others."""
     yield
-    for runner in universe.runners:
+    for runner in cluster_state.runners:
         match draw.draw(st.sampled_from(("stop", "take", "claim", "spare", ""))):
             case "stop":
-                universe.stop(runner)
+                cluster_state.stop(runner)
             case "take":
-                universe.take({runner.places[0].node.name: {"cpu": 3}}, coming_first=True)
+                cluster_state.take({runner.places[0].node.name: {"cpu": 3}}, coming_first=True)
             case "claim":
                 claims.add({runner.places[0].node.name: {"cpu": 2}})
             case "spare" if runner.may_go:
-                universe.spare(runner, "for a while")
+                cluster_state.spare(runner, "for a while")
         yield
 
 
 @quick
 @given(futures(), st.data())
 def test_a_line_names_the_nodes_with_their_moments_in_order(made: Snapshot, data: st.DataObject) -> None:
-    universe = state_of(made)
-    claims = Claims(universe)
-    moments = Moments(universe, claims)
-    shapes = [shape for shape in shapes_of(made, universe) if shape.count]
+    cluster_state = state_of(made)
+    claims = Claims(cluster_state)
+    moments = Moments(cluster_state, claims)
+    shapes = [shape for shape in shapes_of(made, cluster_state) if shape.count]
     forgotten: set[int] = set()
-    for _ in after_each_change(universe, claims, data):
-        forgotten |= data.draw(st.sets(st.sampled_from(range(len(universe.places))), max_size=1))
+    for _ in after_each_change(cluster_state, claims, data):
+        forgotten |= data.draw(st.sets(st.sampled_from(range(len(cluster_state.places))), max_size=1))
         moments.forget(forgotten)
         for shape in shapes:
             left = [place for place in shape.places if place.order not in forgotten]
-            found = [(looked_up(universe, claims, place, shape), place.order) for place in left]
+            found = [(looked_up(cluster_state, claims, place, shape), place.order) for place in left]
             for by in data.draw(st.permutations(BYS)):
                 due = sorted(
                     (at, order) for at, order in found if at is not None and (by is None or at <= by)
@@ -93,21 +93,21 @@ def test_who_moves_onto_a_node_releases_it_there() -> None:
         node("n2", total={"cpu": 8}, power={"cpu": 1.0}),
     ]
     made = snapshot([until("1", "n1", 8, 100), until("2", "n2", 4, 200)], nodes=places)
-    universe = state_of(made)
-    moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
-    mover, other = universe.runners
-    n1, n2 = universe.places
+    cluster_state = state_of(made)
+    moments, shapes = Moments(cluster_state, Claims(cluster_state)), Shapes(cluster_state)
+    mover, other = cluster_state.runners
+    n1, n2 = cluster_state.places
     for by in (None, NOW + 150):
         assert [entry[2] for entry in moments.earliest(shapes.of(one_node(8)), by)] == (
             [0, 1] if by is None else [0]
         )
-    universe.stop(other)
+    cluster_state.stop(other)
     n1.free["cpu"], n2.free["cpu"] = 8, 0
     n1.runners.remove(mover)
     n2.runners.append(mover)
     mover.places, mover.alloc = (n2,), {"n2": mover.alloc["n1"]}
     for order in (0, 1):
-        universe.index.changes.note(order)
+        cluster_state.index.changes.note(order)
     for by in (None, NOW + 150):
         assert [*moments.earliest(shapes.of(one_node(8)), by)] == [(NOW, 0, 0), (NOW + 100, 0, 1)]
 
@@ -117,22 +117,25 @@ def test_a_node_that_is_forgotten_stays_out_of_a_line_that_reaches_further() -> 
     change took another node out of the line, or none that was there."""
     ends = [until(str(i), f"n{i}", 8, seconds) for i, seconds in ((2, 100), (3, 300))]
     made = snapshot(ends, nodes=[node(f"n{i}", total={"cpu": 8}) for i in (1, 2, 3)])
-    universe = state_of(made)
-    moments, alone = Moments(universe, Claims(universe)), Shapes(universe).of(one_node(8, exclusive=True))
+    cluster_state = state_of(made)
+    moments, alone = (
+        Moments(cluster_state, Claims(cluster_state)),
+        Shapes(cluster_state).of(one_node(8, exclusive=True)),
+    )
     assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [0, 1]
     moments.forget([0])
     assert [order for _, _, order in moments.earliest(alone, NOW + 150)] == [1]
     assert [order for _, _, order in moments.earliest(alone)] == [1, 2]
-    universe.stop(universe.runners[0])
+    cluster_state.stop(cluster_state.runners[0])
     assert [*moments.earliest(alone)] == [(NOW, 0, 1), (NOW + 300, 0, 2)]
 
 
 def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> None:
     made = snapshot([], nodes=[node(total={"cpu": 4, "gpu": 2})])
-    universe = state_of(made)
-    moments, shapes = Moments(universe, Claims(universe)), Shapes(universe)
+    cluster_state = state_of(made)
+    moments, shapes = Moments(cluster_state, Claims(cluster_state)), Shapes(cluster_state)
     assert [*moments.earliest(shapes.of(one_node(4)))] == [(NOW, 0, 0)]
-    universe.take({"n1": {"gpu": 1}}, coming_first=False)
+    cluster_state.take({"n1": {"gpu": 1}}, coming_first=False)
     assert [*moments.earliest(shapes.of(one_node(4)))] == [(NOW, 0, 0)]
     assert [*moments.earliest(shapes.of(one_node(per_node={"gpu": 2})))] == []
 
@@ -140,14 +143,14 @@ def test_a_resource_that_is_asked_for_later_is_looked_at_as_it_is_by_then() -> N
 @quick
 @given(futures(), st.data())
 def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: st.DataObject) -> None:
-    universe = state_of(made)
-    claims = Claims(universe)
-    summed = Summed(universe, Moments(universe, claims))
-    shapes = [shape for shape in shapes_of(made, universe) if not shape.count]
-    for _ in after_each_change(universe, claims, data):
+    cluster_state = state_of(made)
+    claims = Claims(cluster_state)
+    summed = Summed(cluster_state, Moments(cluster_state, claims))
+    shapes = [shape for shape in shapes_of(made, cluster_state) if not shape.count]
+    for _ in after_each_change(cluster_state, claims, data):
         for shape in shapes:
             late = summed.earliest(shape)
-            fresh = Summed(universe, Moments(universe, claims)).earliest(shape)
+            fresh = Summed(cluster_state, Moments(cluster_state, claims)).earliest(shape)
             assert late == fresh
             for by in BYS[1:]:
                 assert summed.earliest(shape, by) == (late if late and late[0] <= by else None)
@@ -157,13 +160,13 @@ def test_a_sum_is_told_if_it_is_soon_enough_and_only_then(made: Snapshot, data: 
 @given(futures(), st.data())
 def test_the_best_nodes_are_those_that_a_new_look_finds(made: Snapshot, data: st.DataObject) -> None:
     """Whatever shape was asked about first: one that asks for less sees the nodes too that are full for the others."""
-    universe = state_of(made)
-    nodes = NodeSet(universe)
-    shapes = [shape for shape in shapes_of(made, universe) if shape.count]
-    for _ in after_each_change(universe, Claims(universe), data):
+    cluster_state = state_of(made)
+    nodes = NodeSet(cluster_state)
+    shapes = [shape for shape in shapes_of(made, cluster_state) if shape.count]
+    for _ in after_each_change(cluster_state, Claims(cluster_state), data):
         for shape in shapes:
             found = nodes.best(shape)
-            assert found == NodeSet(universe).best(shape)
+            assert found == NodeSet(cluster_state).best(shape)
             fitting = [place for place in shape.places if fits(place, shape, coming=False)]
             assert (found is not None) == (len(fitting) >= shape.count)
 

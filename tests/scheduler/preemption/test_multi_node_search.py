@@ -108,7 +108,7 @@ class TestVictimsOnSeveralNodes:
         assert stopped(decision) == ["wide"]
 
     def test_it_is_given_back_also_where_better_looking_wide_jobs_are_tried_first(self) -> None:
-        """The decoys do less harm per node, but make no room; so nobody begins with `wide`."""
+        """The decoys cost less per node, but make no room; so nobody begins with `wide`."""
         decoys = [running(f"d{i}", two_on("n3", "n4", cpu=1), user=3, ran=1) for i in range(3)]
         decoys += [running("d3", two_on("n5", "n6", cpu=1), user=3, ran=1)]
         jobs = [

@@ -177,7 +177,7 @@ def harm(snapshot: Snapshot, other: SnapshotJob) -> tuple[int, int]:
 
 
 def cost(snapshot: Snapshot, job: SnapshotJob, victims: list[SnapshotJob]) -> Cost:
-    """From the highest class down: the class, the harm done in it, the number of victims."""
+    """From the highest class down: the class, the cost in it, the number of victims."""
     classes = {naive.class_of(snapshot.partition, job, other) for other in victims}
     result: Cost = []
     for own_class in sorted(classes, reverse=True):

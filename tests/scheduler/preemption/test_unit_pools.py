@@ -16,10 +16,10 @@ from tests.scheduler.pieces import ELASTIC_NODES, ELASTIC_UNITS, UNITS, WHOLE, i
 from tests.scheduler.planning import change, state_of
 
 
-def universe_and_shape(snapshot: Snapshot) -> tuple[ClusterState, Shape]:
+def state_and_shape(snapshot: Snapshot) -> tuple[ClusterState, Shape]:
     """The planner's own copy, and what the first pending job asks for."""
-    universe = state_of(snapshot)
-    return universe, Shapes(universe).of(next(job.request for job in snapshot.jobs if job.request))
+    cluster_state = state_of(snapshot)
+    return cluster_state, Shapes(cluster_state).of(next(job.request for job in snapshot.jobs if job.request))
 
 
 @settings(max_examples=80, deadline=None)
@@ -27,12 +27,12 @@ def universe_and_shape(snapshot: Snapshot) -> tuple[ClusterState, Shape]:
 def test_after_any_changes_a_pool_holds_what_a_first_look_finds(
     snapshot: Snapshot, data: st.DataObject
 ) -> None:
-    universe, shape = universe_and_shape(snapshot)
-    unit, candidates = dict(shape.wants), Candidates(universe)
-    kept = UnitPool(universe, candidates, shape, Rooms(universe, shape))
+    cluster_state, shape = state_and_shape(snapshot)
+    unit, candidates = dict(shape.wants), Candidates(cluster_state)
+    kept = UnitPool(cluster_state, candidates, shape, Rooms(cluster_state, shape))
     for _ in range(data.draw(st.integers(1, 5))):
-        change(universe, data)
-        first = Pool(universe, candidates, shape, Rooms(universe, shape))
+        change(cluster_state, data)
+        first = Pool(cluster_state, candidates, shape, Rooms(cluster_state, shape))
         for coming in (False, True):
             each = first.each(coming=coming)
             assert kept.each(coming=coming) == each
@@ -44,9 +44,13 @@ def test_after_any_changes_a_pool_holds_what_a_first_look_finds(
 @settings(max_examples=80, deadline=None)
 @given(in_pieces(most_pending=1, kinds=(WHOLE, UNITS, ELASTIC_UNITS), shapes=("units",)), st.data())
 def test_what_a_loss_alone_would_change_is_what_it_changes(snapshot: Snapshot, data: st.DataObject) -> None:
-    universe, shape = universe_and_shape(snapshot)
-    trial = UnitPool(universe, Candidates(universe), shape, Rooms(universe, shape)).trial(shape)
-    held = [(runner, place, 1) for runner in universe.runners if runner.pieces for place in runner.places]
+    cluster_state, shape = state_and_shape(snapshot)
+    trial = UnitPool(cluster_state, Candidates(cluster_state), shape, Rooms(cluster_state, shape)).trial(
+        shape
+    )
+    held = [
+        (runner, place, 1) for runner in cluster_state.runners if runner.pieces for place in runner.places
+    ]
     assume(held)
     before = data.draw(st.sampled_from(held), label="lost before")
     trial.pieces(*before)

@@ -47,12 +47,12 @@ def each_way(made: ClusterState) -> Iterator[tuple[Stopping, VictimPrefixSums]]:
     candidates = Candidates(made, way.is_fixed)
     for job in made.snapshot.jobs:
         if job.state is JobState.PENDING and job.request and job.request.nodes:
-            shape, reach = shapes.of(job.request), made.ranking.reach(*made.ranking.weights(job))
-            first = VictimPrefixSums(index, candidates, shape.harm, None, None, way.ladder)
+            shape, scope = shapes.of(job.request), made.ranking.scope(*made.ranking.weights(job))
+            first = VictimPrefixSums(index, candidates, shape.cost_in, None, None, way.ladder)
             alone = Stopping(first, shape, way.choice)
             yield alone, first
             both = VictimPrefixSums(
-                index, candidates, shape.harm, first, (reach.first, reach.first_floor), way.ladder
+                index, candidates, shape.cost_in, first, (scope.first, scope.first_floor), way.ladder
             )
             yield Stopping(both, shape, way.choice, Quotes(index, alone.price, alone.bounds)), both
 
@@ -78,15 +78,15 @@ def test_a_price_is_never_below_its_bound_and_none_is_without_the_other(made: Sn
 @given(st.one_of(crowded(spanning=True, most_pending=3), in_pieces()), st.data())
 def test_a_bound_holds_until_a_node_may_have_become_cheaper(made: Snapshot, data: st.DataObject) -> None:
     known = universe_of(made)
-    orders = range(len(known.places))
+    node_indices = range(len(known.places))
     for stopping, ladders in [*each_way(known)]:
         index = ladders.index
-        before = {bound[3]: bound for bound in stopping.bounds(orders, now=True)}
+        before = {bound[3]: bound for bound in stopping.bounds(node_indices, now=True)}
         seen = index.changes.now
         for runner in data.draw(st.lists(st.sampled_from(known.runners), max_size=3, unique=True)):
             change(known, runner, data)
         index.look()
-        unasked = [order for order in orders if index.cheaper[order] <= seen]
+        unasked = [order for order in node_indices if index.cheaper[order] <= seen]
         again = {bound[3]: bound for bound in stopping.bounds(unasked, now=False)}
         now = {bound[3]: bound for bound in stopping.bounds(unasked, now=True)}
         assert all(before[order] <= bound and again[order] <= bound for order, bound in now.items())
