@@ -13,6 +13,7 @@ from console.core import clock
 from console.overview.starting import between_words, calm, starts_words
 from console.starts.answering import MOST_OPEN
 from console.starts.models import StartQuestion
+from console.starts.play import MOST_WAITING
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House
@@ -55,6 +56,15 @@ def test_nothing_stands_there_where_nothing_is_expected(waits: Job, ada: Client)
     assert "Expected start" not in show(ada, "/jobs/101/")
     factories.make_expected_start(waits, gone_at=waits.cluster.observed_at)
     assert "Expected start" not in show(ada, "/jobs/101/")
+
+
+def test_beyond_the_jobs_that_are_forecast_the_page_says_so(waits: Job, ada: Client) -> None:
+    Job.objects.filter(pk=waits.pk).update(place=MOST_WAITING + 204)
+    assert "not forecast: it is number 1204 in line, and starts of the first 1000" in words(
+        show(ada, "/jobs/101/")
+    )
+    Job.objects.filter(pk=waits.pk).update(place=MOST_WAITING)
+    assert "not forecast" not in show(ada, "/jobs/101/")
 
 
 def test_no_start_in_sight_says_why(waits: Job, ada: Client) -> None:
