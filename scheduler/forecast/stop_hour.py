@@ -199,7 +199,8 @@ class StopHour:
             heappush(self._safe, (now + self._picture.exempt_s, number, task.runs))
 
     def _make_room(self, now: int) -> None:
-        for rank, units in sorted(self._waiting, key=lambda each: (-each[0], each[1])):
+        lines = [(-rank, line[0], rank, units) for (rank, units), line in self._waiting.items() if line]
+        for _, _, rank, units in sorted(lines):
             line = self._waiting[rank, units]
             while line and self._is_enough(rank, units):
                 for number in self._needed(rank, units - self._free):
