@@ -38,13 +38,25 @@ def duration(seconds: float) -> str:
 
 def ago(at: datetime | None, now: datetime) -> str:
     """` (2 min ago, 14:02:31)`, in this machine's time zone; nothing for no moment."""
-    if at is None:
-        return ""
+    return "" if at is None else f" ({_age(at, now)}, {_exact(at, now)})"
+
+
+def then(at: datetime, now: datetime) -> str:
+    """`in 2 min (14:02:31)`, the same as a part of a sentence."""
+    return f"{_age(at, now)} ({_exact(at, now)})"
+
+
+def _age(at: datetime, now: datetime) -> str:
     seconds = (now - at).total_seconds()
-    age = f"in {duration(-seconds)}" if seconds < 0 else f"{duration(seconds)} ago"
+    # The clocks of two machines, or a second that is not over.
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {duration(-seconds)}" if seconds < 0 else f"{duration(seconds)} ago"
+
+
+def _exact(at: datetime, now: datetime) -> str:
     local, today = at.astimezone(), now.astimezone().date()
-    exact = f"{local:%H:%M:%S}" if local.date() == today else f"{local:%Y-%m-%d %H:%M:%S}"
-    return f" ({age}, {exact})"
+    return f"{local:%H:%M:%S}" if local.date() == today else f"{local:%Y-%m-%d %H:%M:%S}"
 
 
 def table(rows: list[list[str]], right: set[int]) -> Iterator[str]:

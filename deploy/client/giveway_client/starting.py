@@ -12,7 +12,7 @@ from giveway_client.client import Giveway
 from giveway_client.errors import GivewayError
 from giveway_client.kept import console
 from giveway_client.records import moment
-from giveway_client.show import ago, as_json, duration, shown, wrap
+from giveway_client.show import ago, as_json, duration, shown, then, wrap
 from giveway_client.transport import Answer
 
 PATIENCE_S = 45.0
@@ -35,9 +35,9 @@ def when(options: argparse.Namespace) -> None:
     if middle is None or low is None:
         print(f"{name}: no start is in sight.")
         return
-    print(f"{name} {'starts' if options.job else 'would start'}{ago(middle, told.now)}")
-    until = f"and{ago(high, told.now)}" if high else "and a time that is not in sight"
-    print(wrap(f"90 % sure: between{ago(low, told.now)} {until}", "  - ", "    "))
+    print(f"{name} {'starts' if options.job else 'would start'} {then(middle, told.now)}")
+    until = then(high, told.now) if high else "a time that is not in sight"
+    print(wrap(f"90 % sure: between {then(low, told.now)} and {until}", "  - ", "    "))
     for line in _lines(said, told):
         print(wrap(line, "  - ", "    "))
 
@@ -50,7 +50,8 @@ def _lines(said: Mapping[str, Any], told: Answer) -> list[str]:
         less = (
             f"{change['nodes']} nodes" if "nodes" in change else f"a limit of {duration(change['limit_s'])}"
         )
-        lines.append(f"With {less}{ago(moment(change['p50']), told.now)}")
+        if at := moment(change["p50"]):
+            lines.append(f"With {less}: {then(at, told.now)}")
     if said.get("level"):
         lines.append(f"As {said['user']}, at level {said['level']}")
     made = moment(said.get("made_at") or said.get("answered_at"))
