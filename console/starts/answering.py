@@ -60,7 +60,7 @@ def sooner_of(
 ) -> Mapping[int, list[tuple[Change, float]]]:
     """By number of the waiting job: what was tried of it, and in how many seconds it would start then."""
     found: dict[int, list[tuple[Change, float]]] = {}
-    for change, said in zip(changes, tried, strict=False):
+    for change, said in zip(changes, tried, strict=True):
         if said.p50 is not None:
             found.setdefault(change.number, []).append((change, said.p50))
     return found

@@ -69,7 +69,7 @@ class Expecting:
             row.after, row.first_played = after.of(played), [played.low, played.p50, played.high]
             wanted[job.job_id, _submit(job)] = row
         tried = [calibration.corrected(each) for each in tried]
-        for number, sooner in sooner_of(play.changes, tried).items():
+        for number, sooner in sooner_of(play.changes, tried[: len(play.changes)]).items():
             job = play.jobs[number]
             row = wanted[job.job_id, _submit(job)]
             row.sooner = worth_telling(sooner, row.p50, now)

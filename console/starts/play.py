@@ -4,9 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
-from console.core import clock
-from console.forecasts.models import JobForecast
-from console.starts.left import RunsLeft, at_most
+from console.starts.left import RunsLeft, at_most, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
 from console.starts.selectors import jobs_in_line
@@ -46,7 +44,8 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
         Plan.objects.filter(cluster=cluster, state__in=BEGUN_STATES, kind=PlanKind.PREEMPT, started_at=None)
         .only("job_id", "placement", "victims", "tasks")
     )  # fmt: skip
-    reading = _runs_left(cluster, plans)
+    leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
+    reading = runs_left(cluster, leaving)
     nodes = [_played(node) for node in Node.objects.filter(cluster=cluster, up=True)]
     jobs = Job.objects.filter(cluster=cluster).exclude(phase=JobPhase.ENDED)
     waiting, hopeless = _waiting(jobs_in_line(cluster), nodes)
@@ -66,12 +65,6 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     trials += [_beside(each, each.want, resources) for each in asked if each.want]
     names, holders = [node.name for node in nodes], [job_id for job_id, _ in shares]
     return Play(queue, [job for job, _ in waiting], names, holders, hopeless, changes, asked, trials)
-
-
-def _runs_left(cluster: Cluster, plans: Iterable[Plan]) -> RunsLeft:
-    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
-    leaving = frozenset(str(victim["job"]) for plan in plans for victim in plan.victims)
-    return RunsLeft(int(clock.now().timestamp()), {row.job_id: row for row in rows}, leaving)
 
 
 def _instead(change: Change, job: Job, reading: RunsLeft, resources: Sequence[str]) -> TriedStart:

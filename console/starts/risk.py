@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from django.db import transaction
 
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.starts.left import runs_left
 from console.starts.models import StopChance, StopTally
-from console.starts.risk_picture import past_hours, picture, ranks_among, remembered, runs_left
+from console.starts.risk_picture import past_hours, picture, ranks_among, remembered
 from console.steering.models import Fate, Victim
 from scheduler.forecast.stop_hour import HORIZON_S
 from scheduler.forecast.stop_risk import StopCalibration, stop_chances
@@ -57,7 +57,7 @@ class Risks:
 
     def _say_of(self, name: str, policy: PartitionPolicy) -> int:
         jobs = remembered(self.cluster, name)
-        ranks, left = ranks_among(policy, jobs), runs_left(self.cluster, int(clock.now().timestamp()))
+        ranks, left = ranks_among(policy, jobs), runs_left(self.cluster)
         seen, running = picture(self.cluster, name, jobs, ranks, left)
         drawn = stop_chances(seen, past_hours(jobs, ranks, left))
         stoppable = [

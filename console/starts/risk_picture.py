@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
-from console.forecasts.models import JobForecast
 from console.forecasts.requests import size_of
 from console.starts.left import RunsLeft
 from console.starts.play import in_line
@@ -61,12 +60,6 @@ def ranks_among(policy: PartitionPolicy, jobs: Sequence[Job]) -> Ranks:
 
 def _pair(policy: PartitionPolicy, job: Job) -> Pair:
     return ranks_of(policy.mode, job.user_level, job.task_level)
-
-
-def runs_left(cluster: Cluster, now: int) -> RunsLeft:
-    """How long its jobs run, as forecasts and limits say."""
-    rows = JobForecast.objects.filter(cluster=cluster, ended_at=None).order_by("submit")
-    return RunsLeft(now, {row.job_id: row for row in rows})
 
 
 def remembered(cluster: Cluster, partition: str) -> list[Job]:
