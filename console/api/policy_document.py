@@ -1,12 +1,12 @@
 """A partition's entry of the priority file, for the OpenAPI document: the fields are the policy's own."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rest_framework import serializers
 
 from console.api.dataclasses import DataclassSerializer
-from scheduler.model.policy import LevelRule, PartitionPolicy
+from scheduler.model.policy import AppliesTo, LevelRule, Otherwise, PartitionPolicy
 
 TOLD: Mapping[str, str] = {
     "units": "Whether jobs that hold units may lose some of them instead of being stopped.",
@@ -15,6 +15,7 @@ TOLD: Mapping[str, str] = {
     "give_back": "How what is left over goes back.",
     "patience_s": "Nobody is stopped for a job that is forecast to start by itself within so many seconds.",
     "dispatch": "Whether nodes are kept for the first job that waits (managed).",
+    "balance": "Who gets nodes of equal compute power; null: only who asks, and nobody waits for it.",
     "regrow_s": "How long a job is not restarted again to grow; 0: no limit.",
     "name": "The partition.",
     "quotas": "Level to running jobs per user.",
@@ -79,6 +80,29 @@ class TaskTypeSerializer(serializers.Serializer):
     elastic_wish = serializers.IntegerField(required=False, help_text="It would like to have so many.")
 
 
+class BalanceSerializer(serializers.Serializer):
+    """The rule for sets of equal compute power."""
+
+    resource = serializers.CharField(help_text="Which power counts.")
+    max_distance = serializers.FloatField(help_text="Between the largest and the smallest power of a set.")
+    applies_to = serializers.ChoiceField(
+        [each.value for each in AppliesTo],
+        required=False,
+        help_text="Every job that asks for several processors, or those that ask for an even set.",
+    )
+    swap_below_s = serializers.IntegerField(
+        required=False, help_text="Only jobs that have run for less exchange a node; 0: none."
+    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """With `else`, which no attribute can be called."""
+        told = "What a job does where no set is even."
+        choices = [each.value for each in Otherwise]
+        return super().get_fields() | {
+            "else": serializers.ChoiceField(choices, required=False, help_text=told)
+        }
+
+
 class PolicyDocumentSerializer(DataclassSerializer):
     """A partition's entry of the priority file (contract B), without `admins`. For the OpenAPI document only:
     values are checked where the priority file's are, by the service."""
@@ -88,6 +112,7 @@ class PolicyDocumentSerializer(DataclassSerializer):
     told: ClassVar = TOLD
     levels = LevelSerializer(many=True, required=False)
     task_types = TaskTypeSerializer(many=True, required=False)
+    balance = BalanceSerializer(required=False, allow_null=True, help_text=TOLD["balance"])
     checkpoint_signal = serializers.CharField(required=False, allow_blank=True)
     user_overrides_until = serializers.DictField(
         child=serializers.DateTimeField(), required=False, help_text=TOLD["user_overrides_until"]

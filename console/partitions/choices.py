@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from scheduler.model.policy import (
+    AppliesTo,
     Dispatch,
     Enforcement,
     GiveBack,
@@ -10,6 +11,7 @@ from scheduler.model.policy import (
     LineOrder,
     Mode,
     NotRequeueable,
+    Otherwise,
     OverQuota,
     Partial,
     VictimOrder,
@@ -71,4 +73,12 @@ PARTIAL = (
 GIVE_BACK = (
     (GiveBack.UNITS, _("the highest first, each as many units as fit")),
     (GiveBack.WHOLE, _("first those who can keep all they had, then units")),
+)
+APPLIES_TO = (
+    (AppliesTo.ALL, _("every job that asks for several processors")),
+    (AppliesTo.ASKED, _("jobs that ask for one (balanced), and those whose type says so")),
+)
+OTHERWISE = (
+    (Otherwise.WAIT, _("the job waits")),
+    (Otherwise.NEAREST, _("the job takes the nearest set, and its page says how uneven it is")),
 )

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from console.core.resaying import resay
 from console.core.rows import Rows
+from console.partitions.balance_form import BALANCE, PREFIX, balance_document
 from console.partitions.forms import FURTHER_QUOTAS, LEVELS, TASKS, UNCONFIGURED, USERS, PolicyForm
 from console.partitions.keyword_form import users_of
 from console.partitions.task_types_form import TYPES, task_type_document
@@ -52,6 +53,7 @@ def _draft(name: str, form: PolicyForm, rows: dict[str, Rows]) -> Draft:
     values = form.cleaned_data
     skipped = {"bands", "admins", "based_on", "draft_name", "reason"}
     document = {key: value for key, value in values.items() if key not in skipped}
+    document[BALANCE] = balance_document(document)
     draft = Draft({"name": name, **document})
     levels = rows[LEVELS].filled
     draft.level_rows = [index for index, _row in levels]
@@ -132,6 +134,8 @@ def _place(error: InputError, draft: Draft, form: PolicyForm, rows: dict[str, Ro
         case [("user_overrides_until" | "task_overrides_until") as key, subject, *_rest]:
             prefix, column = _OVERRIDES[key.removesuffix("_until")]
             _at_row(rows[prefix], column, subject, "until", message, form)
+        case ["balance", key, *_rest] if PREFIX + key in form.fields:
+            form.add_error(PREFIX + key, message)
         case [name, *_rest] if name in form.fields:
             form.add_error(name, message)
         case _:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from console.core import clock
 from console.core.fields import NamesField, NumberField, ReasonField, WholeField
 from console.core.rows import Rows, rows_of
+from console.partitions.balance_form import BalanceForm, balance_initial
 from console.partitions.choices import (
     ENFORCEMENTS,
     KEYWORD_DENIED,
@@ -31,7 +32,7 @@ FURTHER_QUOTAS = {"quota_amounts": "amounts", "quota_totals": "totals"}
 MOMENT = "%Y-%m-%dT%H:%M:%S"
 
 
-class PolicyForm(UnitsForm):
+class PolicyForm(UnitsForm, BalanceForm):
     """A policy without its rows. `based_on` is the revision that the person had read."""
 
     mode = forms.ChoiceField(label=_("Who makes room for whom"), choices=MODES, widget=forms.RadioSelect)
@@ -263,6 +264,7 @@ def make_rows(**kwargs: Any) -> dict[str, Rows]:
 def policy_initial(policy: PartitionPolicy) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """A policy as the form and its rows show it."""
     values: dict[str, Any] = {name: getattr(policy, name) for name in _PLAIN}
+    values |= balance_initial(policy.balance)
     values["bands"] = "\n".join(
         ", ".join(UNCONFIGURED if rank is None else policy.level_name(rank) for rank in band)
         for band in policy.bands or ()

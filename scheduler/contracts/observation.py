@@ -20,6 +20,7 @@ from scheduler.contracts.fields import (
     number,
     whole,
 )
+from scheduler.contracts.powers import power
 from scheduler.contracts.snapshot import schema
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode
@@ -78,7 +79,7 @@ _NODE: dict[str, Reader[Any]] = {
     "features": _set,
     **dict.fromkeys(("held_elsewhere", "coming_elsewhere"), amounts),
     "unit": maybe(_text),
-    "power": mapping(number),
+    "power": mapping(power),
     "health": number,
     "partitions": _texts,
     **dict.fromkeys(("name", "state", "state_reason"), _text),

@@ -23,7 +23,7 @@ from scheduler.contracts.fields import (
     unique,
     whole,
 )
-from scheduler.contracts.rules import bands
+from scheduler.contracts.rules import bands, decode_balance, encode_balance
 from scheduler.contracts.task_types import decode_task_type, encode_task_type
 from scheduler.model.policy import (
     Dispatch,
@@ -50,7 +50,7 @@ POLICY_KEYS = (
     "max_stops_per_user_hour", "protected_jobs", "protected_users", "protected_accounts", "protected_qos",
     "keyword_denied", "order", "user_overrides_until", "task_overrides_until", "rest_s", "max_stops_per_job_hour",
     "max_crashes_per_hour", "units", "elastic", "partial", "give_back", "regrow_s",
-    "patience_s", "dispatch", "task_types",
+    "patience_s", "dispatch", "balance", "task_types",
 )  # fmt: skip
 QUOTAS = ("quotas", "quota_amounts", "quota_totals")
 
@@ -127,6 +127,7 @@ def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
         regrow_s=fields.get("regrow_s", whole, policy.regrow_s),
         patience_s=fields.get("patience_s", whole, policy.patience_s),
         dispatch=fields.get("dispatch", choice(Dispatch), policy.dispatch),
+        balance=fields.get("balance", maybe(decode_balance), None),
         task_types=_task_types(fields),
     )
 
@@ -185,6 +186,7 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "regrow_s": policy.regrow_s,
         "patience_s": policy.patience_s,
         "dispatch": policy.dispatch.value,
+        "balance": policy.balance and encode_balance(policy.balance),
         "task_types": [encode_task_type(row) for row in policy.task_types],
     }
 

@@ -25,6 +25,7 @@ from scheduler.contracts.fields import (
 )
 from scheduler.model.jobs import Level
 from scheduler.model.policy import (
+    AppliesTo,
     Balance,
     Dispatch,
     GiveBack,
@@ -57,7 +58,7 @@ _WORDS: dict[str, StrEnum] = {
     "dispatch": Dispatch.SLURM,
 }
 _QUOTAS = ("quotas", "quota_amounts", "quota_totals")
-_BALANCE = ("resource", "max_distance", "else", "swap_below_s")
+_BALANCE = ("resource", "max_distance", "else", "swap_below_s", "applies_to")
 _KEYS = (
     "name", "mode", "victim_order", "bands", "exempt_s", *_QUOTAS, "over_quota", "level_names",
     *_LIMITS, "paused", "stopped_by_user", "units", "elastic", *_WORDS, "balance",
@@ -91,7 +92,7 @@ def decode_rules(value: object, path: str) -> PartitionRules:
         give_back=fields.get("give_back", choice(GiveBack), GiveBack.UNITS),
         dispatch=fields.get("dispatch", choice(Dispatch), Dispatch.SLURM),
         patience_s=fields.get("patience_s", whole, 0),
-        balance=fields.get("balance", maybe(_balance), None),
+        balance=fields.get("balance", maybe(decode_balance), None),
         rest_s=fields.get("rest_s", whole, 0),
         max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
@@ -133,11 +134,11 @@ def _encode_methods(rules: PartitionRules) -> dict[str, Any]:
     if rules.dispatch is not Dispatch.SLURM:
         result["dispatch"] = rules.dispatch.value
     if rules.balance is not None:
-        result["balance"] = _encode_balance(rules.balance)
+        result["balance"] = encode_balance(rules.balance)
     return result
 
 
-def _balance(value: object, path: str) -> Balance:
+def decode_balance(value: object, path: str) -> Balance:
     """The rule for sets of equal compute power (spec 5)."""
     fields = Fields(value, path, _BALANCE)
     return Balance(
@@ -145,16 +146,22 @@ def _balance(value: object, path: str) -> Balance:
         max_distance=fields.need("max_distance", number),
         otherwise=fields.get("else", choice(Otherwise), Otherwise.WAIT),
         swap_below_s=fields.get("swap_below_s", whole, 0),
+        applies_to=fields.get("applies_to", choice(AppliesTo), AppliesTo.ALL),
     )
 
 
-def _encode_balance(balance: Balance) -> dict[str, Any]:
+def encode_balance(balance: Balance) -> dict[str, Any]:
+    """The rule as a JSON value."""
     result: dict[str, Any] = {
         "resource": balance.resource,
         "max_distance": balance.max_distance,
         "else": balance.otherwise.value,
     }
-    return result | ({"swap_below_s": balance.swap_below_s} if balance.swap_below_s else {})
+    if balance.swap_below_s:
+        result["swap_below_s"] = balance.swap_below_s
+    if balance.applies_to is not AppliesTo.ALL:
+        result["applies_to"] = balance.applies_to.value
+    return result
 
 
 def bands(value: object, path: str) -> Bands:

@@ -6,7 +6,6 @@ from typing import Any
 from scheduler.contracts.errors import InputError, join, kind, quoted
 from scheduler.contracts.fields import (
     Fields,
-    above_zero,
     amounts,
     choice,
     different,
@@ -23,6 +22,7 @@ from scheduler.contracts.fields import (
     whole,
 )
 from scheduler.contracts.pieces import check_pieces, decode_elastic, encode_elastic
+from scheduler.contracts.powers import encode_powers, node_powers
 from scheduler.contracts.requests import decode_request, encode_request
 from scheduler.contracts.rules import decode_rules, encode_rules
 from scheduler.model.jobs import JobState, SnapshotJob
@@ -101,7 +101,7 @@ def _node(value: object, path: str) -> SnapshotNode:
         held_elsewhere=fields.get("held_elsewhere", amounts, {}),
         coming_elsewhere=fields.get("coming_elsewhere", amounts, {}),
         unit=fields.get("unit", maybe(name), None),
-        power=fields.get("power", mapping(above_zero), {}),
+        power=node_powers(fields),
         health=health,
         state=fields.get("state", text, ""),
         state_reason=fields.get("state_reason", text, ""),
@@ -199,7 +199,7 @@ def encode_node(node: SnapshotNode) -> dict[str, Any]:
         "held_elsewhere": dict(node.held_elsewhere),
         "coming_elsewhere": dict(node.coming_elsewhere),
         "unit": node.unit,
-        "power": dict(node.power),
+        "power": encode_powers(node.power),
         "health": None if node.health == 1 else node.health,
         "state": node.state,
         "state_reason": node.state_reason,

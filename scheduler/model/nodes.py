@@ -5,6 +5,14 @@ from dataclasses import dataclass, field
 
 from scheduler.model.resources import Amounts
 
+Power = float | tuple[float, ...]
+"""The compute power of a node's processors of one kind: a figure for all, or one for each, in any unit."""
+
+
+def figures(power: Power) -> tuple[float, ...]:
+    """The different processors' figures; one where it stands for all."""
+    return power if isinstance(power, tuple) else (power,)
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotNode:
@@ -13,6 +21,7 @@ class SnapshotNode:
     `up` is true only when new jobs may start here (not down, drained, draining, failing or in maintenance).
     `held_elsewhere` is what running jobs of other partitions hold of `total`, and jobs whose share the cluster does not
     tell: neither free nor to be had; `coming_elsewhere` what ending jobs of other partitions hold besides: coming free.
+    `power`: how fast its processors are, by resource (spec 5): a figure for all of them, or one for each.
     `state` is Slurm's own word, for people; `partitions` are the names of the partitions it belongs to.
     """
 
@@ -23,7 +32,7 @@ class SnapshotNode:
     held_elsewhere: Amounts = field(default_factory=dict)
     coming_elsewhere: Amounts = field(default_factory=dict)
     unit: str | None = None
-    power: Mapping[str, float] = field(default_factory=dict)
+    power: Mapping[str, Power] = field(default_factory=dict)
     health: float = 1.0
     state: str = ""
     state_reason: str = ""

@@ -56,6 +56,15 @@ class Otherwise(StrEnum):
     NEAREST = "nearest"
 
 
+class AppliesTo(StrEnum):
+    """Which jobs of a partition get even sets (spec 5, point 4)."""
+
+    ALL = "all"
+    """Every job that asks for several processors: the partition is designated."""
+    ASKED = "asked"
+    """Those that ask for it, and those whose type says so."""
+
+
 @dataclass(frozen=True, slots=True)
 class Balance:
     """A partition's rule for sets of equal compute power (spec 5).
@@ -68,6 +77,7 @@ class Balance:
     max_distance: float
     otherwise: Otherwise = Otherwise.WAIT
     swap_below_s: int = 0
+    applies_to: AppliesTo = AppliesTo.ALL
 
 
 class OverQuota(StrEnum):
@@ -179,8 +189,8 @@ class PartitionPolicy:
     `units`, `elastic`, `partial`, `give_back`: as in the planner's rules (contract A). `regrow_s`: for so long after
     a restart by which it shrank or grew, a job is not restarted to grow again. `patience_s`: nobody is stopped for a
     job that is predicted to start by itself within so long (spec 3.1); once, and not beyond it. `dispatch`: whether
-    nodes are kept for the first job that waits. `task_types`: what kinds of tasks need where their requests leave it
-    out; the first that fits a job's name counts.
+    nodes are kept for the first job that waits. `balance`: who gets nodes of equal compute power. `task_types`: what
+    kinds of tasks need where their requests leave it out; the first that fits a job's name counts.
     What a partition made by hand begins with is in `scheduler/model/kind.py`.
 
     Quotas by level: `quotas`: how many jobs each user may have running; `quota_amounts`: what those may hold together;
@@ -231,6 +241,7 @@ class PartitionPolicy:
     regrow_s: int = 0
     patience_s: int = 0
     dispatch: Dispatch = Dispatch.SLURM
+    balance: Balance | None = None
     task_types: tuple[TaskType, ...] = ()
 
     def at(self, now: int) -> "PartitionPolicy":

@@ -13,6 +13,7 @@ from scheduler.model.policy import NotRequeueable, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.model.task_types import TaskType
+from scheduler.preemption.designated import designated
 from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.blocking import why_blocked, why_protected
@@ -153,7 +154,7 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     shared = tuple(_node(node, held.get(node.name, {}), coming.get(node.name, {})) for node in nodes)
     jobs = tuple([each.job for each in made.values()])
     standings = {job_id: each.standing for job_id, each in made.items()}
-    return Built(Snapshot(now, rules_of(policy), shared, jobs), standings)
+    return Built(designated(Snapshot(now, rules_of(policy), shared, jobs)), standings)
 
 
 def rules_of(policy: PartitionPolicy) -> PartitionRules:
@@ -183,6 +184,7 @@ def rules_of(policy: PartitionPolicy) -> PartitionRules:
         give_back=policy.give_back,
         patience_s=policy.patience_s,
         dispatch=policy.dispatch,
+        balance=policy.balance,
     )
 
 

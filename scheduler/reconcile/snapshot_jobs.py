@@ -49,6 +49,7 @@ def snapshot_job(
         elastic=elastic_workers(observed, standing.pattern, task_type)
         if group
         else elastic_nodes(observed, nodes, standing.pattern, task_type),
+        balanced="balanced" in observed.comment and read_comment(observed.comment).balanced,
     )
 
 

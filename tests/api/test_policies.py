@@ -65,6 +65,7 @@ NEW_KEYS: dict[str, Any] = {
     "regrow_s": 600,
     "patience_s": 60,
     "dispatch": "managed",
+    "balance": {"resource": "gpu", "max_distance": 0.05, "else": "nearest"},
     "quota_amounts": {"P0": {"gpu": 16, "cpu": 128}},
     "quota_totals": {"P1": {"gpu:a100": 32}},
     "levels": [

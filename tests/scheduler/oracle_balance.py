@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from scheduler.model.jobs import JobState, Request, SnapshotJob
-from scheduler.model.nodes import SnapshotNode
+from scheduler.model.nodes import SnapshotNode, figures
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from tests.scheduler import naive
 
@@ -28,15 +28,15 @@ class Chosen(NamedTuple):
     places: tuple[int, ...]
 
 
-def power(node: SnapshotNode, resource: str) -> Decimal:
-    """As it was written."""
-    return Decimal(str(node.power[resource]))
+def powers(node: SnapshotNode, resource: str) -> list[Decimal]:
+    """As they were written."""
+    return [Decimal(str(each)) for each in figures(node.power[resource])]
 
 
 def distance(nodes: Iterable[SnapshotNode], resource: str) -> Decimal:
     """The largest power minus the smallest one."""
-    powers = [power(node, resource) for node in nodes]
-    return max(powers) - min(powers)
+    every = [each for node in nodes for each in powers(node, resource)]
+    return max(every) - min(every)
 
 
 def most(rules: PartitionRules) -> Decimal:

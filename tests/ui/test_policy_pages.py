@@ -163,6 +163,45 @@ LIMITS: dict[str, Any] = {
     "patience_s": 60,
     "dispatch": "managed",
 }
+EVEN = {
+    "resource": "gpu",
+    "max_distance": 0.05,
+    "else": "nearest",
+    "applies_to": "asked",
+    "swap_below_s": 600,
+}
+
+
+def test_even_sets_are_asked_for_in_the_form(house: House, ada: Client) -> None:
+    ada.post(AT, typed(**{f"balance_{key}": value for key, value in EVEN.items()}), headers=FORM)
+    assert revision_of(house).document["balance"] == EVEN
+    page = ada.get(AT).content.decode()
+    assert 'name="balance_max_distance" value="0.05"' in page
+    ada.post(AT, typed(based_on=revision_of(house).number), headers=FORM)
+    assert revision_of(house).document["balance"] is None, "without a resource there is no rule"
+
+
+@pytest.mark.parametrize(
+    ("typed_in", "field", "message"),
+    [
+        ({"balance_resource": "gpu"}, "balance_max_distance", "Say how far apart a set may be."),
+        ({"balance_max_distance": "1"}, "balance_resource", "Say which resource is measured."),
+        (
+            {"balance_resource": "gpu", "balance_max_distance": "-1"},
+            "balance_max_distance",
+            "ust not be negative",
+        ),
+    ],
+)
+def test_half_a_rule_for_even_sets_is_refused_beside_its_field(
+    typed_in: dict[str, str], field: str, message: str, house: House, ada: Client
+) -> None:
+    answer = ada.post(AT, typed(**typed_in), headers=FORM)
+    page = answer.content.decode()
+    after = page[page.index(f'name="{field}"') :]
+    assert answer.status_code == 422
+    assert message in after[: after.index("</ul>")]
+    assert revision_of(house).number == 1
 
 
 @pytest.mark.parametrize(

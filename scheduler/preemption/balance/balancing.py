@@ -1,7 +1,7 @@
 """Which nodes a balanced job gets (spec 5.2, 5.5): without stopping anybody, and where others may be stopped for it.
 
-- Applies to jobs that ask for an even set and for the resource that is measured, on several nodes or counted over
-  nodes; a single node is even by itself, and requests in units are placed like any others.
+- Applies to jobs that are to have an even set and ask for the resource that is measured, on several nodes or counted
+  over nodes, or for several of one node where a node's own differ; requests in units are placed like any others.
 - Nodes without a measured power are no candidates as long as the measured ones that the request allows suffice.
 - Free room: the set inside one compute unit with the smallest distance if that is small enough, else the set with the
   smallest distance anywhere (`evenset`).
@@ -10,7 +10,7 @@
   power only (`search`), so whatever they are, the set is even.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -48,9 +48,10 @@ class Balancing:
 
     def applies(self, job: SnapshotJob, shape: Shape) -> bool:
         """Whether the job is to get an even set."""
-        if not job.balanced or job.request is None or job.request.count or shape.count == 1:
+        if not job.balanced or job.request is None or job.request.count:
             return False
-        return any(name == self.balance.resource for name, _ in shape.wants)
+        amount = dict(shape.wants).get(self.balance.resource, 0)
+        return amount > 1 and self.powers.differ if shape.count == 1 else amount > 0
 
     def measured_suffice(self, shape: Shape) -> bool:
         """Whether the measured nodes that the request allows, were they empty, would be enough."""
@@ -123,13 +124,13 @@ class Balancing:
     def window(self, ordered: Iterable[int], count: int) -> list[int] | None:
         """From nodes, by their indices, in the order in which they are welcome: the first even set that they
         complete."""
-        found = first_set((Member(self.powers.of[order], 0, order) for order in ordered), count, self.most)
+        found = first_set(map(self.powers.member, ordered), count, self.most)
         return [member.order for member in found] if found else None
 
     def ranges(self, shape: Shape) -> list[Shape]:
         """A shape that is counted over nodes, in a few ranges of power as wide as may be: those in which most is free
         or coming."""
-        soon = [(self.powers.of[order], order, gives) for order, gives in self._gives(shape, coming=True)]
+        soon = [each for each in self._giving(shape, coming=True) if each.high - each.power <= self.most]
         lows = {self.powers.of[place.order] for place in self.powers.measured(shape).places}
         fullest = fullest_ranges(soon, shape.wants, lows, self.most)
         return [self.powers.within(shape, low, low + self.most) for low in fullest[:MOST_RANGES]]
@@ -143,7 +144,7 @@ class Balancing:
             yield lambda count: self._search.cheapest(wanted, count, both=True)
 
     def _as_members(self, prices: Iterable[tuple[NodeState, Price]]) -> Iterator[Member]:
-        return (Member(self.powers.of[place.order], known.waste, place.order) for place, known in prices)
+        return (self.powers.member(place.order, known.waste) for place, known in prices)
 
     def _nearest_for_victims(self, wanted: Wanted) -> list[Shape]:
         *_, prices = self._tiers(wanted)
@@ -151,8 +152,8 @@ class Balancing:
         chosen = best_set(everywhere, {}, wanted.shape.count, self.most)
         if chosen is None:
             return []
-        powers = sorted(self.powers.of[order] for order in chosen.node_indices)
-        return [self.powers.within(wanted.shape, powers[0], powers[-1])]
+        low = min(self.powers.of[order] for order in chosen.node_indices)
+        return [self.powers.within(wanted.shape, low, low + chosen.distance)]
 
     def _filled_up(self, shape: Shape, coming: bool) -> Placement | None:
         """Measured nodes first, the others where they are not enough."""
@@ -180,23 +181,24 @@ class Balancing:
 
     def _ranges(self, shape: Shape, coming: bool) -> list[tuple[int, int, str | None]]:
         """The narrowest range anywhere and in each unit: how wide, from which power on, the unit."""
-        nodes = [(self.powers.of[order], order, gives) for order, gives in self._gives(shape, coming=coming)]
-        nodes.sort(key=lambda node: node[:2])
-        alone = next(
-            (node for node in nodes if node[1] in self.powers.units and covers(node[2], dict(shape.wants))),
-            None,
-        )
-        if alone:
-            return [(0, alone[0], self.powers.units[alone[1]])]
+        nodes = sorted(self._giving(shape, coming=coming), key=lambda node: (node.power, node.order))
+        in_units = (node for node in nodes if node.order in self.powers.units)
+        enough = (node for node in in_units if covers(node.gives, dict(shape.wants)))
+        alone = min(enough, default=None, key=lambda node: node.high - node.power)
+        if alone and alone.high - alone.power <= self.most:
+            return [(alone.high - alone.power, alone.power, self.powers.units[alone.order])]
         groups: dict[str | None, list[Giving]] = {None: nodes}
         for node in nodes:
-            if node[1] in self.powers.units:
-                groups.setdefault(self.powers.units[node[1]], []).append(node)
+            if node.order in self.powers.units:
+                groups.setdefault(self.powers.units[node.order], []).append(node)
         found = ((narrowest_range(each, shape.wants), unit) for unit, each in groups.items())
         return [(ends[1] - ends[0], ends[0], unit) for ends, unit in found if ends]
 
-    def _gives(self, shape: Shape, *, coming: bool) -> Iterable[tuple[int, Mapping[str, int]]]:
-        return self._search.each(self.powers.measured(shape), coming=coming)
+    def _giving(self, shape: Shape, *, coming: bool) -> list[Giving]:
+        given = self._search.each(self.powers.measured(shape), coming=coming)
+        return [
+            Giving(self.powers.of[order], self.powers.high[order], order, gives) for order, gives in given
+        ]
 
 
 def gradually(fetch: Callable[[int], Sequence[T]], count: int) -> Iterator[T]:

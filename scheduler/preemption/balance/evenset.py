@@ -1,13 +1,14 @@
-"""Even sets: of nodes with a known compute power, those whose powers are closest together.
+"""Even sets: of nodes with a known compute power, those whose processors are closest together.
 
-The distance of a set is its largest power minus its smallest one (spec 5.2). Sorted by power, the closest `count`
-nodes are neighbours, so the smallest distance is found in one pass over windows of `count` neighbours: O(n log n) with
-the sorting.
+The distance of a set is the largest power in it minus its smallest one (spec 5.2). A node's processors may differ: it
+has a lowest and a highest power, and both count, because which of its processors a job gets is not Giveway's to say.
+Where no node's differ, the closest `count` nodes are neighbours once they are sorted; else the nodes are gone through
+from the highest lowest power down, with the `count` smallest highest powers at hand. Both take O(n log n).
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import nsmallest
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import heappush, heappushpop, nsmallest
 from typing import NamedTuple
 
 ONE = 10**9
@@ -15,11 +16,13 @@ ONE = 10**9
 
 
 class Member(NamedTuple):
-    """A node that could be in a set. `waste`: what would be left over on it; `order`: its place among all nodes."""
+    """A node that could be in a set. `power`: the lowest of its processors'; `waste`: what would be left over on it;
+    `order`: its place among all nodes; `high`: the highest power of its processors."""
 
     power: int
     waste: int
     order: int
+    high: int
 
 
 class EvenSet(NamedTuple):
@@ -35,28 +38,58 @@ def scaled(power: float) -> int:
     return round(power * ONE)
 
 
+def distance_of(members: Iterable[Member]) -> int:
+    """How far apart the processors of some nodes are."""
+    chosen = list(members)
+    return max(member.high for member in chosen) - min(member.power for member in chosen)
+
+
 def narrowest(members: Sequence[Member], count: int) -> EvenSet | None:
     """The best set of so many; None when there are fewer. `members` are sorted."""
-    last = count - 1
-    spans = [high.power - low.power for low, high in zip(members, members[last:], strict=False)]
+    spans = list(_spans(members, count))
     if not spans:
         return None
-    least = min(spans)
+    least = min(span for span, _ in spans)
     best: EvenSet | None = None
     before = -1
-    for first, span in enumerate(spans):
+    for span, first in spans:
         power = members[first].power
         if span == least and power != before:
             before = power
             # Whatever is taken between these powers is no further apart: the least left over decides.
-            end = bisect_left(members, (power + least + 1,))
-            found = _tightest(members[first:end], count, least)
+            found = _tightest(between(members, power, power + least), count, least)
             best = found if best is None else min(best, found)
     return best
 
 
+def between(members: Sequence[Member], low: int, high: int) -> list[Member]:
+    """Those of sorted members all of whose processors have a power from `low` to `high`."""
+    first = bisect_left(members, (low,))
+    end = bisect_left(members, (high + 1,))
+    return [member for member in members[first:end] if member.high <= high]
+
+
+def _spans(members: Sequence[Member], count: int) -> Iterator[tuple[int, int]]:
+    """For each member, by its index, with which a set can begin as the lowest: how far apart the closest one is."""
+    if all(member.high == member.power for member in members):
+        ends = zip(members, members[count - 1 :], strict=False)
+        yield from ((high.power - low.power, first) for first, (low, high) in enumerate(ends))
+        return
+    highest: list[
+        int
+    ] = []  # Of those seen so far the `count` smallest highest powers, the largest of them first.
+    for first in range(len(members) - 1, -1, -1):
+        member = members[first]
+        if len(highest) < count:
+            heappush(highest, -member.high)
+        else:
+            heappushpop(highest, -member.high)
+        if len(highest) == count:
+            yield -highest[0] - member.power, first
+
+
 def _tightest(members: Sequence[Member], count: int, distance: int) -> EvenSet:
-    chosen = nsmallest(count, members, key=lambda member: member[1:])
+    chosen = nsmallest(count, members, key=lambda member: member[1:3])
     node_indices = tuple(sorted(member.order for member in chosen))
     return EvenSet(distance, sum(member.waste for member in chosen), node_indices)
 
@@ -81,17 +114,23 @@ def first_set(ordered: Iterable[Member], count: int, most: int) -> list[Member] 
 
     So the least welcome node of the set is as welcome as it can be.
     """
-    known: list[tuple[int, int, Member]] = []
+    known: list[Member] = []
+    ranks: dict[int, int] = {}
     for rank, member in enumerate(ordered):
-        entry = (member.power, rank, member)
-        insort(known, entry)
-        at = bisect_left(known, entry)
-        complete = [
-            known[first : first + count]
-            for first in range(max(0, at - count + 1), min(at, len(known) - count) + 1)
-            if known[first + count - 1][0] - known[first][0] <= most
-        ]
+        ranks[member.order] = rank
+        insort(known, member)
+        # No set was complete before: of those in reach of a lowest power there are no more than are wanted.
+        complete = [each for each in sets_with(known, member, most) if len(each) >= count]
         if complete:
-            best = min(complete, key=lambda window: sorted((entry[1] for entry in window), reverse=True))
-            return [entry[2] for entry in best]
+            return min(complete, key=lambda each: sorted((ranks[m.order] for m in each), reverse=True))
     return None
+
+
+def sets_with(members: Sequence[Member], member: Member, most: int) -> Iterator[list[Member]]:
+    """For each lowest power that a set with a certain member may have: who may be in it. `members` are sorted, and it
+    is one of them."""
+    if member.high - member.power > most:
+        return
+    near = between(members, member.high - most, member.power + most)
+    for low in sorted({each.power for each in near if each.power <= member.power}):
+        yield between(near, low, low + most)

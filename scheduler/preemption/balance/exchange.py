@@ -7,7 +7,6 @@ the waiting job. Looked at: the lowest rank first, the shortest run first; of it
 closest to each other in power first. The first exchange that leaves both sets even is taken.
 """
 
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from scheduler.model.jobs import SnapshotJob
 from scheduler.model.reasons import Reason
 from scheduler.model.resources import Amounts, add, covers, subtract
 from scheduler.preemption.balance.balancing import Balancing
-from scheduler.preemption.balance.evenset import Member
+from scheduler.preemption.balance.evenset import Member, between, distance_of, sets_with
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.ranking import PreemptionScope
@@ -68,7 +67,7 @@ class Exchange:
         for runner in self._interruptible(scope):
             for up in sorted(runner.places, key=lambda place: place.order):
                 member = self._once_left(shape, runner, up) if up.order in shape.node_indices else None
-                near = self._near(members, member.power) if member else []
+                near = self._near(members, member) if member else []
                 if member is None or len(near) < shape.count - 1:
                     continue
                 for instead in self._instead(runner, up):
@@ -100,10 +99,9 @@ class Exchange:
     def _most(self) -> int:
         return self._balancing.most
 
-    def _near(self, members: Sequence[Member], power: int) -> Sequence[Member]:
-        """Those of some members, which are sorted, that are no further from a power than is allowed."""
-        first = bisect_left(members, (power - self._most,))
-        return members[first : bisect_left(members, (power + self._most + 1,))]
+    def _near(self, members: Sequence[Member], member: Member) -> Sequence[Member]:
+        """Those of some members, which are sorted, that are no further from one than is allowed."""
+        return between(members, member.high - self._most, member.power + self._most)
 
     def _interruptible(self, scope: PreemptionScope) -> Iterator[RunningJob]:
         two_axes = self._cluster_state.ranking.two_axes
@@ -130,15 +128,15 @@ class Exchange:
             if rest < 0:
                 return None
             waste += rest * 1000 // up.node.total[name]
-        return Member(self._powers.of[up.order], waste, up.order)
+        return self._powers.member(up.order, waste)
 
     def _instead(self, runner: RunningJob, up: NodeState) -> Sequence[NodeState]:
         """Free nodes that could take what the runner holds on a node and keep its set even, closest in power first."""
         powers = self._powers
-        kept = [powers.of[place.order] for place in runner.places if place is not up]
+        kept = [place.order for place in runner.places if place is not up] or [up.order]
         own = powers.of[up.order]
-        low = max(kept, default=own) - self._most
-        high = min(kept, default=own) + self._most
+        low = max(powers.high[order] for order in kept) - self._most
+        high = min(powers.of[order] for order in kept) + self._most
         gives = runner.alloc[up.node.name]
         mine = set(runner.places)
         fits = (
@@ -160,14 +158,13 @@ class Exchange:
 
     def _even_with(self, shape: Shape, member: Member, others: list[Member]) -> list[Member] | None:
         """An even set with a certain node in it: the one with the smallest distance."""
-        line = sorted([*others, member])
-        at, count = line.index(member), shape.count
-        windows = (
-            line[first : first + count]
-            for first in range(max(0, at - count + 1), min(at, len(line) - count) + 1)
-        )
-        even = [window for window in windows if window[-1].power - window[0].power <= self._most]
-        return min(even, key=lambda window: window[-1].power - window[0].power, default=None)
+        sets = []
+        for near in sets_with(sorted([*others, member]), member, self._most):
+            near.remove(member)
+            if len(near) >= shape.count - 1:
+                lowest = sorted(near, key=lambda each: each.high)[: shape.count - 1]
+                sets.append([member, *lowest])
+        return min(sets, key=distance_of, default=None)
 
 
 def _could_take(place: NodeState, job: SnapshotJob, up: NodeState, gives: Amounts) -> bool:

@@ -1,11 +1,12 @@
-"""The compute-power topology of the cluster (spec 5.1): nodes by their measured power of one resource, with the compute
-unit that they belong to."""
+"""The compute-power topology of the cluster (spec 5.1): nodes by the measured power of their processors of one
+resource, with the compute unit that they belong to."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from scheduler.preemption.balance.evenset import Member, scaled
+from scheduler.model.nodes import figures
+from scheduler.preemption.balance.evenset import Member, distance_of, scaled
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import present, price_without_victims
@@ -13,15 +14,19 @@ from scheduler.preemption.shapes import Shape, ShapeKey, indices_of
 
 
 class Powers:
-    """What is measured. Of a node it is one figure per resource, so all its processors of that resource count alike."""
+    """What is measured: of each node, by its order, the lowest (`of`) and the highest (`high`) power of its processors
+    of one resource. `differ`: whether they are unlike on any node."""
 
     def __init__(self, cluster_state: ClusterState, resource: str) -> None:
         self._cluster_state = cluster_state
-        self.of = {
-            place.order: scaled(place.node.power[resource])
+        measured = {
+            place.order: figures(place.node.power[resource])
             for place in cluster_state.places
             if resource in place.node.power
         }
+        self.of = {order: scaled(min(each)) for order, each in measured.items()}
+        self.high = {order: scaled(max(each)) for order, each in measured.items()}
+        self.differ = self.of != self.high
         self.units = {
             place.order: place.node.unit for place in cluster_state.places if place.node.unit is not None
         }
@@ -32,15 +37,19 @@ class Powers:
         self._of_same_places: dict[tuple[NodeState, ...], list[NodeState]] = {}
 
     def distance(self, node_indices: Iterable[int]) -> int:
-        """How far apart measured nodes are."""
-        powers = [self.of[order] for order in node_indices]
-        return max(powers) - min(powers)
+        """How far apart the processors of measured nodes are."""
+        return distance_of(self.member(order) for order in node_indices)
+
+    def member(self, order: int, waste: int = 0) -> Member:
+        """A measured node as one of a set."""
+        return Member(self.of[order], waste, order, self.high[order])
 
     def between(self, low: int, high: int) -> list[NodeState]:
-        """The nodes with a power from `low` to `high`, the least first."""
+        """The nodes all of whose processors have a power from `low` to `high`, the least first."""
         first = bisect_left(self._sorted, (low, -1))
         last = bisect_right(self._sorted, (high, len(self._cluster_state.places)))
-        return [self._cluster_state.places[order] for _, order in self._sorted[first:last]]
+        inside = (order for _, order in self._sorted[first:last] if self.high[order] <= high)
+        return [self._cluster_state.places[order] for order in inside]
 
     def measured(self, shape: Shape) -> Shape:
         """The shape on measured nodes only: itself when all of its nodes are."""
@@ -66,13 +75,14 @@ class Powers:
         return known
 
     def within(self, shape: Shape, low: int, high: int, unit: str | None = None) -> Shape:
-        """The shape on nodes with a power from `low` to `high` only, in one unit if one is named."""
+        """The shape only on nodes whose processors have a power from `low` to `high`, in one unit if one is named."""
 
         def inside() -> list[NodeState]:
             places = self._by_power(shape)
             first = bisect_left(places, low, key=self._power)
             last = bisect_right(places, high, key=self._power)
-            return [each for each in places[first:last] if unit is None or each.node.unit == unit]
+            near = [each for each in places[first:last] if self.high[each.order] <= high]
+            return [each for each in near if unit is None or each.node.unit == unit]
 
         return self._restricted(shape, (low, high, unit), inside)
 
@@ -163,6 +173,6 @@ class Fitting:
                 del self._sorted[bisect_left(self._sorted, old)]
             found = price_without_victims(self._cluster_state.places[order], self._shape, self._coming)
             if found is not None:
-                member = Member(self._powers.of[order], found.waste, order)
+                member = self._powers.member(order, found.waste)
                 self._known[order] = member
                 insort(self._sorted, member)

@@ -111,6 +111,7 @@ def test_writing_what_was_read_gives_the_same_document() -> None:
         "regrow_s": 0,
         "patience_s": 0,
         "dispatch": "slurm",
+        "balance": None,
         "task_types": [],
     }
 

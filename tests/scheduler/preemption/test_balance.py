@@ -17,7 +17,7 @@ from scheduler.contracts.snapshot import decode_snapshot, encode_snapshot
 from scheduler.model.jobs import JobState, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import Decision, DecisionKind, How
-from scheduler.model.policy import Balance, Mode, Otherwise
+from scheduler.model.policy import AppliesTo, Balance, Mode, Otherwise
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.preemption.explain import explain
@@ -84,10 +84,26 @@ class TestFreeRoom:
         places = [node(f"n{i}", total={"cpu": 4, "mem": 9}, power={"cpu": i}) for i in (1, 2)]
         assert decide(other, nodes=places, balance=balance()).reason is Reason.ROOM_IS_FREE
 
-    def test_without_a_rule_of_the_partition_nothing_is_balanced(self) -> None:
-        assert decide(even(2), nodes=powered(1, 9)) == decide(
-            replace(even(2), balanced=False), nodes=powered(1, 9)
+    def test_in_a_designated_partition_every_job_of_several_nodes_gets_an_even_set(self) -> None:
+        nobody_asks = replace(even(2), balanced=False)
+        places = powered(1.0, 1.3, 1.01)
+        assert decide(nobody_asks, nodes=places, balance=balance()).nodes == ("n1", "n3")
+        only_asked = replace(balance(), applies_to=AppliesTo.ASKED)
+        assert decide(nobody_asks, nodes=places, balance=only_asked).nodes == ("n1", "n2")
+        assert decide(even(2), nodes=places, balance=only_asked).nodes == ("n1", "n3")
+
+    def test_in_any_other_partition_who_asks_gets_the_nearest_set(self) -> None:
+        places = powered(1.0, 1.3, 1.01)
+        assert decide(even(2), nodes=places).nodes == ("n1", "n3")
+        assert decide(replace(even(2), balanced=False), nodes=places).nodes == ("n1", "n2")
+        far = decide(even(2), nodes=powered(1.0, 1.3, 1.6))
+        assert (far.action, far.reason) == (START, Reason.NEAREST_SET)
+        assert far.explain.endswith(
+            "It is the nearest set: its nodes differ by 0.3 in compute power, 0.065 is allowed."
         )
+
+    def test_where_nothing_is_measured_who_asks_is_placed_like_any_other(self) -> None:
+        assert decide(even(2), nodes=powered(None, None)).reason is Reason.ROOM_IS_FREE
 
     def test_nodes_counted_together_come_from_the_narrowest_range_with_enough(self) -> None:
         places = powered(1.0, 1.2, 1.21, 1.4, cpu=4)
@@ -105,6 +121,45 @@ class TestFreeRoom:
         jobs = [ending("e", "n1", 4), even(2)]
         decision = decide(*jobs, nodes=powered(1.0, 1.01, 1.3), balance=balance(otherwise=NEAREST))
         assert (decision.action, decision.nodes) == (DecisionKind.WAIT, ("n1", "n2"))
+
+
+class TestDevices:
+    """Processors of one node may differ: then all of them count, as Slurm chooses which of them a job gets."""
+
+    def test_nodes_whose_processors_are_close_are_chosen_whatever_the_first_one_is(self) -> None:
+        places = [
+            node(f"n{i}", total={"gpu": 2}, power={"gpu": power})
+            for i, power in enumerate([(1.0, 1.2), (1.0, 1.01), 1.02, (1.3, 1.3)], start=1)
+        ]
+        job = pending("J", on_nodes(2, per_node={"gpu": 2}), balanced=True)
+        rule = Balance("gpu", 0.05)
+        assert decide(job, nodes=places, balance=rule).nodes == ("n2", "n3")
+        taken = running("r", {"n3": {"gpu": 2}}, user=0)
+        waits = decide(taken, job, nodes=places, balance=rule)
+        assert (waits.action, waits.reason) == (QUEUE, Reason.NO_EVEN_SET)
+        assert "the nearest free set differs by 0.2" in waits.explain
+
+    def test_several_processors_of_one_node_are_to_be_even_too(self) -> None:
+        places = [
+            node(f"n{i}", total={"gpu": 4}, power={"gpu": power})
+            for i, power in enumerate([(1.0, 1.0, 0.8, 1.0), (1.0, 1.01, 1.0, 1.02)], start=1)
+        ]
+        rule = Balance("gpu", 0.05)
+        assert decide(pending("J", one_node(per_node={"gpu": 2})), nodes=places, balance=rule).nodes == (
+            "n2",
+        )
+        # One processor is even by itself.
+        assert decide(pending("J", one_node(per_node={"gpu": 1})), nodes=places, balance=rule).nodes == (
+            "n1",
+        )
+
+    def test_what_is_counted_together_comes_from_the_narrowest_range(self) -> None:
+        places = [
+            node(f"n{i}", total={"gpu": 2}, power={"gpu": power})
+            for i, power in enumerate([(1.0, 1.2), (1.18, 1.2), (1.2, 1.21)], start=1)
+        ]
+        job = pending("J", anywhere(spread={"gpu": 3}), balanced=True)
+        assert decide(job, nodes=places, balance=Balance("gpu", 0.05)).nodes == ("n2", "n3")
 
 
 class TestNotMeasured:
@@ -189,8 +244,8 @@ class TestExchange:
         self, job: dict[str, Any]
     ) -> None:
         waiting = even(2, user=1 if job.pop("of", None) else 0)
-        decision = decide(self.young(**job), waiting, nodes=self.PLACES, balance=balance(swap_below_s=300))
-        assert decision.action is QUEUE
+        rule = replace(balance(swap_below_s=300), applies_to=AppliesTo.ASKED)
+        assert decide(self.young(**job), waiting, nodes=self.PLACES, balance=rule).action is QUEUE
 
     @pytest.mark.parametrize(
         "rules", [{"paused": "dave paused it"}, {"exempt_s": 300}, {"max_stops_per_hour": 2, "stopped": 2}]
@@ -244,7 +299,9 @@ class TestExchange:
 @st.composite
 def balanced_partitions(draw: st.DrawFn, *, most_pending: int = 3, spanning: bool = True) -> Snapshot:
     """Two to six nodes of some powers and units, jobs on one or two nodes, and balanced jobs that wait."""
-    powers = st.sampled_from([1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.2, None])
+    powers = st.sampled_from(
+        [1.0, 1.01, 1.02, 1.05, 1.1, 1.2, (1.0, 1.01), (1.02, 1.0), (1.01, 1.05, 1.2), None]
+    )
     places = [
         node(
             f"n{i}",
