@@ -4,12 +4,29 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from scheduler.model.actions import Action, ActionOutcome
+from scheduler.model.benchmarks import Benchmark
 from scheduler.model.endings import Ending
 from scheduler.model.observation import ClusterInfo, Observation
 
 
 class ClusterUnavailableError(Exception):
     """The cluster cannot be read at all just now; the message says why in one sentence. Nothing was changed."""
+
+
+class BenchmarkRefusedError(Exception):
+    """The cluster takes no such benchmark; the message is its own. Nothing was submitted."""
+
+
+class BenchmarkPort(Protocol):
+    """A cluster on which processors can be measured. The simulator is none."""
+
+    def submit(self, benchmark: Benchmark) -> str:
+        """Submit it; the job's id. Raises `BenchmarkRefusedError`, `ClusterUnavailableError`: then nobody knows."""
+        ...
+
+    def end(self, job_ids: Collection[str]) -> None:
+        """End such jobs; one that is over is none of its concern. Raises `ClusterUnavailableError`."""
+        ...
 
 
 class ClusterPort(Protocol):

@@ -10,7 +10,7 @@ from console.cluster.selectors import shown_cluster
 from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
 from scheduler.model.finished import FinishedRuns
-from scheduler.ports import ClusterPort
+from scheduler.ports import BenchmarkPort, ClusterPort
 
 
 def configured_cluster() -> ClusterRow:
@@ -68,6 +68,15 @@ def read_finished(row: ClusterRow, since: int, until: int) -> FinishedRuns:
     from scheduler.adapters.slurm.finished import look
 
     return look(since, until, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+
+
+def connect_benchmarks(row: ClusterRow) -> BenchmarkPort | None:
+    """Where processors are measured; None where the cluster is simulated."""
+    if row.kind != "slurm":
+        return None
+    from scheduler.adapters.slurm.benchmarks import SlurmBenchmarks, runner_for
+
+    return SlurmBenchmarks(runner_for(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S))
 
 
 def forget_adapters() -> None:

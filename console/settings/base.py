@@ -14,6 +14,8 @@ from console.settings.limits import *  # noqa: F403
 from console.settings.logs import configure_logging
 from console.settings.notices import *  # noqa: F403
 from console.settings.notices import NOTICES_SCHEDULE
+from console.settings.power import *  # noqa: F403
+from console.settings.power import POWER_SCHEDULE
 from console.settings.sign_in import *  # noqa: F403
 
 HOME = home()
@@ -27,6 +29,7 @@ INSTALLED_APPS = [
     "console.forecasts",
     "console.projects",
     "console.partitions",
+    "console.power",
     "console.steering",
     "console.starts",
     "console.reports",
@@ -198,7 +201,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PAGINATION_CLASS": "console.api.pagination.Pages",
     "DEFAULT_SCHEMA_CLASS": "console.api.openapi.ApiSchema",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min"},
+    "DEFAULT_THROTTLE_RATES": {"token": "20/min", "checkpoint": "60/min", "measurement": "600/min"},
     # Whose X-Forwarded-For is believed: GIVEWAY_TRUSTED_PROXIES, in console/api/throttles.py.
     "NUM_PROXIES": 0,
     "EXCEPTION_HANDLER": "console.api.handler.exception_handler",
@@ -278,6 +281,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     **NOTICES_SCHEDULE,
     **HISTORY_SCHEDULE,
     **FORECAST_SCHEDULE,
+    **POWER_SCHEDULE,
 }
 LOGGING_CONFIG = None
 configure_logging(json=env.bool("LOG_JSON", default=False), level=env.str("LOG_LEVEL", default="INFO"))

@@ -23,6 +23,7 @@ CELERY_TASK_ROUTES: dict[str, dict[str, Any]] = {
     "history.study": {"queue": "studies"},
     "forecasts.learn": {"queue": "studies"},
     "forecasts.*": {"queue": "forecasts"},
+    "power.*": {"queue": "forecasts"},
 }
 # Finished jobs and what was forecast of them (docs/forecasts.md) are kept for so many days.
 GIVEWAY_FORECAST_DAYS = number("GIVEWAY_FORECAST_DAYS", 365, 1)

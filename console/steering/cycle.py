@@ -14,11 +14,13 @@ import structlog
 from django.db import transaction
 
 from console.audit.services import recorded_together
-from console.cluster.connect import connect
+from console.cluster.connect import connect, connect_benchmarks
 from console.cluster.models import Cluster
 from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
 from console.core.failpoints import failpoint
 from console.partitions.services import ensure_partition
+from console.power.measuring import make_room
+from console.power.selectors import with_powers, without_measurements
 from console.steering import closing
 from console.steering.actions import checkpoints
 from console.steering.actions import lease as leases
@@ -99,7 +101,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
             observation = _observe(cluster, adapter, lease, report)
         failpoint("cycle.observed")
         if observation is not None:
-            observation = recall(cluster, observation)
+            observation = with_powers(cluster, recall(cluster, observation))
             _steer(cluster, Acting(adapter, observation, lease, failures), report)
     except leases.LeaseLostError:
         raise
@@ -183,6 +185,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
         with failures.kept():
+            make_room(cluster, acting.observation, connect_benchmarks(cluster))
+        with failures.kept():
             report.kept = keep_nodes(cluster, acting, verdicts)
         with failures.kept():
             report.placed = put_line_in_order(
@@ -226,7 +230,8 @@ def _decide(
     with report.phase("decide"):
         ways = ways_of(cluster, acting.adapter, acting.observation.jobs)
         facts = gather(cluster, open_plans(cluster), policies, ways)
-        verdicts = decide_all(acting.observation, facts, acting.failures, _KNOWN[cluster.pk])
+        planned_on = without_measurements(cluster, acting.observation)
+        verdicts = decide_all(planned_on, facts, acting.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
         acting.lease.renew()
         _record(acting, facts, verdicts, report, kept)

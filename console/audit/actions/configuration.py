@@ -103,6 +103,33 @@ ACTIONS = (
         ("cluster", "after"),
         ReasonRule.ALWAYS,
     ),
+    # --- Compute power ---
+    AuditAction(
+        "power.rule_changed",
+        _("Measuring changed"),
+        _("{actor} changed how the processors of {object_label} are measured."),
+        ("cluster", "partition", "before", "after"),
+        ReasonRule.BY_PEOPLE,
+    ),
+    AuditAction(
+        "power.asked",
+        _("Measuring asked for"),
+        _("{actor} asked for nodes of {object_label} to be measured."),
+        ("cluster", "partition", "after"),
+    ),
+    AuditAction(
+        "power.measured",
+        _("Processor measured"),
+        _("The compute power of {object_label} was measured."),
+        ("cluster", "partition", "after"),
+    ),
+    AuditAction(
+        "power.set",
+        _("Compute power set"),
+        _("{actor} set the compute power of processors of {object_label}."),
+        ("cluster", "partition", "before", "after"),
+        ReasonRule.ALWAYS,
+    ),
     # --- What if ---
     AuditAction(
         "study.asked",

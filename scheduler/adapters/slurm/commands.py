@@ -9,6 +9,7 @@ import re
 import selectors
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,12 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "--noheader", "--parsable2", "--allocations", "--allusers", "--duplicates", r"--format=[\w,]+",
         rf"--jobs={_ID_LIST}", r"--state=[A-Z,]+", rf"--starttime={_MOMENT}", rf"--endtime={_MOMENT}",
         "--delimiter=[0-9a-f]{16}",
+    ),
+    ("sbatch", ""): (
+        "--parsable", r"--job-name=[a-z][a-z-]{0,31}", r"--partition=[\w.-]{1,64}", rf"--nodelist={_NODE_LIST}",
+        "--nodes=1", "--ntasks=1", "--exclusive", r"--time=[1-9]\d{0,4}", r"--nice=\d{1,10}", "--no-requeue",
+        "--output=/dev/null", "--error=/dev/null", "--export=PATH=/usr/local/bin:/usr/bin:/bin",
+        rf"--deadline={_MOMENT}", r"--gres=gpu:[1-9]\d{0,2}",
     ),
     ("scancel", ""): ("--batch", rf"--signal=(?:{_SIGNAL.pattern})", JOB_ID),
 }  # fmt: skip
@@ -180,8 +187,10 @@ class CommandRunner:
     def __post_init__(self) -> None:
         self._environment = clean_environment(self.env)
 
-    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
-        """Run one command to its end and give back its output, decoded leniently.
+    def run(
+        self, program: str, *arguments: str, timeout_s: float | None = None, given: str = ""
+    ) -> CommandAnswer:
+        """Run one command to its end and give back its output, decoded leniently. `given`: what it reads.
 
         Raises `CommandNotAllowedError` (nothing was run), `SlurmUnavailableError` (no such program),
         `SlurmTimeoutError`, `SlurmOutputError` (more than `max_bytes`). A bad exit code is not an error here.
@@ -190,18 +199,7 @@ class CommandRunner:
         self._check_conf()
         command = [self._absolute(program), *arguments]
         limit = self.timeout_s if timeout_s is None else timeout_s
-        try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=self._environment,
-                close_fds=True,
-            )
-        except OSError as error:
-            raise SlurmUnavailableError(f"{program} cannot be run: {error.strerror}") from error
-        with process:
+        with _started(program, command, self._environment, given) as process:
             try:
                 out, err = self._read(process, program, limit)
                 code = process.wait(timeout=limit)
@@ -249,6 +247,26 @@ class CommandRunner:
                 if size > self.max_bytes:
                     raise SlurmOutputError(f"{program} answered with more than {self.max_bytes} bytes")
         return b"".join(parts[order[0]]), b"".join(parts[order[1]])
+
+
+def _started(
+    program: str, command: Sequence[str], environment: Mapping[str, str], given: str
+) -> subprocess.Popen[bytes]:
+    """The process, reading from a file what it is given: nobody has to feed it."""
+    with tempfile.TemporaryFile() as text:
+        text.write(given.encode())
+        text.seek(0)
+        try:
+            return subprocess.Popen(
+                command,
+                stdin=text if given else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                close_fds=True,
+            )
+        except OSError as error:
+            raise SlurmUnavailableError(f"{program} cannot be run: {error.strerror}") from error
 
 
 def _take(fd: int, parts: dict[int, list[bytes]], selector: selectors.BaseSelector) -> int:

@@ -99,7 +99,9 @@ class Command(BaseCommand):
 
             seed()
         url = f"http://127.0.0.1:{port}"
-        children = Children(environment())
+        # Where nothing else is said, the nodes are on this machine.
+        nodes_url = settings.GIVEWAY_NODES_URL or url
+        children = Children(environment(GIVEWAY_NODES_URL=nodes_url))
         try:
             children.start("web server", "-m", "gunicorn", *_gunicorn(port))
             children.start("worker", "manage.py", "worker")

@@ -1,0 +1,153 @@
+"""Compute power: figures in force, figures that people know, and what a measurement tells by its token."""
+
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db import transaction
+from django.http import Http404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from console.accounts.access import require_write
+from console.accounts.permissions import Permission
+from console.api.base import ApiView
+from console.api.errors import ConflictError
+from console.api.strict import valid
+from console.api.throttles import AddressThrottle
+from console.audit.services import Context
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+from console.power.figures import NewReading
+from console.power.models import Measurement, Processor, Source
+from console.power.selectors import processors_of
+from console.power.services import AlreadyToldError, set_figures, tell_failure, tell_result
+from console.power.tokens import BadMeasurementTokenError, read_token
+
+
+class ProcessorSerializer(serializers.ModelSerializer):
+    """A processor's figure in force: the median of its last three readings, in seconds; less is faster."""
+
+    class Meta:
+        model = Processor
+        fields: ClassVar = [
+            "node", "resource", "device", "figure", "before", "readings", "source", "taken_at", "driver", "firmware",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class FigureSerializer(serializers.Serializer):
+    """What somebody knows of one processor."""
+
+    node = serializers.CharField(max_length=64)
+    resource = serializers.CharField(max_length=64)
+    device = serializers.IntegerField(min_value=0, max_value=10_000, default=0)
+    seconds = serializers.FloatField(help_text="How long the benchmark takes on it.")
+
+
+class FiguresSerializer(serializers.Serializer):
+    """Figures to put in force, all or none of them."""
+
+    figures = FigureSerializer(many=True)
+    reason = serializers.CharField(max_length=1000)
+
+
+class MeasurementResultSerializer(serializers.Serializer):
+    """What a measurement tells of one processor: its `seconds`, or why it `failed`."""
+
+    token = serializers.CharField(max_length=2000)
+    device = serializers.IntegerField(min_value=0, max_value=10_000)
+    seconds = serializers.FloatField(required=False, min_value=1e-9, max_value=1e9)
+    failed = serializers.CharField(required=False, max_length=300)
+    driver = serializers.CharField(required=False, max_length=60, allow_blank=True, default="")
+    firmware = serializers.CharField(required=False, max_length=60, allow_blank=True, default="")
+
+
+class GoOnSerializer(serializers.Serializer):
+    """Whether the measurement is to go on with its next processor."""
+
+    go_on = serializers.BooleanField()
+
+
+class PowerView(ApiView):
+    """The compute power of a partition's processors."""
+
+    permission = Permission.PARTITION_VIEW
+    queryset = Processor.objects.all()
+    serializer_class = ProcessorSerializer
+
+    def get(self, request: Request, name: str) -> Response:
+        """All figures in force, by node and device."""
+        rows = processors_of(self._partition(name))
+        return Response(ProcessorSerializer(rows, many=True).data)
+
+    @extend_schema(request=FiguresSerializer, responses={200: ProcessorSerializer(many=True)})
+    def post(self, request: Request, name: str) -> Response:
+        """Put figures in force that are known from elsewhere. What was measured before does not count any more."""
+        partition = self._partition(name)
+        require_write(request, Permission.POLICY_CHANGE, partition)
+        sent = FiguresSerializer(data=request.data)
+        valid(sent, FiguresSerializer)
+        told = [NewReading(**row) for row in sent.validated_data["figures"]]
+        try:
+            changed = set_figures(
+                partition, told, Source.IMPORTED, actor=self.person.username,
+                reason=sent.validated_data["reason"], context=Context(request_id=self.request_id),
+            )  # fmt: skip
+        except DjangoValidationError as error:
+            raise ValidationError({"figures": error.messages}) from error
+        return Response(ProcessorSerializer(changed, many=True).data)
+
+    def _partition(self, name: str) -> Partition:
+        found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()
+        if found is None:
+            raise Http404
+        return found
+
+
+class MeasurementThrottle(AddressThrottle):
+    """By where it comes from: a measurement tells a few times within minutes."""
+
+
+class MeasurementView(ApiView):
+    """The results of measurements."""
+
+    queryset = Measurement.objects.all()
+    serializer_class = GoOnSerializer
+    permission_classes: ClassVar[Any] = [AllowAny]
+    throttle_classes: ClassVar[Any] = [MeasurementThrottle]
+    throttle_scope = "measurement"
+    further_errors: ClassVar = {"POST": {409, 429}}
+
+    @extend_schema(request=MeasurementResultSerializer, responses={200: GoOnSerializer})
+    def post(self, request: Request) -> Response:
+        """Tell what was measured, by the measurement's own token: each processor once."""
+        sent = MeasurementResultSerializer(data=request.data)
+        valid(sent, MeasurementResultSerializer)
+        data = sent.validated_data
+        if ("seconds" in data) == ("failed" in data):
+            raise ValidationError({"seconds": ["Tell either seconds or why it failed."]})
+        try:
+            with transaction.atomic():
+                go_on = self._tell(data)
+        except AlreadyToldError as error:
+            raise ConflictError(str(error)) from error
+        return Response({"go_on": go_on})
+
+    def _tell(self, data: dict[str, Any]) -> bool:
+        try:
+            key = read_token(data["token"])
+        except BadMeasurementTokenError as error:
+            raise ValidationError({"token": [str(error)]}) from error
+        found = Measurement.objects.filter(pk=key, cluster=self.cluster).select_related("cluster").first()
+        if found is None:
+            raise AlreadyToldError("This measurement is not known any more.")
+        if "failed" in data:
+            tell_failure(found, data["device"], data["failed"])
+            return False
+        return tell_result(
+            found, data["device"], data["seconds"], driver=data["driver"], firmware=data["firmware"]
+        )

@@ -1,0 +1,101 @@
+"""What the page of a partition's compute power shows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import median
+
+from django.conf import settings
+
+from console.partitions.models import Partition
+from console.power.models import OPEN_STATES, Measurement, MeasurementState, Processor
+from console.power.selectors import (
+    Outlier,
+    jumped,
+    nodes_of,
+    outliers,
+    processors_of,
+)
+
+LATEST = 10
+PARTS = 5
+"""Shades of a map of powers, from the fastest (1) to the slowest (5)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownProcessor:
+    """A processor on the map. `shade`: from 1, the fastest, to 5; `slower`: than the middle one, in percent."""
+
+    processor: Processor
+    shade: int
+    slower: float
+    jumped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownNode:
+    """A node with its processors that are measured; `open`: its measurement under way."""
+
+    name: str
+    processors: Sequence[ShownProcessor]
+    open: Measurement | None
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionPower:
+    """`spread`: how much longer the slowest takes than the fastest, in percent; `left`: nodes yet to be measured."""
+
+    nodes: Sequence[ShownNode]
+    measured: int
+    fastest: float | None
+    slowest: float | None
+    spread: float | None
+    oldest: datetime | None
+    outliers: Sequence[Outlier]
+    left: int
+    running: Sequence[Measurement]
+    latest: Sequence[Measurement]
+    can_measure: bool
+
+
+def power_of(partition: Partition) -> PartitionPower:
+    """Everything of one partition, in four queries."""
+    cluster = partition.cluster
+    processors = processors_of(partition)
+    measurements = Measurement.objects.filter(cluster=cluster, partition=partition.name)
+    open_rows = list(measurements.filter(state__in=OPEN_STATES))
+    figures = [each.figure for each in processors]
+    fastest, slowest = (min(figures), max(figures)) if figures else (None, None)
+    by_node: dict[str, list[ShownProcessor]] = {}
+    middle = median(figures) if figures else 1.0
+    for each in processors:
+        shown = ShownProcessor(
+            each,
+            _shade(each.figure, fastest or 0, slowest or 0),
+            100 * (each.figure / middle - 1),
+            jumped(each),
+        )
+        by_node.setdefault(each.node, []).append(shown)
+    open_by_node = {row.node: row for row in open_rows}
+    return PartitionPower(
+        nodes=[
+            ShownNode(node.name, by_node.get(node.name, []), open_by_node.get(node.name))
+            for node in nodes_of(partition)
+        ],
+        measured=len(by_node),
+        fastest=fastest,
+        slowest=slowest,
+        spread=100 * (slowest / fastest - 1) if fastest and slowest else None,
+        oldest=min((each.taken_at for each in processors), default=None),
+        outliers=outliers(processors),
+        left=sum(row.state == MeasurementState.ASKED for row in open_rows),
+        running=[row for row in open_rows if row.state == MeasurementState.SUBMITTED],
+        latest=list(measurements.exclude(state__in=OPEN_STATES)[:LATEST]),
+        can_measure=cluster.kind == "slurm" and bool(settings.GIVEWAY_NODES_URL),
+    )
+
+
+def _shade(figure: float, fastest: float, slowest: float) -> int:
+    if slowest == fastest:
+        return 1
+    return 1 + min(PARTS - 1, int(PARTS * (figure - fastest) / (slowest - fastest)))

@@ -1,0 +1,164 @@
+"""Figures in force as the planner counts them, and what stands out among them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import median
+
+from django.db.models import Count, Max
+
+from console.cluster.models import Cluster, Node
+from console.partitions.models import Partition
+from console.power.models import OPEN_STATES, Measurement, MeasurementState, MeasuringRule, Processor
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.nodes import Power, SnapshotNode
+from scheduler.model.observation import Observation
+from scheduler.priority.order import natural
+
+BY_NODE = frozenset({"cpu"})
+"""What is measured for a whole node: its processors of this kind have one figure."""
+MEASURE = "giveway-measure"
+"""The name of the jobs that measure."""
+FAR = 0.1
+"""A processor is far from its kind when it differs from the middle one by more than this share of it."""
+FEWEST = 4
+"""Among fewer than these there is no kind to be far from."""
+
+_Figures = dict[str, dict[str, dict[int, float]]]
+_KNOWN: dict[int, tuple[tuple[int, datetime | None], _Figures]] = {}
+"""By cluster: the figures, and what they looked like from outside. Saves work and nothing else."""
+
+
+def _figures(cluster: Cluster) -> _Figures:
+    """By node, resource and device."""
+    rows = Processor.objects.filter(cluster=cluster)
+    seen = rows.aggregate(count=Count("pk"), last=Max("taken_at"))
+    stamp = (seen["count"], seen["last"])
+    known = _KNOWN.get(cluster.pk)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    figures: _Figures = defaultdict(lambda: defaultdict(dict))
+    for node, resource, device, figure in rows.values_list("node", "resource", "device", "figure"):
+        figures[node][resource][device] = figure
+    _KNOWN[cluster.pk] = (stamp, figures)
+    return figures
+
+
+def with_powers(cluster: Cluster, observation: Observation) -> Observation:
+    """The observation with each node's figures in force; what the cluster itself tells (the simulator does) stays where
+    nothing is measured."""
+    figures = _figures(cluster)
+    if not figures:
+        return observation
+    nodes = tuple(_with_power(node, figures.get(node.name, {})) for node in observation.nodes)
+    return replace(observation, nodes=nodes)
+
+
+def _with_power(node: SnapshotNode, figures: Mapping[str, Mapping[int, float]]) -> SnapshotNode:
+    powers = {
+        resource: power
+        for resource, by_device in figures.items()
+        if (power := _power(resource, by_device, node.total.get(resource, 0))) is not None
+    }
+    return replace(node, power={**node.power, **powers}) if powers else node
+
+
+def _power(resource: str, by_device: Mapping[int, float], count: int) -> Power | None:
+    """None unless every processor has a figure."""
+    if resource in BY_NODE:
+        return by_device.get(0)
+    if count == 0 or any(device not in by_device for device in range(count)):
+        return None
+    return tuple(by_device[device] for device in range(count))
+
+
+def without_measurements(cluster: Cluster, observation: Observation) -> Observation:
+    """The observation as the planner is to see it: what measures is on its way out, and waits for nothing."""
+    named = {job.id for job in observation.jobs if job.name == MEASURE}
+    ours = _our_jobs(cluster, named) if named else frozenset()
+    if not ours:
+        return observation
+    return replace(observation, jobs=tuple(_leaving(observation.jobs, ours)))
+
+
+def _our_jobs(cluster: Cluster, job_ids: Iterable[str]) -> frozenset[str]:
+    """Those of some jobs that are measurements: anybody may call a job like that."""
+    rows = Measurement.objects.filter(cluster=cluster, job_id__in=job_ids, submitted_at__isnull=False)
+    return frozenset(rows.values_list("job_id", flat=True))
+
+
+def _leaving(jobs: Iterable[ObservedJob], ours: frozenset[str]) -> Iterable[ObservedJob]:
+    for job in jobs:
+        if job.id not in ours:
+            yield job
+        elif job.state is JobState.RUNNING:
+            yield replace(job, state=JobState.COMPLETING)
+        elif job.state is not JobState.PENDING:
+            yield job
+
+
+def open_measurements(cluster: Cluster) -> list[Measurement]:
+    """Those that are wished for or run, the oldest first."""
+    return list(Measurement.objects.filter(cluster=cluster, state__in=OPEN_STATES).order_by("id"))
+
+
+def running_measurements(cluster: Cluster) -> list[Measurement]:
+    """Those that have a job."""
+    rows = Measurement.objects.filter(cluster=cluster, state=MeasurementState.SUBMITTED)
+    return list(rows.order_by("id"))
+
+
+def rules_in_force(cluster: Cluster) -> list[MeasuringRule]:
+    """Of the partitions that measure."""
+    rows = MeasuringRule.objects.filter(enabled=True, partition__cluster=cluster)
+    return list(rows.select_related("partition").order_by("partition__name"))
+
+
+def processors_of(partition: Partition) -> list[Processor]:
+    """The figures of a partition's processors, by node and device."""
+    names = {node.name for node in nodes_of(partition)}
+    rows = Processor.objects.filter(cluster=partition.cluster)
+    return sorted((row for row in rows if row.node in names), key=lambda row: (natural(row.node), row.device))
+
+
+def nodes_of(partition: Partition) -> list[Node]:
+    """A partition's nodes, as they were last seen."""
+    rows = Node.objects.filter(cluster=partition.cluster)
+    return sorted(
+        (row for row in rows if partition.name in row.partitions), key=lambda row: natural(row.name)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Outlier:
+    """A processor far from its kind. `share`: by how much it is slower (above 0) or faster than the middle one;
+    `siblings`: how many others there are."""
+
+    processor: Processor
+    share: float
+    siblings: int
+
+    @property
+    def percent(self) -> int:
+        """By how much, in percent."""
+        return round(100 * abs(self.share))
+
+
+def outliers(processors: Sequence[Processor]) -> list[Outlier]:
+    """Those that are far from the middle of their kind, the farthest first."""
+    found = []
+    by_kind: dict[str, list[Processor]] = defaultdict(list)
+    for each in processors:
+        by_kind[each.resource].append(each)
+    for kind in by_kind.values():
+        middle = median(each.figure for each in kind)
+        if len(kind) >= FEWEST:
+            shares = ((each, each.figure / middle - 1) for each in kind)
+            found += [Outlier(each, share, len(kind) - 1) for each, share in shares if abs(share) > FAR]
+    return sorted(found, key=lambda each: -abs(each.share))
+
+
+def jumped(processor: Processor) -> bool:
+    """Whether its last reading has moved its figure far from where it was."""
+    return processor.before is not None and abs(processor.figure / processor.before - 1) > FAR
