@@ -18,7 +18,8 @@ from console.cluster.elastic import WorkerCounter
 from console.cluster.models import Job, JobPhase
 from console.partitions.selectors import task_types_of
 from console.projects.selectors import elastic_patterns
-from scheduler.priority.comment import ShrinkHow, read_comment
+from scheduler.model.task_types import ShrinkHow
+from scheduler.priority.comment import read_comment
 
 UNCONFIGURED = "unconfigured"
 """What people call having no level."""

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from console.api.dataclasses import DataclassSerializer
 from scheduler.model.policy import AppliesTo, LevelRule, Otherwise, PartitionPolicy
+from scheduler.model.task_types import ShrinkHow
 
 TOLD: Mapping[str, str] = {
     "units": "Whether jobs that hold units may lose some of them instead of being stopped.",
@@ -78,6 +79,12 @@ class TaskTypeSerializer(serializers.Serializer):
         required=False, help_text="Such a task is elastic and goes on with so many workers."
     )
     elastic_wish = serializers.IntegerField(required=False, help_text="It would like to have so many.")
+    elastic_how = serializers.ChoiceField(
+        [each.value for each in ShrinkHow], required=False, help_text="In which way it gives them up."
+    )
+    balanced = serializers.BooleanField(
+        required=False, help_text="It gets processors of equal compute power."
+    )
 
 
 class BalanceSerializer(serializers.Serializer):

@@ -22,9 +22,18 @@ from console.audit.services import Context
 from console.partitions.models import Partition
 from console.partitions.selectors import visible_partitions
 from console.power.figures import NewReading
-from console.power.models import Measurement, Processor, Source
-from console.power.selectors import processors_of
-from console.power.services import AlreadyToldError, set_figures, tell_failure, tell_result
+from console.power.models import Measurement, MeasuringRule, Processor, Source
+from console.power.overview import power_of
+from console.power.selectors import nodes_of, processors_of
+from console.power.services import (
+    AlreadyToldError,
+    ask_now,
+    change_rule,
+    rule_of,
+    set_figures,
+    tell_failure,
+    tell_result,
+)
 from console.power.tokens import BadMeasurementTokenError, read_token
 
 
@@ -72,23 +81,40 @@ class GoOnSerializer(serializers.Serializer):
     go_on = serializers.BooleanField()
 
 
-class PowerView(ApiView):
-    """The compute power of a partition's processors."""
+class OfPartitionView(ApiView):
+    """Something about a partition's compute power: to be seen with it, and changed with its policy."""
 
     permission = Permission.PARTITION_VIEW
+
+    def writable(self, request: Request, name: str) -> Partition:
+        """The partition, if this person may change it."""
+        partition = self.readable(name)
+        require_write(request, Permission.POLICY_CHANGE, partition)
+        return partition
+
+    def readable(self, name: str) -> Partition:
+        """The partition, if this person may see it."""
+        found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()
+        if found is None:
+            raise Http404
+        return found
+
+
+class PowerView(OfPartitionView):
+    """The compute power of a partition's processors."""
+
     queryset = Processor.objects.all()
     serializer_class = ProcessorSerializer
 
     def get(self, request: Request, name: str) -> Response:
         """All figures in force, by node and device."""
-        rows = processors_of(self._partition(name))
+        rows = processors_of(self.readable(name))
         return Response(ProcessorSerializer(rows, many=True).data)
 
     @extend_schema(request=FiguresSerializer, responses={200: ProcessorSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
         """Put figures in force that are known from elsewhere. What was measured before does not count any more."""
-        partition = self._partition(name)
-        require_write(request, Permission.POLICY_CHANGE, partition)
+        partition = self.writable(request, name)
         sent = FiguresSerializer(data=request.data)
         valid(sent, FiguresSerializer)
         told = [NewReading(**row) for row in sent.validated_data["figures"]]
@@ -101,11 +127,97 @@ class PowerView(ApiView):
             raise ValidationError({"figures": error.messages}) from error
         return Response(ProcessorSerializer(changed, many=True).data)
 
-    def _partition(self, name: str) -> Partition:
-        found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()
-        if found is None:
-            raise Http404
-        return found
+
+class MeasuringRuleSerializer(serializers.ModelSerializer):
+    """How a partition's processors are measured."""
+
+    class Meta:
+        model = MeasuringRule
+        fields: ClassVar = ["enabled", "resource", "at_most", "every_days", "limit_s"]
+
+
+class ChangedRuleSerializer(serializers.Serializer):
+    """A rule with the reason for it."""
+
+    enabled = serializers.BooleanField()
+    resource = serializers.CharField(max_length=64)
+    at_most = serializers.IntegerField(min_value=1, max_value=1000)
+    every_days = serializers.IntegerField(min_value=1, max_value=3650)
+    limit_s = serializers.IntegerField(min_value=60, max_value=86_400)
+    reason = serializers.CharField(max_length=1000)
+
+
+class RuleView(OfPartitionView):
+    """How a partition is measured."""
+
+    queryset = MeasuringRule.objects.all()
+    serializer_class = MeasuringRuleSerializer
+
+    def get(self, request: Request, name: str) -> Response:
+        """The rule in force."""
+        return Response(MeasuringRuleSerializer(rule_of(self.readable(name))).data)
+
+    @extend_schema(request=ChangedRuleSerializer, responses={200: MeasuringRuleSerializer})
+    def put(self, request: Request, name: str) -> Response:
+        """Change it."""
+        partition = self.writable(request, name)
+        sent = ChangedRuleSerializer(data=request.data)
+        valid(sent, ChangedRuleSerializer)
+        values = dict(sent.validated_data)
+        reason = values.pop("reason")
+        rule = change_rule(
+            partition, values, actor=self.person.username, reason=reason,
+            context=Context(request_id=self.request_id),
+        )  # fmt: skip
+        return Response(MeasuringRuleSerializer(rule).data)
+
+
+class MeasurementSerializer(serializers.ModelSerializer):
+    """A measurement of one node, or the wish for one."""
+
+    class Meta:
+        model = Measurement
+        fields: ClassVar = [
+            "node", "resource", "devices", "state", "cause", "asked_by", "asked_at", "job_id", "submitted_at",
+            "ended_at", "outcome",
+        ]  # fmt: skip
+        read_only_fields = fields
+
+
+class MeasureNowSerializer(serializers.Serializer):
+    """Which nodes to measure; none: all of them."""
+
+    nodes = serializers.ListField(child=serializers.CharField(max_length=64), required=False, default=list)
+
+
+class MeasureNowView(OfPartitionView):
+    """Measurements of a partition."""
+
+    queryset = Measurement.objects.all()
+    serializer_class = MeasurementSerializer
+
+    def get(self, request: Request, name: str) -> Response:
+        """Those that are wished for or under way, and the latest that are over."""
+        shown = power_of(self.readable(name))
+        return Response(MeasurementSerializer([*shown.open, *shown.latest], many=True).data)
+
+    @extend_schema(request=MeasureNowSerializer, responses={200: MeasurementSerializer(many=True)})
+    def post(self, request: Request, name: str) -> Response:
+        """Measure nodes as soon as they are idle."""
+        partition = self.writable(request, name)
+        sent = MeasureNowSerializer(data=request.data)
+        valid(sent, MeasureNowSerializer)
+        wanted, known = sent.validated_data["nodes"], {node.name: node for node in nodes_of(partition)}
+        strange = [each for each in wanted if each not in known]
+        if strange:
+            raise ValidationError({"nodes": [f"{each}: the partition has no such node." for each in strange]})
+        chosen = [known[each] for each in wanted] or list(known.values())
+        context = Context(request_id=self.request_id)
+        try:
+            asked = ask_now(partition, chosen, actor=self.person.username, context=context)
+        except DjangoValidationError as error:
+            raise ConflictError(" ".join(error.messages)) from error
+        return Response(MeasurementSerializer(asked, many=True).data)
 
 
 class MeasurementThrottle(AddressThrottle):

@@ -67,6 +67,12 @@ urlpatterns: list[URLPattern] = [
     ),
     path("measurements/", power.MeasurementView.as_view(), name="api-measurements"),
     path("partitions/<name:name>/power/", power.PowerView.as_view(), name="api-power"),
+    path("partitions/<name:name>/power/rule/", power.RuleView.as_view(), name="api-power-rule"),
+    path(
+        "partitions/<name:name>/power/measurements/",
+        power.MeasureNowView.as_view(),
+        name="api-power-measurements",
+    ),
     path("checkpoints/", checkpoints.CheckpointView.as_view(), name="api-checkpoints"),
     path("jobs/<name:job_id>/forecast/", forecasts.JobForecastView.as_view(), name="api-job-forecast"),
     path("jobs/<name:job_id>/start/", starts.JobStartView.as_view(), name="api-job-start"),

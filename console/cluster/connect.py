@@ -70,9 +70,14 @@ def read_finished(row: ClusterRow, since: int, until: int) -> FinishedRuns:
     return look(since, until, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
 
 
+def measures(row: ClusterRow) -> bool:
+    """Whether processors can be measured there."""
+    return row.kind == "slurm"
+
+
 def connect_benchmarks(row: ClusterRow) -> BenchmarkPort | None:
     """Where processors are measured; None where the cluster is simulated."""
-    if row.kind != "slurm":
+    if not measures(row):
         return None
     from scheduler.adapters.slurm.benchmarks import SlurmBenchmarks, runner_for
 

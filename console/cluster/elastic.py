@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from console.cluster.models import Cluster, Job, JobPhase
 from scheduler.model.policy import TaskRule
 from scheduler.model.sentence import Sentence, say
-from scheduler.model.task_types import TaskType
+from scheduler.model.task_types import ShrinkHow, TaskType
 from scheduler.model.words import amounts, duration
-from scheduler.priority.comment import CommentWords, ElasticWords, ShrinkHow, read_comment
+from scheduler.priority.comment import CommentWords, ElasticWords, read_comment
 from scheduler.priority.task_patterns import TaskPatterns
 from scheduler.priority.task_types import TaskTypes, needs_of, who_says, with_others
 

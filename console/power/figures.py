@@ -11,7 +11,7 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.core import clock
-from console.power.models import Measurement, Processor, Reading, Source
+from console.power.models import Measurement, PowerReading, Processor, Source
 
 LAST = 3
 
@@ -39,7 +39,7 @@ def record(
     """Keep readings, and put the figures in force that follow from them. Must run inside a transaction."""
     changed = []
     for each in told:
-        Reading.objects.create(
+        PowerReading.objects.create(
             cluster=cluster,
             node=each.node,
             resource=each.resource,
@@ -56,7 +56,7 @@ def record(
     return changed
 
 
-def in_force(readings: Iterable[Reading]) -> tuple[float, int]:
+def in_force(readings: Iterable[PowerReading]) -> tuple[float, int]:
     """The figure that follows from a processor's readings, the latest first, and from how many of them."""
     rows = list(readings)
     last = rows[0]
@@ -76,7 +76,7 @@ def _put_in_force(cluster: Cluster, told: NewReading) -> Processor:
         "resource": told.resource,
         "device": told.device,
     }
-    latest = list(Reading.objects.filter(**key).order_by("-id")[:LAST])
+    latest = list(PowerReading.objects.filter(**key).order_by("-id")[:LAST])
     figure, count = in_force(latest)
     last = latest[0]
     known = Processor.objects.filter(**key).first()

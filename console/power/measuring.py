@@ -19,7 +19,7 @@ from console.power.models import (
     Measurement,
     MeasurementState,
     MeasuringRule,
-    Reading,
+    PowerReading,
 )
 from console.power.scripts import NoBenchmarkError, script_of
 from console.power.selectors import BY_NODE, MEASURE, open_measurements, rules_in_force, running_measurements
@@ -94,7 +94,7 @@ def ask_for_due(cluster: Cluster, rule: MeasuringRule, nodes: Sequence[Node]) ->
         .annotate(Max("asked_at"))
     )
     told = dict(
-        Reading.objects.filter(cluster=cluster, resource=rule.resource)
+        PowerReading.objects.filter(cluster=cluster, resource=rule.resource)
         .values_list("node")
         .annotate(Max("taken_at"))
     )

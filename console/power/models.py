@@ -85,7 +85,7 @@ class Source(models.TextChoices):
     IMPORTED = "imported", _("imported")
 
 
-class Reading(models.Model):
+class PowerReading(models.Model):
     """How long the benchmark took on one processor, in seconds: less is faster. Kept as it came."""
 
     cluster = models.ForeignKey("cluster.Cluster", models.CASCADE, related_name="power_readings")

@@ -7,6 +7,7 @@ from statistics import median
 
 from django.conf import settings
 
+from console.cluster.connect import measures
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, Processor
 from console.power.selectors import (
@@ -52,6 +53,7 @@ class PartitionPower:
     spread: float | None
     oldest: datetime | None
     outliers: Sequence[Outlier]
+    open: Sequence[Measurement]
     left: int
     running: Sequence[Measurement]
     latest: Sequence[Measurement]
@@ -88,10 +90,11 @@ def power_of(partition: Partition) -> PartitionPower:
         spread=100 * (slowest / fastest - 1) if fastest and slowest else None,
         oldest=min((each.taken_at for each in processors), default=None),
         outliers=outliers(processors),
+        open=open_rows,
         left=sum(row.state == MeasurementState.ASKED for row in open_rows),
         running=[row for row in open_rows if row.state == MeasurementState.SUBMITTED],
         latest=list(measurements.exclude(state__in=OPEN_STATES)[:LATEST]),
-        can_measure=cluster.kind == "slurm" and bool(settings.GIVEWAY_NODES_URL),
+        can_measure=measures(cluster) and bool(settings.GIVEWAY_NODES_URL),
     )
 
 

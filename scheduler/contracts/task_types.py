@@ -4,10 +4,20 @@ from dataclasses import asdict
 from typing import Any
 
 from scheduler.contracts.errors import InputError
-from scheduler.contracts.fields import Fields, maybe, name, positive, whole
-from scheduler.model.task_types import TaskType
+from scheduler.contracts.fields import Fields, choice, flag, maybe, name, positive, whole
+from scheduler.model.task_types import ShrinkHow, TaskType
 
-KEYS = ("pattern", "cpus", "gpus", "memory_mb", "time_s", "elastic_min", "elastic_wish")
+KEYS = (
+    "pattern",
+    "cpus",
+    "gpus",
+    "memory_mb",
+    "time_s",
+    "elastic_min",
+    "elastic_wish",
+    "elastic_how",
+    "balanced",
+)
 
 
 def decode_task_type(value: object, path: str) -> TaskType:
@@ -22,9 +32,15 @@ def decode_task_type(value: object, path: str) -> TaskType:
         time_s=fields.get("time_s", maybe(positive), None),
         elastic_min=least,
         elastic_wish=wish,
+        elastic_how=fields.get("elastic_how", maybe(choice(ShrinkHow)), None),
+        balanced=fields.get("balanced", flag, False),
     )
-    if not row.fills and row.elastic_min is None:
-        raise InputError(path, "says nothing; give it a need, or elastic_min")
+    if row.elastic_how is not None and row.elastic_min is None:
+        raise InputError(
+            fields.at("elastic_min"), "is missing; an elastic task says how many workers it keeps"
+        )
+    if not row.fills and row.elastic_min is None and not row.balanced:
+        raise InputError(path, "says nothing; give it a need, elastic_min or balanced")
     return row
 
 
@@ -43,4 +59,4 @@ def elastic_fields(fields: Fields) -> tuple[int | None, int | None]:
 
 def encode_task_type(row: TaskType) -> dict[str, Any]:
     """The row; what it does not say is left out."""
-    return {key: value for key, value in asdict(row).items() if value is not None}
+    return {key: value for key, value in asdict(row).items() if value is not None and value is not False}

@@ -13,7 +13,6 @@ from scheduler.preemption import collector
 from scheduler.preemption.balance.method import EvenSetsMethod
 from scheduler.preemption.chains import without_chains
 from scheduler.preemption.deciding import decide_all
-from scheduler.preemption.designated import designated
 from scheduler.preemption.elastic.method import ElasticMethod
 from scheduler.preemption.methods import Method, Planning
 from scheduler.preemption.reservation.method import ReservationMethod
@@ -31,7 +30,7 @@ def plan(snapshot: Snapshot) -> PlanningResult:
     for method in METHODS:
         planning = partial(method.around, planning=planning)
     with collector.paused():
-        return planning(designated(snapshot))
+        return planning(snapshot)
 
 
 def _without_chains(snapshot: Snapshot) -> PlanningResult:

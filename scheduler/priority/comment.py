@@ -11,9 +11,9 @@ is wrong changes nothing and is named in `faults`; an elastic job whose words co
 
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from scheduler.model.sentence import Sentence, say
+from scheduler.model.task_types import ShrinkHow
 
 MOST_FAULTS = 6
 """Faults that are told of one comment."""
@@ -23,17 +23,6 @@ _BETWEEN = re.compile(r"[\s;]+")
 _GROUP = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 _ELASTIC, _GROUPED, _PARTIAL, _BALANCED = "elastic", "group", "partial", "balanced"
 _NUMBERS = ("min", "wish")
-
-
-class ShrinkHow(StrEnum):
-    """In which way an elastic job gives up workers (spec 4.1)."""
-
-    TASKS = "tasks"
-    """Its workers are tasks of an array or jobs of a group; some go back to the queue."""
-    INPLACE = "inplace"
-    """It gives back nodes and goes on."""
-    RESTART = "restart"
-    """It is put back and starts again on fewer nodes."""
 
 
 _HOWS = {how.value: how for how in ShrinkHow}

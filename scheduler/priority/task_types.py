@@ -78,4 +78,5 @@ def with_others(words: CommentWords, *others: SaysElastic | None) -> CommentWord
     said = who_says(words, others)
     if said is None or said.elastic_min is None:
         return words
-    return replace(words, elastic=ElasticWords(said.elastic_min, said.elastic_wish))
+    how = said.elastic_how if isinstance(said, TaskType) else None
+    return replace(words, elastic=ElasticWords(said.elastic_min, said.elastic_wish, how))

@@ -13,7 +13,7 @@ from scheduler.model.policy import NotRequeueable, PartitionPolicy, ProjectFacts
 from scheduler.model.resources import Amounts, add, total
 from scheduler.model.snapshot import PartitionRules, Snapshot
 from scheduler.model.task_types import TaskType
-from scheduler.preemption.designated import designated
+from scheduler.preemption.balance.designated import designated
 from scheduler.priority.derive import Deriver, JobStanding
 from scheduler.priority.task_types import TaskTypes
 from scheduler.reconcile.blocking import why_blocked, why_protected

@@ -7,8 +7,8 @@ from scheduler.model.jobs import Elastic, JobState, ObservedJob, SnapshotJob
 from scheduler.model.plan import Shrinking
 from scheduler.model.policy import TaskRule
 from scheduler.model.resources import Amounts
-from scheduler.model.task_types import TaskType
-from scheduler.priority.comment import ElasticWords, ShrinkHow, read_comment
+from scheduler.model.task_types import ShrinkHow, TaskType
+from scheduler.priority.comment import ElasticWords, read_comment
 from scheduler.priority.derive import JobStanding
 from scheduler.priority.groups import group_of, is_whole
 from scheduler.priority.order import natural
@@ -49,8 +49,15 @@ def snapshot_job(
         elastic=elastic_workers(observed, standing.pattern, task_type)
         if group
         else elastic_nodes(observed, nodes, standing.pattern, task_type),
-        balanced="balanced" in observed.comment and read_comment(observed.comment).balanced,
+        balanced=asks_for_even_set(observed, task_type),
     )
+
+
+def asks_for_even_set(observed: ObservedJob, task_type: TaskType | None) -> bool:
+    """Whether a job's comment, or its type, asks for processors of equal compute power (spec 5, point 4)."""
+    if task_type is not None and task_type.balanced:
+        return True
+    return "balanced" in observed.comment and read_comment(observed.comment).balanced
 
 
 def elastic_workers(

@@ -63,6 +63,15 @@ TABLE: list[Row] = [
     ("api-job-why", {"job_id": "88"}, "get", EVERYBODY),
     ("api-checkpoint-token", {"job_id": "101"}, "post", (401, 403, 403, 403, 403, 403)),
     ("api-checkpoints", {}, "post", (401, 400, 400, 400, 400, 400)),
+    # With a measurement's own token only; tests/power has what it tells.
+    ("api-measurements", {}, "post", (400, 400, 400, 400, 400, 400)),
+    ("api-power", {"name": "x"}, "get", EVERYBODY),
+    ("api-power", {"name": "x"}, "post", (401, 403, 403, 400, 403, 400)),
+    ("api-power-rule", {"name": "x"}, "get", EVERYBODY),
+    ("api-power-rule", {"name": "x"}, "put", (401, 403, 403, 400, 403, 400)),
+    ("api-power-measurements", {"name": "x"}, "get", EVERYBODY),
+    # Nobody has switched measuring on in the house.
+    ("api-power-measurements", {"name": "x"}, "post", (401, 403, 403, 409, 403, 409)),
     ("api-my-jobs", {}, "get", EVERYBODY),
     ("api-forecasts", {}, "get", EVERYBODY),
     # The house has no forecast; tests/forecasts/test_pages.py has what it says.

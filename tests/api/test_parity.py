@@ -24,6 +24,9 @@ SAME: dict[str, Done] = {
     "partition-draft-delete": {("api-draft", "delete")},
     "partition-policy": {("api-policy", "put"), ("api-policy", "patch")},
     "partition-quotas": {("api-policy", "patch"), ("api-drafts", "post")},
+    "partition-power-figures": {("api-power", "post")},
+    "partition-power-measure": {("api-power-measurements", "post")},
+    "partition-power-rule": {("api-power-rule", "put")},
     "pause-all": {("api-pause", "put")},
     "pause-partition": {("api-partition-pause", "put")},
     "plan-decide": {("api-plan-decision", "post")},
@@ -88,6 +91,7 @@ def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
         ("api-token", "delete"),
         ("api-checkpoint-token", "post"),
         ("api-checkpoints", "post"),
+        ("api-measurements", "post"),
     }
     writes = {
         (str(pattern.name), method)

@@ -10,7 +10,7 @@ from console.cluster.models import Node
 from console.core import clock
 from console.power.figures import NewReading, record
 from console.power.measuring import ask, devices_of, make_room, measure, withdraw
-from console.power.models import Cause, Measurement, MeasurementState, Reading, Source
+from console.power.models import Cause, Measurement, MeasurementState, PowerReading, Source
 from console.power.scripts import script_of
 from console.power.selectors import MEASURE, open_measurements, without_measurements
 from console.power.tokens import read_token
@@ -62,7 +62,7 @@ def test_old_figures_are_measured_anew_and_failures_are_not_tried_at_once(site: 
     for number in range(1, 5):
         record(site.partition.cluster, [NewReading(f"n{number}", "gpu", 0, 3)], Source.MEASURED)
     assert round_of(site) == []
-    Reading.objects.filter(node="n3").update(taken_at=clock.now() - timedelta(days=31))
+    PowerReading.objects.filter(node="n3").update(taken_at=clock.now() - timedelta(days=31))
     assert round_of(site) == ["n3"]
     assert Measurement.objects.get().cause == Cause.DUE
     finish(site, MeasurementState.FAILED)

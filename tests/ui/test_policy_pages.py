@@ -515,11 +515,18 @@ def test_task_types_are_rows_of_the_policy(house: House, ada: Client) -> None:
         "types-TOTAL_FORMS": "2", "types-INITIAL_FORMS": "0",
         "types-0-pattern": "TRAIN*", "types-0-cpus": "8", "types-0-gpus": "2", "types-0-minutes": "90",
         "types-1-pattern": "sweep_*", "types-1-elastic_min": "2", "types-1-elastic_wish": "4",
+        "types-1-elastic_how": "restart", "types-1-balanced": "on",
     }  # fmt: skip
     ada.post(AT, typed() | rows)
     assert revision_of(house).document["task_types"] == [
         {"pattern": "TRAIN*", "cpus": 8, "gpus": 2, "time_s": 5400},
-        {"pattern": "sweep_*", "elastic_min": 2, "elastic_wish": 4},
+        {
+            "pattern": "sweep_*",
+            "elastic_min": 2,
+            "elastic_wish": 4,
+            "elastic_how": "restart",
+            "balanced": True,
+        },
     ]
     page = ada.get(AT).content.decode()
     assert 'name="types-0-minutes" value="90"' in page

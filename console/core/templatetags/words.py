@@ -73,6 +73,8 @@ KEYS: dict[str, Any] = {
     "time_s": gettext_lazy("time limit, seconds"),
     "elastic_min": gettext_lazy("keeps workers"),
     "elastic_wish": gettext_lazy("wishes workers"),
+    "elastic_how": gettext_lazy("gives up workers"),
+    "balanced": gettext_lazy("an even set of processors"),
     "patience_s": gettext_lazy("patience, seconds"),
     "dispatch": gettext_lazy("a job that waits for room"),
     "balance": gettext_lazy("equal compute power"),

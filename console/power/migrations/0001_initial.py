@@ -135,7 +135,7 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="Reading",
+            name="PowerReading",
             fields=[
                 (
                     "id",

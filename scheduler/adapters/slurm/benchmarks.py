@@ -34,12 +34,12 @@ class SlurmBenchmarks:
         last = datetime.now(UTC) + timedelta(seconds=minutes * _MINUTE + benchmark.wait_s)
         options = [f"--gres=gpu:{benchmark.gpus}"] if benchmark.gpus else []
         try:
-            answer = self.runner.run(
-                "sbatch", "--parsable", f"--job-name={benchmark.name}", f"--partition={benchmark.partition}",
+            answer = self.runner.run_with(
+                benchmark.script, "sbatch", "--parsable", f"--job-name={benchmark.name}",
+                f"--partition={benchmark.partition}",
                 f"--nodelist={benchmark.node}", "--nodes=1", "--ntasks=1", "--exclusive", f"--time={minutes}",
                 f"--nice={LAST_IN_LINE}", "--no-requeue", "--output=/dev/null", "--error=/dev/null",
                 "--export=PATH=/usr/local/bin:/usr/bin:/bin", f"--deadline={last:%Y-%m-%dT%H:%M:%S}", *options,
-                given=benchmark.script,
             )  # fmt: skip
         except SlurmUnavailableError as error:
             raise ClusterUnavailableError(str(error)) from error

@@ -187,14 +187,21 @@ class CommandRunner:
     def __post_init__(self) -> None:
         self._environment = clean_environment(self.env)
 
-    def run(
-        self, program: str, *arguments: str, timeout_s: float | None = None, given: str = ""
-    ) -> CommandAnswer:
-        """Run one command to its end and give back its output, decoded leniently. `given`: what it reads.
+    def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
+        """Run one command to its end and give back its output, decoded leniently.
 
         Raises `CommandNotAllowedError` (nothing was run), `SlurmUnavailableError` (no such program),
         `SlurmTimeoutError`, `SlurmOutputError` (more than `max_bytes`). A bad exit code is not an error here.
         """
+        return self._run(program, arguments, timeout_s, "")
+
+    def run_with(self, given: str, program: str, *arguments: str) -> CommandAnswer:
+        """The same for a command that reads a text."""
+        return self._run(program, arguments, None, given)
+
+    def _run(
+        self, program: str, arguments: Sequence[str], timeout_s: float | None, given: str
+    ) -> CommandAnswer:
         check(program, arguments)
         self._check_conf()
         command = [self._absolute(program), *arguments]

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from scheduler.model.jobs import SnapshotJob
+from scheduler.model.plan import PlanningResult
 from scheduler.model.policy import Balance
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.balance import steps
 from scheduler.preemption.balance.balancing import Balancing
+from scheduler.preemption.balance.designated import designated
 from scheduler.preemption.balance.exchange import Exchange
-from scheduler.preemption.methods import Method, MethodRun, Step, StepTurn
+from scheduler.preemption.methods import Method, MethodRun, Planning, Step, StepTurn
 from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.shapes import Shape
 
@@ -23,6 +25,10 @@ class EvenSetsMethod(Method):
     def is_on(self, snapshot: Snapshot) -> bool:
         """Whether the policy says what even is."""
         return snapshot.partition.balance is not None
+
+    def around(self, snapshot: Snapshot, planning: Planning) -> PlanningResult:
+        """Whoever is to have an even set is marked before anything is planned."""
+        return planning(designated(snapshot))
 
     def begin(self, run: PlanningRun) -> MethodRun:
         """What is even in one plan."""

@@ -11,6 +11,8 @@ from scheduler.model.task_types import TaskType
 ROWS: list[dict[str, Any]] = [
     {"pattern": "TRAIN*", "cpus": 8, "gpus": 2, "memory_mb": 64000, "time_s": 14400},
     {"pattern": "sweep_?", "elastic_min": 2, "elastic_wish": 4},
+    {"pattern": "mpi_*", "balanced": True},
+    {"pattern": "grow_*", "elastic_min": 2, "elastic_how": "restart"},
     {"pattern": "*", "time_s": 3600},
 ]
 
@@ -35,6 +37,9 @@ def test_rows_go_in_and_out_in_their_order() -> None:
             "$.task_types[0].elastic_wish",
             "below elastic_min",
         ),
+        ({"pattern": "a", "cpus": 1, "elastic_how": "restart"}, "$.task_types[0].elastic_min", "is missing"),
+        ({"pattern": "a", "elastic_min": 1, "elastic_how": "soon"}, "$.task_types[0].elastic_how", "inplace"),
+        ({"pattern": "a", "balanced": False}, "$.task_types[0]", "says nothing"),
         ({"pattern": "a", "hours": 4}, "$.task_types[0].hours", ""),
     ],
 )

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scheduler.model.task_types import ShrinkHow
 from scheduler.priority.comment import (
     LONGEST_SHOWN,
     MOST_FAULTS,
     CommentWords,
     ElasticWords,
-    ShrinkHow,
     read_comment,
 )
 
