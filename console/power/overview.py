@@ -9,7 +9,7 @@ from django.conf import settings
 
 from console.cluster.connect import measures
 from console.partitions.models import Partition
-from console.power.models import OPEN_STATES, Measurement, MeasurementState, Processor
+from console.power.models import OPEN_STATES, Measurement, MeasurementState, Processor, Source
 from console.power.selectors import (
     Outlier,
     jumped,
@@ -40,6 +40,12 @@ class ShownNode:
     name: str
     processors: Sequence[ShownProcessor]
     open: Measurement | None
+
+    @property
+    def sources(self) -> list[str]:
+        """Where figures come from that were not measured here."""
+        rows = (each.processor for each in self.processors)
+        return sorted({row.get_source_display() for row in rows if row.source != Source.MEASURED})
 
 
 @dataclass(frozen=True, slots=True)
