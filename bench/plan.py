@@ -19,7 +19,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from bench.plan_methods import METHODS, SIZES, snapshot_for
+from bench.plan_methods import METHODS, SIZES, devices, snapshot_for
 from scheduler.model.jobs import JobState, Level, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import DecisionKind, PlanningResult
@@ -32,7 +32,7 @@ CPUS = 8
 TWO_NODES = 20
 LEVELS: tuple[Level, ...] = (0, 1, 2, 3, None)
 SEED = 20_240_229
-TABLES = ("growth", "cycle", "methods")
+TABLES = ("growth", "cycle", "methods", "devices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +205,20 @@ def methods_table(rounds: int) -> Iterator[str]:
             )
 
 
+def devices_table(rounds: int) -> Iterator[str]:
+    """The fourth table: one even set among 10,000 processors of which each has a figure of its own."""
+    yield "| even set of | processors | time | peak memory | differ by |"
+    yield "|---|--:|--:|--:|--:|"
+    for count in (2, 16, 128):
+        snapshot = devices(count)
+        figures = measure(snapshot, rounds)
+        said = figures.made.decisions[0].explain.partition("differ by ")[2].partition(" ")[0]
+        yield (
+            f"| {count} nodes with 8 GPUs each | {8 * len(snapshot.nodes):,} | {figures.seconds * 1000:.1f} ms "
+            f"| {figures.peak / 1e6:.1f} MB | {said} |"
+        )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -216,6 +230,7 @@ def main() -> None:
         "growth": lambda: growth_table(options.sizes, options.rounds),
         "cycle": lambda: cycle_table(options.rounds),
         "methods": lambda: methods_table(options.rounds),
+        "devices": lambda: devices_table(options.rounds),
     }
     for name in options.only:
         for line in tables[name]():

@@ -13,7 +13,7 @@ from typing import Any
 
 from scheduler.model.jobs import Elastic, JobState, Level, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
-from scheduler.model.policy import Balance, Dispatch, Mode
+from scheduler.model.policy import AppliesTo, Balance, Dispatch, Mode
 from scheduler.model.snapshot import PartitionRules, Snapshot
 
 NOW = 1_700_000_000
@@ -22,7 +22,7 @@ SHARE = {"cpu": 1, "mem": 4_000}
 LEVELS: tuple[Level, ...] = (0, 1, 2, 3, None)
 MANAGED = {"dispatch": Dispatch.MANAGED, "patience_s": 600}
 PATIENT = {"dispatch": Dispatch.SLURM, "patience_s": 600}
-EVEN = {"balance": Balance("cpu", 0.02, swap_below_s=3_600)}
+EVEN = {"balance": Balance("cpu", 0.02, swap_below_s=3_600, applies_to=AppliesTo.ASKED)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,25 @@ def snapshot_for(method: Method, running: int, pending: int, seed: int, sizes: i
     chance.shuffle(slots)
     jobs = [*_running(chance, method, kinds, widths, slots), *_pending(chance, method, pending, sizes)]
     return Snapshot(NOW, PartitionRules("bench", Mode.USER_THEN_TASK, **method.rules), nodes, tuple(jobs))
+
+
+def devices(count: int, nodes: int = 1_250, seed: int = 1) -> Snapshot:
+    """A free partition of nodes with eight GPUs, each with seconds of its own, and a job that wants an even set."""
+    chance = random.Random(seed)
+    every = tuple(
+        SnapshotNode(
+            f"n{i:04}",
+            up=True,
+            total={"gpu": 8},
+            unit=f"s{i // 16}",
+            power={"gpu": tuple(round(chance.gauss(10.0, 0.2), 4) for _ in range(8))},
+        )
+        for i in range(nodes)
+    )
+    request = Request(nodes=count, per_node={"gpu": 8})
+    job = SnapshotJob("1", "even", JobState.PENDING, "ann", 0, None, NOW, request=request, balanced=True)
+    rules = PartitionRules("bench", Mode.USER, balance=Balance("gpu", 2.0))
+    return Snapshot(NOW, rules, every, (job,))
 
 
 def _kind(chance: random.Random, shares: dict[str, float]) -> str:

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from console.accounts.access import require_write
 from console.accounts.permissions import Permission
-from console.api.base import ApiView
+from console.api.base import ApiList, ApiView
 from console.api.errors import ConflictError
 from console.api.strict import valid
 from console.api.throttles import AddressThrottle
@@ -81,7 +81,7 @@ class GoOnSerializer(serializers.Serializer):
     go_on = serializers.BooleanField()
 
 
-class OfPartitionView(ApiView):
+class OfPartition(ApiView):
     """Something about a partition's compute power: to be seen with it, and changed with its policy."""
 
     permission = Permission.PARTITION_VIEW
@@ -100,16 +100,16 @@ class OfPartitionView(ApiView):
         return found
 
 
-class PowerView(OfPartitionView):
+class PowerView(OfPartition, ApiList):
     """The compute power of a partition's processors."""
 
     queryset = Processor.objects.all()
     serializer_class = ProcessorSerializer
 
-    def get(self, request: Request, name: str) -> Response:
-        """All figures in force, by node and device."""
-        rows = processors_of(self.readable(name))
-        return Response(ProcessorSerializer(rows, many=True).data)
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        """The figures in force, by node and device."""
+        page = self.paginate_queryset(processors_of(self.readable(self.kwargs["name"])))
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(request=FiguresSerializer, responses={200: ProcessorSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:
@@ -147,7 +147,7 @@ class ChangedRuleSerializer(serializers.Serializer):
     reason = serializers.CharField(max_length=1000)
 
 
-class RuleView(OfPartitionView):
+class RuleView(OfPartition):
     """How a partition is measured."""
 
     queryset = MeasuringRule.objects.all()
@@ -190,16 +190,17 @@ class MeasureNowSerializer(serializers.Serializer):
     nodes = serializers.ListField(child=serializers.CharField(max_length=64), required=False, default=list)
 
 
-class MeasureNowView(OfPartitionView):
+class MeasureNowView(OfPartition, ApiList):
     """Measurements of a partition."""
 
     queryset = Measurement.objects.all()
     serializer_class = MeasurementSerializer
 
-    def get(self, request: Request, name: str) -> Response:
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Those that are wished for or under way, and the latest that are over."""
-        shown = power_of(self.readable(name))
-        return Response(MeasurementSerializer([*shown.open, *shown.latest], many=True).data)
+        shown = power_of(self.readable(self.kwargs["name"]))
+        page = self.paginate_queryset([*shown.open, *shown.latest])
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(request=MeasureNowSerializer, responses={200: MeasurementSerializer(many=True)})
     def post(self, request: Request, name: str) -> Response:

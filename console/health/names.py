@@ -20,6 +20,7 @@ CHECKS: dict[str, Any] = {
     "kept nodes": pgettext_lazy("what the doctor looks at", "kept nodes"),
     "messages": pgettext_lazy("what the doctor looks at", "messages"),
     "partitions": pgettext_lazy("what the doctor looks at", "partitions"),
+    "power": pgettext_lazy("what the doctor looks at", "compute power"),
     "rights": pgettext_lazy("what the doctor looks at", "rights"),
     "settings": pgettext_lazy("what the doctor looks at", "settings"),
     "worker": pgettext_lazy("what the doctor looks at", "worker"),

@@ -134,6 +134,17 @@ SENTENCES: dict[str, str] = {
     "doctor.worker.blind": "It cannot observe the cluster, so nobody is stopped: %(why)s",
     "doctor.worker.blind.cure": "See what is said of Slurm below.",
     # Forecasts
+    "doctor.power.address": (
+        "The partition %(partition)s is to be measured, but its nodes do not know where to tell the result."
+    ),
+    "doctor.power.address.cure": "Set GIVEWAY_NODES_URL to the address under which nodes reach this console.",
+    "doctor.power.failed": "Measuring %(node)s failed: %(why)s",
+    "doctor.power.failed.cure": "Mend what it says, and ask for the node to be measured on the partition's page.",
+    "doctor.power.far": (
+        "%(node)s, %(resource)s %(device)s, is %(n)s %% slower than the middle of its %(others)s siblings."
+    ),
+    "doctor.power.far.cure": "Have the processor looked at; drain the node if it stays slow.",
+    "doctor.power.even": "All %(n)s measured processors are about as fast as their kind.",
     "doctor.forecasts.nobody": "No job waits so long that its start would have to be forecast.",
     "doctor.forecasts.said": "Starts of waiting jobs were forecast %(n)s s ago.",
     "doctor.forecasts.never": "Jobs wait, and nobody forecasts when they start.",

@@ -216,7 +216,10 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "ENUM_NAME_OVERRIDES": {"StudyStateEnum": "console.history.models.StudyState"},
+    "ENUM_NAME_OVERRIDES": {
+        "StudyStateEnum": "console.history.models.StudyState",
+        "ElasticHowEnum": [(each, each) for each in ("tasks", "inplace", "restart")],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": r"/api/v1",

@@ -25,8 +25,12 @@ from console.cluster.models import Cluster, ClusterPartition, Job
 from console.core import clock
 from console.core.files import private_files
 from console.forecasts.models import AccountingRead
-from console.health.doctor import database, forecasting, installation, run, slurm, slurm_settings, work
+from console.health.doctor import database, forecasting, installation, power, run, slurm, slurm_settings, work
 from console.health.doctor.findings import Finding, Level
+from console.partitions.models import Partition
+from console.power import figures
+from console.power.figures import NewReading
+from console.power.models import Measurement, MeasuringRule, Processor, Source
 from console.starts.models import ExpectedStart
 from console.steering.models import CycleMeter, Incident, Pause, Plan
 from console.steering.streaks import Streak, written
@@ -264,6 +268,28 @@ def test_forecasts(house: Cluster) -> None:
     AccountingRead.objects.create(cluster=house, until=0, fault="sacct: error: Connection refused")
     level, text = only(forecasting.check_forecasts())
     assert level is Level.WARN and "Connection refused" in text
+
+
+def test_power(house: Cluster, settings: Settings) -> None:
+    assert list(power.check_power()) == [], "nothing is measured"
+    figures.record(house, [NewReading("n1", "gpu", device, 10.0) for device in range(4)], Source.MEASURED)
+    assert bad(power.check_power()) == []
+    figures.record(house, [NewReading("n1", "gpu", 4, 11.8)], Source.MEASURED)
+    level, text = only(power.check_power())
+    assert level is Level.WARN and "n1, gpu 4, is 18 % slower than the middle of its 4 siblings." in text
+    Processor.objects.all().delete()
+    row = Measurement.objects.create(
+        cluster=house, partition="x", node="n2", resource="gpu", devices=1, cause="first", state="failed",
+        asked_at=clock.now(), ended_at=clock.now(), outcome="exit code 1: no GPU",
+    )  # fmt: skip
+    assert "Measuring n2 failed: exit code 1: no GPU" in only(power.check_power())[1]
+    Measurement.objects.filter(pk=row.pk).update(ended_at=clock.now() - timedelta(days=2))
+    assert list(power.check_power()) == []
+    MeasuringRule.objects.create(partition=Partition.objects.all()[0], enabled=True)
+    Cluster.objects.update(kind="slurm")
+    assert "Set GIVEWAY_NODES_URL" in only(power.check_power())[1]
+    settings.GIVEWAY_NODES_URL = "http://console.test"
+    assert list(power.check_power()) == []
 
 
 def test_incidents(house: Cluster) -> None:

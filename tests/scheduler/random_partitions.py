@@ -14,6 +14,7 @@ from scheduler.model.jobs import Elastic, JobState, Level, Request, SnapshotJob
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.plan import How
 from scheduler.model.policy import (
+    AppliesTo,
     Balance,
     Dispatch,
     GiveBack,
@@ -264,7 +265,8 @@ def _rules(making: _Making) -> PartitionRules:
 
 def _balance(chance: random.Random) -> Balance:
     below = chance.choice((0, HOUR, 10 * HOUR))
-    return Balance("cpu", chance.choice((0.02, 0.05, 0.1)), chance.choice(list(Otherwise)), below)
+    most, otherwise = chance.choice((0.02, 0.05, 0.1)), chance.choice(list(Otherwise))
+    return Balance("cpu", most, otherwise, below, AppliesTo.ASKED)
 
 
 def _quotas(making: _Making) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from console.health.doctor import (
     forecasting,
     immune,
     installation,
+    power,
     slurm,
     slurm_settings,
     work,
@@ -27,6 +28,7 @@ from scheduler.model.policy import Enforcement, PartitionPolicy
 NEED_DATABASE: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
     ("worker", work.check_worker),
     (forecasting.NAME, forecasting.check_forecasts),
+    (power.NAME, power.check_power),
     ("incidents", work.check_incidents),
     ("audit", work.check_audit),
     ("audit", work.check_chain),
