@@ -90,7 +90,8 @@ def test_the_api_does_what_its_document_says(
 
     conf.PASSWORD_HASHERS = base.PASSWORD_HASHERS
     monkeypatch.setattr(
-        "rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES", {"token": None, "checkpoint": None}
+        "rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES",
+        {"token": None, "checkpoint": None, "measurement": None},
     )
     schema = schemathesis.openapi.from_dict(closed(document))
     schema.app = WSGIHandler()

@@ -60,7 +60,9 @@ def test_any_body_is_answered_as_described(
     method: str,
     inside: dict[str, Any],
 ) -> None:
-    monkeypatch.setattr("rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES", {"token": None})
+    monkeypatch.setattr(
+        "rest_framework.throttling.ScopedRateThrottle.THROTTLE_RATES", {"token": None, "measurement": None}
+    )
     described = document["paths"][template(name)][method]["responses"]
     path = address(house, name, arguments, method)
 
