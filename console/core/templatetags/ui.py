@@ -173,12 +173,12 @@ def lasted(value: datetime | int | None, ended: datetime | int | None, never: st
 
 @register.simple_tag
 def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
-    """The exact local time, to the second."""
+    """The exact time, to the second, with its zone."""
     moment = _moment(value)
     if moment is None:
         return never
     local = timezone.localtime(moment)
-    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S %Z}")
 
 
 @register.filter
