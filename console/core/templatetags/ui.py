@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from console.core import clock, saying
 from console.core.markup import time_element
 from console.core.resaying import resay, resay_marked
-from console.core.vocabulary import STATES, WORDS
+from console.core.vocabulary import NODE_STATES, STATES, WORDS
 from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
@@ -115,6 +115,12 @@ def retold(text: str) -> str:
 def word(value: str) -> str:
     """A short stored value as people read it."""
     return str(WORDS.get(value, value.replace("_", " ")))
+
+
+@register.filter
+def node_state(value: str) -> str:
+    """A node's state as people read it; one that is not known here in Slurm's own word."""
+    return "+".join(str(NODE_STATES.get(each, each)) for each in value.lower().split("+"))
 
 
 @register.simple_tag
