@@ -120,7 +120,7 @@ STATES = re.compile(
     r"\b(drain(ed|ing)?|idle|mixed|allocated|unconfigured|pending|running|completing|ended|planned|proposed|approved"
     r"|executing|verified|undone|expired|superseded|rejected|requeued|preempted|degraded|ago|nothing|front)\b(?!”)"
 )
-"""Words of states, of which one alone is no sentence; not Slurm's own in capitals, nor what is to be typed, in quotes."""
+"""Words of states, of which one alone is no sentence; not Slurm's own in capitals, nor what is typed."""
 
 
 def test_no_main_page_has_an_english_word_of_a_state(house: House, li: Client) -> None:
