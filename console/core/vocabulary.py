@@ -5,7 +5,7 @@ Apps give the same words to differences when they are made ready (`labels`).
 
 from typing import Any
 
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 STATES: dict[str, tuple[str, str]] = {
     # word -> (icon, tone); the tone only repeats what icon and word say.
@@ -39,6 +39,23 @@ STATES: dict[str, tuple[str, str]] = {
     "degraded": ("alert-triangle", "warn"),
     "down": ("alert-triangle", "bad"),
 }
+
+NODE_STATES: dict[str, Any] = {
+    "idle": pgettext_lazy("node", "idle"),
+    "mixed": pgettext_lazy("node", "mixed"),
+    "allocated": pgettext_lazy("node", "allocated"),
+    "completing": pgettext_lazy("node", "completing"),
+    "drain": pgettext_lazy("node", "drained"),
+    "drained": pgettext_lazy("node", "drained"),
+    "draining": pgettext_lazy("node", "draining"),
+    "down": pgettext_lazy("node", "down"),
+    "fail": pgettext_lazy("node", "failed"),
+    "maint": pgettext_lazy("node", "in maintenance"),
+    "reserved": pgettext_lazy("node", "reserved"),
+    "planned": pgettext_lazy("node", "planned"),
+    "unknown": pgettext_lazy("node", "unknown"),
+}
+"""Slurm's states of a node; of one that has several (`IDLE+DRAIN`), each by itself."""
 
 WORDS: dict[str, Any] = {
     "user": gettext_lazy("user"),

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Cluster
 from console.core.rows import Rows
 from console.history.changes import HypotheticalChange, policy_change, project_change
+from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
 from console.partitions.models import Partition, PolicyDraft
@@ -42,6 +43,17 @@ def typed_policy(partition: Partition, data: QueryDict) -> HypotheticalChange:
         return policy_change(partition, policy)
     except ValidationError as error:
         raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def compared_policy(partition: Partition, key: str) -> HypotheticalChange:
+    """The policy of the revision or draft of that key. Raises `FormFaultsError`."""
+    found = side(partition, key)
+    if found is None:
+        raise FormFaultsError([_("There is no such revision or draft.")])
+    try:
+        return policy_change(partition, found.document)
+    except ValidationError as error:
+        raise FormFaultsError(error.messages) from None
 
 
 def typed_types(data: QueryDict) -> list[TaskType]:

@@ -32,6 +32,8 @@ from scheduler.reconcile.compare import NamedLevel
 BUDGET_S = 6.0
 """How long the looks may take together while somebody waits, judged by the first; after twice that the answer ends
 early and says so."""
+SPANS = (1, 7, 30)
+"""Days that the forms ask about, as far as looks are kept."""
 LEAST_LOOKS = 24
 """Fewer are too little to draw anything from: with the usual distance these are two hours."""
 GAP = 3
@@ -118,6 +120,11 @@ def days_asked(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 4):
         return 0
     return min(int(text), max(1, int(settings.GIVEWAY_HISTORY_DAYS)))
+
+
+def spans_kept() -> list[int]:
+    """The spans that a form may ask about, in days: none is longer than looks are kept."""
+    return [days for days in SPANS if days_asked(f"{days}") == days]
 
 
 def over_days_at_once(cluster: Cluster, change: HypotheticalChange, days: int) -> PastStudy:

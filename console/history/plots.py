@@ -6,6 +6,8 @@ from dataclasses import dataclass
 HEIGHT = 120
 TOP, BOTTOM = 16, 18
 BAR, BETWEEN = 18, 14
+LETTER, APART = 6, 5
+"""How wide a letter above a bar is at most, and what stands free between two texts."""
 LONGEST = 9
 """Letters under a group."""
 
@@ -16,6 +18,7 @@ class Bar:
 
     series: int
     x: int
+    width: int
     y: float
     height: float
     text: str
@@ -23,7 +26,7 @@ class Bar:
     @property
     def middle(self) -> int:
         """Where its text is centred."""
-        return self.x + BAR // 2
+        return self.x + self.width // 2
 
     @property
     def text_y(self) -> float:
@@ -52,33 +55,34 @@ class BarPlot:
     height = HEIGHT
     base = HEIGHT - BOTTOM
     label_y = HEIGHT - 4
-    bar = BAR
 
 
 def bars(
     title: str, series: Sequence[str], rows: Iterable[tuple[str, Sequence[float]]], first: int = 0
 ) -> BarPlot:
     """A plot of numbers not below zero, all on one scale that begins at zero. `first`: the number of the first series,
-    where another plot beside it has more of them."""
+    where another plot beside it has more of them. Bars are as wide as their texts need."""
     rows = list(rows)
+    longest = max((len(number(value)) for _, values in rows for value in values), default=0)
+    bar = max(BAR, LETTER * longest + APART)
     most = max((value for _, values in rows for value in values), default=0) or 1
-    group_width = BAR * len(series) + BETWEEN
+    group_width = bar * len(series) + BETWEEN
     groups = []
     for place, (label, values) in enumerate(rows):
         left = place * group_width + BETWEEN // 2
         made = tuple(
-            _bar(first + index, left + index * BAR, value / most, number(value))
+            _bar(first + index, left + index * bar, bar, value / most, number(value))
             for index, value in enumerate(values)
         )
         short = label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
-        groups.append(Group(short, left + BAR * len(series) // 2, made))
+        groups.append(Group(short, left + bar * len(series) // 2, made))
     named = tuple(enumerate(series, start=first))
     return BarPlot(title, named, tuple(groups), max(1, len(rows)) * group_width)
 
 
-def _bar(series: int, x: int, share: float, text: str) -> Bar:
+def _bar(series: int, x: int, width: int, share: float, text: str) -> Bar:
     height = round(share * (HEIGHT - TOP - BOTTOM), 1)
-    return Bar(series, x, round(HEIGHT - BOTTOM - height, 1), height, text)
+    return Bar(series, x, width, round(HEIGHT - BOTTOM - height, 1), height, text)
 
 
 def number(value: float) -> str:

@@ -19,7 +19,14 @@ from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
 from console.history.changes import HypotheticalChange, file_change
-from console.history.forms import FormFaultsError, typed_policy, typed_project, typed_quotas, typed_types
+from console.history.forms import (
+    FormFaultsError,
+    compared_policy,
+    typed_policy,
+    typed_project,
+    typed_quotas,
+    typed_types,
+)
 from console.history.past import days_asked, over_days_at_once
 from console.history.studies import ask, takes_too_long
 from console.history.study_views import context_of
@@ -41,10 +48,13 @@ Read = Callable[[], HypotheticalChange]
 
 @require_POST
 def policy(request: HttpRequest, name: str) -> HttpResponse:
-    """What the policy in the form would change."""
+    """What the policy in the form would change, or the revision or draft that is compared (`to`)."""
     partition = get_object_or_404(visible_partitions(person(request)), name=name, revision__isnull=False)
     require_read(request, Permission.POLICY_VIEW, partition)
     require_write(request, Permission.POLICY_CHANGE, partition)
+    if to := request.POST.get("to"):
+        back = reverse("partition-compare", args=[name], query={"to": to})
+        return _answer(request, partition.cluster, lambda: compared_policy(partition, to), back, "")
     back = reverse("partition-policy", args=[name])
     return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
 

@@ -15,6 +15,7 @@ from console.cluster.models import Job
 from console.cluster.selectors import SeenNode
 from console.core import clock, saying
 from console.core.saying import say_again as _
+from console.core.templatetags.ui import node_state
 from console.steering.models import KeptPlace, Plan, PlanState
 from console.steering.work import COUNTED
 from scheduler.model.jobs import Level
@@ -153,7 +154,7 @@ class NodeBar:
         facts = {"node": self.node.name, "used": self.used, "total": self.total, "what": self.resource}
         if self.node.up:
             return _("%(node)s: %(used)s of %(total)s %(what)s busy") % facts
-        facts["state"] = self.node.state.lower()
+        facts["state"] = node_state(self.node.state)
         return _("%(node)s, %(state)s: %(used)s of %(total)s %(what)s busy") % facts
 
 
@@ -279,7 +280,7 @@ class _Painter:
 
 def _free(node: SeenNode) -> str:
     if not node.up:
-        return node.state.lower()
+        return node_state(node.state)
     free = {name: amount - node.used.get(name, 0) for name, amount in node.total.items() if ":" not in name}
     shown = {name: amount for name, amount in free.items() if amount > 0 and name != "mem"}
     return _("%(amounts)s free") % {"amounts": saying.amounts(shown)} if shown else _("full")

@@ -129,19 +129,20 @@ def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[ColumnPar
 
 
 def _said(step: SeenStep, stack: Sequence[tuple[str, float]], say: Callable[[float], str]) -> str:
-    return f"{timezone.localtime(step.at):%Y-%m-%d %H:%M}: {say(sum(value for _css, value in stack))}"
+    return f"{timezone.localtime(step.at):%Y-%m-%d %H:%M %Z}: {say(sum(value for _css, value in stack))}"
 
 
 def _times(steps: Sequence[SeenStep], width: float) -> list[AxisMark]:
-    """Words under the axis: dates where the plot is longer than two days, else hours."""
+    """Words under the axis: dates where the plot is longer than two days, else hours; the first names the zone."""
     if not steps:
         return []
     long = steps[-1].at - steps[0].at > timedelta(days=2)
     every = max(1, -(-len(steps) // MOST_LABELS))
+    style = "%m-%d %H:%M" if long else "%H:%M"
     return [
         AxisMark(
             _number(LEFT + i * width),
-            f"{timezone.localtime(steps[i].at):{'%m-%d %H:%M' if long else '%H:%M'}}",
+            f"{timezone.localtime(steps[i].at):{style if i else f'{style} %Z'}}",
         )
         for i in range(0, len(steps), every)
     ]

@@ -177,4 +177,4 @@ def _number(value: float) -> str:
 
 
 def _moment(second: int) -> str:
-    return f"{timezone.localtime(clock.from_epoch(second)):%m-%d %H:%M}"
+    return f"{timezone.localtime(clock.from_epoch(second)):%m-%d %H:%M %Z}"

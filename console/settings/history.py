@@ -9,7 +9,7 @@ from console.settings.env import number
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 GIVEWAY_HISTORY_EVERY_S = number("GIVEWAY_HISTORY_EVERY_S", 300, 60)
-GIVEWAY_HISTORY_DAYS = number("GIVEWAY_HISTORY_DAYS", 7, 0)
+GIVEWAY_HISTORY_DAYS = number("GIVEWAY_HISTORY_DAYS", 30, 0)
 GIVEWAY_HISTORY_MB = number("GIVEWAY_HISTORY_MB", 500, 1)
 # How long a study may take over the recorded looks; evenly spaced ones are taken when there are more.
 GIVEWAY_STUDY_S = number("GIVEWAY_STUDY_S", 900, 10)

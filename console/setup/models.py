@@ -3,6 +3,7 @@
 Secrets are kept as hashes only: who reads the database can use neither a code nor an invitation.
 """
 
+from datetime import timedelta
 from typing import Any
 
 from django.db import models
@@ -10,6 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from console.accounts.models import Role
+from console.core import clock
 from console.health.doctor.findings import told_again
 
 
@@ -31,6 +33,10 @@ class PutOff(models.Model):
 
     def __str__(self) -> str:
         return self.step
+
+
+EXAMINED_EVERY = timedelta(minutes=5)
+"""What was found is looked at again so often, asked for or not: else a fault of the first minute stays on the page."""
 
 
 class Examination(models.Model):
@@ -57,6 +63,11 @@ class Examination(models.Model):
     def waits(self) -> bool:
         """Whether somebody has asked and the worker has not come to it."""
         return self.asked_at is not None and (self.examined_at is None or self.examined_at < self.asked_at)
+
+    @property
+    def is_old(self) -> bool:
+        """Whether a worker should have looked again by now."""
+        return self.examined_at is not None and clock.now() - self.examined_at > 2 * EXAMINED_EVERY
 
 
 class Invitation(models.Model):

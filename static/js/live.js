@@ -205,7 +205,7 @@
     const banner = doc.getElementById("offline");
     if (!banner || banner.hidden === !on) return;
     banner.hidden = !on;
-    if (on) banner.querySelector("[data-clock]").textContent = new Date().toLocaleTimeString(doc.documentElement.lang);
+    if (on) banner.querySelector("[data-clock]").textContent = new Date().toLocaleTimeString(doc.documentElement.lang, { timeZoneName: "short" });
   }
   ["htmx:sendError", "htmx:timeout"].forEach((name) => doc.addEventListener(name, () => offline(true)));
   doc.addEventListener("htmx:responseError", (event) => offline(event.detail.xhr.status >= 500 || isPoll(event)));

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from pytest_django import Settings
 
 from console.accounts.models import User
 from console.core.templatetags import ui
+from console.partitions.drafts import Content, create_draft
 from console.partitions.models import Partition, PolicyRevision
+from console.partitions.selectors import policy_in_force, written_out
 from console.projects.models import Project
 from console.projects.services import ProjectData, create_project
 from tests import factories
@@ -119,6 +122,37 @@ def test_a_partitions_administrator_sees_what_a_policy_would_do(people: Sim) -> 
     page = dave.post("/partitions/x/what-if/", typed)
     back = dave.post(page.context["back"], {**dict(page.context["kept"]), "row": page.context["keep_rows"]})
     assert back.context["rows"]["users"].forms[0]["user"].value() == "alpha"
+
+
+def test_beside_the_button_that_goes_back_stands_what_it_would_do(people: Sim) -> None:
+    """A comparison ends with "Put in force": what that does now is said in its form, before the button, unasked."""
+    x = Partition.objects.get(name="x")
+    document = written_out(policy_in_force(x).document) | {"user_overrides": {"alpha": "P0"}}
+    draft = create_draft(actor="dave", partition=x, content=Content("Alpha first", document), reason="Test")
+    dave = browser("dave")
+    page = flat(dave.get(f"/partitions/x/compare/?to={draft.key}"))
+    form = page[page.index('action="/partitions/x/activate/"') :]
+    assert 'hx-post="/partitions/x/what-if/" hx-trigger="load"' in form[: form.index("Put in force")]
+
+    asked = {"to": draft.key, "based_on": "2", "reason": ""}
+    answer = dave.post("/partitions/x/what-if/", asked, headers=ASKED)
+    assert "Stops 1 more job (of beta)" in answer.content.decode()
+    same = dave.post("/partitions/x/what-if/", asked | {"to": "2"}, headers=ASKED)
+    assert "Nothing changes for the jobs that are there now." in same.content.decode()
+    gone = dave.post("/partitions/x/what-if/", asked | {"to": "77"}, headers=ASKED)
+    assert "There is no such revision or draft." in gone.content.decode()
+    lone = dave.post("/partitions/x/what-if/", asked)
+    assert f'href="/partitions/x/compare/?to={draft.key}"' in lone.content.decode()
+
+
+def test_the_past_is_asked_about_over_as_many_days_as_are_kept(people: Sim, settings: Settings) -> None:
+    def spans() -> list[str]:
+        page = flat(browser("pam").get("/projects/alpha/"))
+        return re.findall(r'name="days" value="(\d+)" formaction="/projects/alpha/what-if/"', page)
+
+    assert spans() == ["1", "7", "30"]
+    settings.GIVEWAY_HISTORY_DAYS = 7
+    assert spans() == ["1", "7"]
 
 
 def test_a_new_project_and_a_priority_file_can_be_tried(people: Sim) -> None:

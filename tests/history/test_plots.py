@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from console.history.plots import BAR, BOTTOM, HEIGHT, TOP, bars, number
+from console.history.plots import APART, BAR, BOTTOM, HEIGHT, LETTER, TOP, bars, number
 
 
 def test_the_tallest_fills_the_height_and_the_others_are_in_proportion() -> None:
@@ -16,6 +16,15 @@ def test_the_tallest_fills_the_height_and_the_others_are_in_proportion() -> None
     edges = [bar.x for group in plot.groups for bar in group.bars]
     assert all(later - before >= BAR for before, later in itertools.pairwise(edges))
     assert edges[-1] + BAR <= plot.width
+
+
+def test_texts_above_bars_stand_apart() -> None:
+    """Two bars of 0.692 read as one number, 0.6920.692."""
+    plot = bars("t", ("a", "b"), [("P0", (0.692, 0.692)), ("P1", (12345.0, 12345.0))])
+    for group in plot.groups:
+        one, other = group.bars
+        assert other.middle - one.middle >= LETTER * len(one.text) + APART
+        assert group.bars[-1].x + group.bars[-1].width <= plot.width
 
 
 def test_nothing_and_only_zeros_are_plots_too() -> None:

@@ -1,15 +1,17 @@
 """The doctor on a page: pages ask in the database, the worker answers there."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
 from console.cluster.models import Cluster
+from console.core import clock
 from console.health.doctor.findings import Finding, fail, ok
 from console.setup import examining
 from console.setup.asking import ask
 from console.setup.examining import asked, examine_if_asked
-from console.setup.models import Examination
+from console.setup.models import EXAMINED_EVERY, Examination
 from scheduler.model.sentence import Sentence
 from tests import factories
 
@@ -52,6 +54,21 @@ def test_it_is_examined_once_at_first_and_then_when_somebody_asks(
     assert not asked(cluster)
     assert not examine_if_asked(cluster)
     assert len(rounds) == 2
+
+
+def test_what_was_found_long_ago_is_looked_at_again(
+    cluster: Cluster, rounds: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a new installation it was said for ever that its audit log was not verified yet."""
+    examine_if_asked(cluster)
+    examine_if_asked(cluster)
+    assert not asked(cluster)
+    later = clock.now() + EXAMINED_EVERY + timedelta(seconds=1)
+    monkeypatch.setattr(clock, "now", lambda: later)
+    assert asked(cluster)
+    assert examine_if_asked(cluster)
+    assert len(rounds) == 3
+    assert Examination.objects.get().examined_at == later
 
 
 def test_the_real_doctor_is_stored(cluster: Cluster) -> None:

@@ -116,6 +116,38 @@ def test_no_page_has_an_english_sentence(house: House, li: Client) -> None:
     assert {address: texts for address, texts in left.items() if texts} == {}
 
 
+STATES = re.compile(
+    r"\b(drain(ed|ing)?|idle|mixed|allocated|unconfigured|pending|running|completing|ended|planned|proposed|approved"
+    r"|executing|verified|undone|expired|superseded|rejected|requeued|preempted|degraded|ago|nothing|front)\b(?!”)"
+)
+"""Words of states, of which one alone is no sentence; not Slurm's own in capitals, nor what is typed."""
+
+
+def test_no_main_page_has_an_english_word_of_a_state(house: House, li: Client) -> None:
+    factories.make_node(house.cluster, "n7", state="DRAINED", up=False)
+    factories.make_node(house.cluster, "n8", state="IDLE+DRAIN", up=False)
+    left = {}
+    for address in (*PAGES, "/partitions/x/?map=table"):
+        texts = Texts()
+        texts.feed(li.get(address.format(plan=house.plan.pk), follow=True).content.decode())
+        left[address] = [text for text in texts.found if STATES.search(ALLOWED.sub("", text))]
+    assert {address: texts for address, texts in left.items() if texts} == {}
+
+
+def test_the_times_of_a_plan_are_called_what_they_are(house: House, li: Client) -> None:
+    page = li.get(f"/plans/{house.plan.pk}/").content.decode()
+    found = re.findall(r"<dt>([^<]+)</dt>", page)
+    assert {"启动期限", "开始时间", "结束时间"} <= set(found)
+    assert not {"截止日期", "启动", "已结束"} & set(found)
+
+
+def test_a_level_and_a_priority_are_two_words() -> None:
+    """级别 is a level of ours, 优先级 a priority of Slurm's or the priority file."""
+    with (ROOT / "locale/zh_Hans/LC_MESSAGES/django.po").open("rb") as file:
+        mixed = [message.id for message in read_po(file) if "优先级" in str(message.string) and message.id]
+    assert [text for text in mixed if "riorit" not in str(text)] == []
+
+
 def test_the_check_finds_english_where_it_is(house: House, ada: Client) -> None:
     assert len(english_in(ada.get("/").content.decode())) > 3
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from html import unescape
 from typing import Any
 
@@ -102,6 +103,16 @@ def test_the_doctors_findings_are_shown_with_their_cures(house: House, ada: Clie
     page = ada.get("/setup/cluster/").content.decode()
     assert "&lt;b&gt;No&lt;/b&gt; requeue." in page
     assert page.index("Set JobRequeue=1.") < page.index("It runs."), "the worst first"
+    assert "has not looked for a long time" not in page
+
+
+def test_old_findings_say_when_they_were_looked_at(house: House, ada: Client) -> None:
+    findings = [{"check": "audit", "level": "WARN", "what": "Not verified yet.", "fix": "Start the worker."}]
+    old = clock.now() - timedelta(hours=3)
+    Examination.objects.create(cluster=house.cluster, examined_at=old, findings=findings, worst="WARN")
+    page = words_of(ada.get("/setup/cluster/").content.decode())
+    assert "will bite 3 h ago" in page
+    assert "The worker has not looked for a long time" in page
 
 
 PART = {"HX-Request": "true", "HX-Target": "levels-preview"}

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from console.core import clock, saying
 from console.core.markup import time_element
 from console.core.resaying import resay, resay_marked
-from console.core.vocabulary import STATES, WORDS
+from console.core.vocabulary import NODE_STATES, STATES, WORDS
 from scheduler.model.reasons import SENTENCES
 
 register = template.Library()
@@ -117,6 +117,12 @@ def word(value: str) -> str:
     return str(WORDS.get(value, value.replace("_", " ")))
 
 
+@register.filter
+def node_state(value: str) -> str:
+    """A node's state as people read it; one that is not known here in Slurm's own word."""
+    return "+".join(str(NODE_STATES.get(each, each)) for each in value.lower().split("+"))
+
+
 @register.simple_tag
 def state(value: str, label: str = "") -> SafeString:
     """A state: icon and word."""
@@ -173,12 +179,12 @@ def lasted(value: datetime | int | None, ended: datetime | int | None, never: st
 
 @register.simple_tag
 def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
-    """The exact local time, to the second."""
+    """The exact time, to the second, with its zone."""
     moment = _moment(value)
     if moment is None:
         return never
     local = timezone.localtime(moment)
-    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S}")
+    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S %Z}")
 
 
 @register.filter

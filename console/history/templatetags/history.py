@@ -3,7 +3,7 @@
 from django import template
 from django.utils.translation import gettext
 
-from console.history.past import StudySum
+from console.history.past import StudySum, spans_kept
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
 from console.steering.work import work_short
@@ -15,6 +15,9 @@ register = template.Library()
 register.filter("work_short", work_short)
 register.filter("coverage", coverage)
 register.filter("really_stopped", really_stopped)
+
+
+register.simple_tag(spans_kept, name="spans_kept")
 
 
 @register.filter

@@ -130,8 +130,8 @@ class JobAnswer:
 
 
 def moment_words(at: datetime, now: datetime) -> str:
-    """`in 20 s, 14:02:31`; with the date when it is not today."""
+    """`in 20 s, 14:02:31 UTC`; with the date when it is not today."""
     local = timezone.localtime(at)
     today = local.date() == timezone.localtime(now).date()
-    exact = f"{local:%H:%M:%S}" if today else f"{local:%Y-%m-%d %H:%M:%S}"
+    exact = f"{local:%H:%M:%S %Z}" if today else f"{local:%Y-%m-%d %H:%M:%S %Z}"
     return f"{ago_words((now - at).total_seconds())}, {exact}"

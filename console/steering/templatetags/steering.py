@@ -1,25 +1,32 @@
 """What every page says of steering: failures and pauses that hold, and how many plans wait for whoever looks."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django import template
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from console.accounts.permissions import Permission
+from console.core import saying
 from console.core.templatetags.ui import state, word
 from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
 from console.steering.folded_losses import OPENED, LossRow
-from console.steering.models import Pause, Plan
+from console.steering.models import Pause, Plan, PlannedAction
 from console.steering.operations.pausing import EVERYWHERE
 from console.steering.operations.standing import SteeringNotices, standing
+from scheduler.model.actions import FIRST_ALLOW, ActionKind
+from scheduler.model.line import is_front
 
 register = template.Library()
 
@@ -163,3 +170,45 @@ def fold_of(context: dict[str, Any], row: LossRow) -> str:
     opened = [group for group in query.getlist(OPENED) if group != row.group]
     query.setlist(OPENED, opened if row.is_open else [*opened, row.group])
     return f"{reverse('plan', args=[context['plan'].pk])}?{query.urlencode()}"
+
+
+PLACES = frozenset({ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.RELEASE})
+"""Actions whose value is a priority on Slurm's scale."""
+
+
+@register.filter
+def step_value(step: PlannedAction) -> str:
+    """What a step is done with, for people: the number of a place at the front says nothing to anybody."""
+    number = step.value.removeprefix("~")
+    if step.kind in PLACES and number.isdecimal():
+        if is_front(int(number)):
+            return _("front of the queue")
+        return _("its own place in the queue")
+    return _("after allowing it to be requeued") if step.value == FIRST_ALLOW else step.value
+
+
+@register.simple_tag
+def begin_of(plan: Plan, steps: Sequence[PlannedAction]) -> datetime:
+    """From when a plan's steps are counted: when the first was done, or, before that, when it was decided."""
+    return min((step.issued_at for step in steps if step.issued_at), default=plan.created_at)
+
+
+@register.filter
+def offset(moment: datetime | None, begin: datetime) -> SafeString | str:
+    """`+1.8 s`, `+2 min 5 s`: how long after the begin, the exact time on hover."""
+    if moment is None:
+        return "–"
+    seconds = (moment - begin).total_seconds()
+    sign, size = ("−" if seconds <= -0.05 else "+"), abs(seconds)
+    said = f"{size:.1f} {saying.units()['s']}" if size < 59.95 else _long(size)
+    at = f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S %Z}"
+    return format_html('<time datetime="{}" title="{}">{}{}</time>', moment.isoformat(), at, sign, said)
+
+
+def _long(seconds: float) -> str:
+    """Minutes with their seconds: two steps of one minute are to stay apart."""
+    if seconds >= 3600:
+        return saying.duration(seconds)
+    minutes, rest = divmod(round(seconds), 60)
+    units = saying.units()
+    return f"{minutes} {units['min']} {rest} {units['s']}"

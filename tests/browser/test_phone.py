@@ -1,0 +1,57 @@
+"""On a phone the answer is on the first screen, nothing needs scrolling sideways, and fingers find the buttons."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from console.cluster.models import Job
+from console.steering.models import Plan
+from tests.ui.conftest import House
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PHONE = {"width": 390, "height": 844}
+SMALL = """() => [...document.querySelectorAll(
+    'a.btn, button, select, input:not([type=hidden], [type=checkbox], [type=radio]), summary, nav a, .tabs a')]
+  .map(e => [e.outerHTML.slice(0, 90), e.getBoundingClientRect()])
+  .filter(([, box]) => box.width > 1 && box.height > 1 && box.height < 43.5).map(([html]) => html)"""
+SIDEWAYS = "() => [...document.querySelectorAll('main .scroll')].map(e => e.scrollWidth - e.clientWidth)"
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/my-jobs/", "/jobs/", "/approvals/", "/partitions/x/", "/plans/1/"]
+)
+def test_nothing_to_touch_is_smaller_than_a_finger(
+    address: str, house: House, ada: Page, at: Callable[[str], str]
+) -> None:
+    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.goto(at(address.replace("1", str(house.plan.pk))))
+    assert ada.evaluate(SMALL) == []
+
+
+def test_my_jobs_are_read_without_scrolling_sideways(
+    house: House, ada: Page, at: Callable[[str], str]
+) -> None:
+    Job.objects.filter(phase="pending").update(user="ada")
+    Job.objects.filter(phase="running").update(user="ada")
+    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.goto(at("/my-jobs/"))
+    expect(ada.locator("main .table").first).to_be_visible()
+    assert set(ada.evaluate(SIDEWAYS)) == {0}
+    box = ada.locator("#my-jobs td.why").first.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+
+def test_a_plan_is_approved_on_the_first_screen(house: House, ada: Page, at: Callable[[str], str]) -> None:
+    Plan.objects.update(state="proposed", enforcement="approve")
+    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.goto(at(f"/plans/{house.plan.pk}/"))
+    box = ada.locator("#decision-form button[value=approve]").bounding_box()
+    assert box and box["y"] + box["height"] <= PHONE["height"]
+
+
+def test_a_plans_tables_fit_beside_the_decision(house: House, ada: Page, at: Callable[[str], str]) -> None:
+    """The column "How" was out of sight at 1440 pixels."""
+    ada.set_viewport_size({"width": 1440, "height": 900})
+    ada.goto(at(f"/plans/{house.plan.pk}/"))
+    assert set(ada.evaluate(SIDEWAYS)) == {0}
