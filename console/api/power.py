@@ -60,7 +60,7 @@ class FigureSerializer(serializers.Serializer):
 class FiguresSerializer(serializers.Serializer):
     """Figures to put in force, all or none of them."""
 
-    figures = FigureSerializer(many=True)
+    figures = FigureSerializer(many=True, allow_empty=False)
     reason = serializers.CharField(max_length=1000)
 
 
@@ -81,7 +81,7 @@ class GoOnSerializer(serializers.Serializer):
     go_on = serializers.BooleanField()
 
 
-class OfPartition(ApiView):
+class PowerOfPartition(ApiView):
     """Something about a partition's compute power: to be seen with it, and changed with its policy."""
 
     permission = Permission.PARTITION_VIEW
@@ -100,7 +100,7 @@ class OfPartition(ApiView):
         return found
 
 
-class PowerView(OfPartition, ApiList):
+class PowerView(PowerOfPartition, ApiList):
     """The compute power of a partition's processors."""
 
     queryset = Processor.objects.all()
@@ -147,7 +147,7 @@ class ChangedRuleSerializer(serializers.Serializer):
     reason = serializers.CharField(max_length=1000)
 
 
-class RuleView(OfPartition):
+class RuleView(PowerOfPartition):
     """How a partition is measured."""
 
     queryset = MeasuringRule.objects.all()
@@ -190,7 +190,7 @@ class MeasureNowSerializer(serializers.Serializer):
     nodes = serializers.ListField(child=serializers.CharField(max_length=64), required=False, default=list)
 
 
-class MeasureNowView(OfPartition, ApiList):
+class MeasureNowView(PowerOfPartition, ApiList):
     """Measurements of a partition."""
 
     queryset = Measurement.objects.all()

@@ -9,6 +9,8 @@ from console.audit.models import AuditEntry
 from console.power.measuring import measure
 from console.power.models import Measurement, MeasurementState, Processor
 from console.power.tokens import make_token
+from tests.factories import make_administrator
+from tests.factories import make_token as make_api_token
 from tests.power.conftest import Site
 
 AT = "/api/v1/measurements/"
@@ -75,6 +77,23 @@ def test_a_failure_ends_it_in_the_words_of_the_benchmark(running: Measurement) -
 )
 def test_what_makes_no_sense_is_refused(running: Measurement, said: dict[str, Any]) -> None:
     assert tell(running, 0, **said).status_code == 400
+    assert not Processor.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"figures": [], "reason": "None"},
+        {"figures": [{"node": "n1", "resource": "gpu", "seconds": 3}]},
+        {"figures": [{"node": "n9", "resource": "gpu", "seconds": 3}], "reason": "Elsewhere"},
+        {"figures": [{"node": "n1", "resource": "gpu", "device": 32768, "seconds": 3}], "reason": "Far"},
+    ],
+)
+def test_figures_from_elsewhere_are_refused_where_they_make_no_sense(
+    site: Site, body: dict[str, Any]
+) -> None:
+    client = APIClient(HTTP_AUTHORIZATION=f"Token {make_api_token(make_administrator())}")
+    assert client.post("/api/v1/partitions/x/power/", body, format="json").status_code == 400
     assert not Processor.objects.exists()
 
 
