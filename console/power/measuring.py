@@ -202,7 +202,10 @@ def _submit_some(
 
 
 def _is_idle(node: Node) -> bool:
-    return node.up and node.state.lower().startswith("idle") and not any(node.used.values())
+    """Idle and awake: nobody's node is powered up to be measured."""
+    state = node.state.lower()
+    awake = "power" not in state
+    return node.up and state.startswith("idle") and awake and not any(node.used.values())
 
 
 def _somebody_waits(cluster: Cluster, partitions: Iterable[str]) -> bool:

@@ -162,3 +162,43 @@ def outliers(processors: Sequence[Processor]) -> list[Outlier]:
 def jumped(processor: Processor) -> bool:
     """Whether its last reading has moved its figure far from where it was."""
     return processor.before is not None and abs(processor.figure / processor.before - 1) > FAR
+
+
+@dataclass(frozen=True, slots=True)
+class JobSet:
+    """How even the processors of a running job's nodes are, in seconds of the benchmark. `middle`: of all processors of
+    that kind on the cluster."""
+
+    resource: str
+    fastest: float
+    slowest: float
+    middle: float
+
+    @property
+    def slower(self) -> int:
+        """By how many percent a job that waits for its slowest processor is slower than on middle ones."""
+        return max(0, round(100 * (self.slowest / self.middle - 1)))
+
+
+def set_of(cluster: Cluster, held: Mapping[str, Mapping[str, int]]) -> JobSet | None:
+    """The set of a job by what it holds on each node; None for one processor, and where not all are measured."""
+    several = {resource: nodes for resource, nodes in _held_on(held).items() if len(nodes) > 1}
+    figures = _figures(cluster) if several else {}
+    for resource in sorted(several, key=lambda name: (name != "gpu", name)):
+        nodes = set(several[resource])
+        known = [figures[node][resource] for node in nodes if resource in figures.get(node, {})]
+        if len(known) == len(nodes):
+            own = [figure for by_device in known for figure in by_device.values()]
+            kind = [figure for node in figures.values() for figure in node.get(resource, {}).values()]
+            return JobSet(resource, min(own), max(own), median(kind))
+    return None
+
+
+def _held_on(held: Mapping[str, Mapping[str, int]]) -> dict[str, list[str]]:
+    """By resource, the node of each processor that is measured by itself; memory is none."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for node, part in held.items():
+        for resource, amount in part.items():
+            if resource != "mem":
+                found[resource] += [node] * min(amount, 1 if resource in BY_NODE else amount)
+    return found

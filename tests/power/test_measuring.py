@@ -42,7 +42,8 @@ def test_every_node_is_measured_once_never_more_than_allowed_at_a_time(site: Sit
 
 
 def test_only_idle_nodes_are_measured(site: Site) -> None:
-    Node.objects.filter(name__in=("n1", "n2")).update(used={"cpu": 1}, state="MIXED")
+    Node.objects.filter(name="n1").update(used={"cpu": 1}, state="MIXED")
+    Node.objects.filter(name="n2").update(state="IDLE+CLOUD+POWERED_DOWN")
     Node.objects.filter(name="n3").update(up=False, state="DRAINED")
     assert round_of(site) == ["n4"]
 

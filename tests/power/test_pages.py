@@ -11,6 +11,7 @@ from console.power.figures import NewReading, record
 from console.power.models import Measurement, MeasuringRule, Processor, Source
 from console.power.selectors import nodes_of
 from console.power.services import change_rule
+from tests import factories
 from tests.ui.conftest import House, SignedIn, house, house_of_the_module, signed_in
 from tests.ui.test_audit_export import words_of
 
@@ -115,3 +116,16 @@ def test_others_only_read(part: str, role: str, house: House, signed_in: SignedI
     assert browser.post(AT + part, data).status_code == 403
     assert not MeasuringRule.objects.exists()
     assert not Processor.objects.exists()
+
+
+def test_a_running_jobs_page_says_how_even_its_processors_are(
+    house: House, gpu_node: Node, signed_in: SignedIn
+) -> None:
+    told = [NewReading(gpu_node.name, "gpu", device, 10.0 + 3 * (device == 3)) for device in range(4)]
+    record(house.cluster, told, Source.MEASURED)
+    factories.make_running_job(house.cluster, "8801", alloc={gpu_node.name: {"cpu": 4, "gpu": 2}})
+    page = words_of(signed_in("vera").get("/jobs/8801/").content.decode())
+    assert "its processors take 10 to 13 s" in page
+    assert "a job that waits for the slowest runs 30 % longer than on processors of middle speed" in page
+    factories.make_running_job(house.cluster, "8802", alloc={gpu_node.name: {"cpu": 4, "gpu": 1}})
+    assert "its processors take" not in signed_in("vera").get("/jobs/8802/").content.decode()

@@ -22,6 +22,7 @@ from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
 from console.overview.workers import missing_for, workers_plot
 from console.partitions.selectors import task_types_in
+from console.power.selectors import set_of
 from console.projects.selectors import elastic_patterns
 from console.starts.play import MOST_WAITING
 from console.starts.selectors import expected_starts, forecast_and_risk
@@ -92,6 +93,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "forecast": forecast,
         "start": expected_starts(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "risk": risk,
+        "job_set": set_of(cluster, known.row.alloc) if _is_there(known.row) else None,
         "most_forecast": MOST_WAITING,
         "answer": explain(known),
         "events": tell(known),
