@@ -58,6 +58,14 @@ def runner(folder: Path, **more: float) -> CommandRunner:
         ("scancel", "--batch", "--signal=USR1", "12"),
         ("scancel", "--batch", "--signal=RTMIN+1", "12"),
         ("scancel", "--batch", "--signal=10", "12"),
+        (
+            "sbatch",
+            "--parsable",
+            "--job-name=giveway-measure",
+            "--partition=gpu-a",
+            "--nodelist=n1",
+            "--gres=gpu:8",
+        ),
     ],
 )
 def test_what_the_adapter_needs_is_allowed(command: tuple[str, ...]) -> None:
@@ -68,6 +76,12 @@ def test_what_the_adapter_needs_is_allowed(command: tuple[str, ...]) -> None:
     "command",
     [
         ("sbatch", "x.sh"),
+        ("sbatch", "--wrap=true"),
+        ("sbatch", "--uid=0"),
+        ("sbatch", "--output=/etc/passwd"),
+        ("sbatch", "--export=ALL"),
+        ("sbatch", "--nodelist=n1;n2"),
+        ("sbatch", "--partition=x --uid=0"),
         ("sh", "-c", "true"),
         ("scontrol", "shutdown"),
         ("scontrol", "reconfigure"),
@@ -244,3 +258,11 @@ def test_a_program_that_cannot_be_run_is_named(tmp_path: Path) -> None:
 
 def _split(command: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     return command[0], command[1:]
+
+
+def test_a_command_reads_what_it_is_given(tmp_path: Path) -> None:
+    program(tmp_path, "sbatch", "cat")
+    text = "#!/bin/sh\n" + "echo é\n" * 100_000
+    answer = runner(tmp_path).run_with(text, "sbatch", "--parsable")
+    assert (answer.out, answer.code) == (text, 0)
+    assert runner(tmp_path).run("sbatch", "--parsable").out == "", "else it reads nothing"
