@@ -160,6 +160,7 @@ def test_a_cluster_that_is_not_seen_is_not_recorded(sim: Sim, monkeypatch: pytes
 
 
 def test_what_is_old_or_too_much_is_forgotten(sim: Sim, settings: Any) -> None:
+    settings.GIVEWAY_HISTORY_DAYS = 7
     sim.policy()
     sim.cycle()
     row, look = PartitionMinute.objects.filter(partition="x").get(), RecordedObservation.objects.get()
