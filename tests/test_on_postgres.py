@@ -48,7 +48,7 @@ def _steering() -> Iterator[str]:
 @pytest.mark.parametrize(
     "folders",
     [
-        "accounts audit config partitions projects history/test_quota_times.py ui/test_plots.py",
+        "accounts audit config partitions power projects history/test_quota_times.py ui/test_plots.py",
         "steering 0",
         "steering 1",
     ],
