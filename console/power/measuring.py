@@ -61,21 +61,11 @@ def ask(
         devices = devices_of(node, rule.resource)
         if not devices:
             continue
-        row, is_new = Measurement.objects.get_or_create(
-            cluster=cluster,
-            node=node.name,
-            resource=rule.resource,
-            state__in=OPEN_STATES,
-            defaults={
-                "state": MeasurementState.ASKED,
-                "partition": rule.partition.name,
-                "devices": devices,
-                "cause": cause,
-                "asked_by": by,
-                "asked_at": clock.now(),
-            },
-        )
-        asked += [row] if is_new else []
+        row = Measurement(
+            cluster=cluster, partition=rule.partition.name, node=node.name, resource=rule.resource, devices=devices,
+            cause=cause, asked_by=by,
+        )  # fmt: skip
+        asked += _wished(row)
     return asked
 
 
@@ -145,20 +135,31 @@ def withdraw(
     ended = [row for row in measurements if end(row, MeasurementState.WITHDRAWN)]
     port.end([row.job_id for row in ended if row.job_id])
     for row in ended if again else ():
-        Measurement.objects.get_or_create(
-            cluster=cluster,
-            node=row.node,
-            resource=row.resource,
-            state__in=OPEN_STATES,
-            defaults={
-                "state": MeasurementState.ASKED,
-                "partition": row.partition,
-                "devices": row.devices,
-                "cause": Cause.REPEATED,
-                "asked_by": row.asked_by,
-                "asked_at": clock.now(),
-            },
-        )
+        _wished(
+            Measurement(
+                cluster=cluster, partition=row.partition, node=row.node, resource=row.resource, devices=row.devices,
+                cause=Cause.REPEATED, asked_by=row.asked_by,
+            )
+        )  # fmt: skip
+
+
+def _wished(wish: Measurement) -> list[Measurement]:
+    """The measurement as it was written down; none where the node's is open already."""
+    row, is_new = Measurement.objects.get_or_create(
+        cluster=wish.cluster,
+        node=wish.node,
+        resource=wish.resource,
+        state__in=OPEN_STATES,
+        defaults={
+            "state": MeasurementState.ASKED,
+            "partition": wish.partition,
+            "devices": wish.devices,
+            "cause": wish.cause,
+            "asked_by": wish.asked_by,
+            "asked_at": clock.now(),
+        },
+    )
+    return [row] if is_new else []
 
 
 def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | None) -> int:

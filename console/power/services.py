@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster, Node
-from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.services import subject_of
 from console.power import figures
@@ -168,8 +167,3 @@ def _key(processor: Processor) -> str:
 def _subject(cluster: Cluster, partition: str, processor: Processor) -> Subject:
     label = f"{processor.node}, {processor.resource} {processor.device}"
     return Subject("node", processor.node, label, cluster=cluster.name, partition=partition)
-
-
-def age_in_days(processor: Processor) -> int:
-    """How old its figure is."""
-    return (clock.now() - processor.taken_at).days
