@@ -31,6 +31,7 @@ from scheduler.reconcile.blocking import why_blocked
 
 log = structlog.get_logger(__name__)
 
+_HOLDING = frozenset({JobState.PENDING, JobState.RUNNING})
 MARGIN = timedelta(minutes=2)
 """So long after its limit nothing more is expected of a measurement."""
 
@@ -163,10 +164,14 @@ def _wished(wish: Measurement) -> list[Measurement]:
 
 
 def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | None) -> int:
-    """End the measurements on nodes of partitions in which a job waits that could start; how many."""
-    if port is None or not any(job.name == MEASURE for job in observation.jobs):
+    """End the measurements on nodes of partitions in which a job waits that could start; how many.
+
+    One that was withdrawn while Slurm did not answer still runs: it is ended again.
+    """
+    named = {job.id for job in observation.jobs if job.name == MEASURE and job.state in _HOLDING}
+    if port is None or not named:
         return 0
-    running = running_measurements(cluster)
+    running = list(Measurement.objects.filter(cluster=cluster, job_id__in=named).order_by("id"))
     ours = {row.job_id for row in running}
     states = {partition.name: partition.state for partition in observation.partitions}
     wanted = {
@@ -180,6 +185,7 @@ def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | 
     in_the_way = [row for row in running if row.node in needed]
     if in_the_way:
         withdraw(cluster, port, in_the_way)
+        port.end([row.job_id for row in in_the_way if row.state not in OPEN_STATES])
         log.info("measurements make room", nodes=[row.node for row in in_the_way])
     return len(in_the_way)
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from console.cluster.models import Job
 from console.steering.models import Plan
 from tests.ui.conftest import House
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 SMALL = """() => [...document.querySelectorAll(
     'a.btn, button, select, input:not([type=hidden], [type=checkbox], [type=radio]), summary, nav a, .tabs a')]
   .map(e => [e.outerHTML.slice(0, 90), e.getBoundingClientRect()])
@@ -24,7 +24,7 @@ SIDEWAYS = "() => [...document.querySelectorAll('main .scroll')].map(e => e.scro
 def test_nothing_to_touch_is_smaller_than_a_finger(
     address: str, house: House, ada: Page, at: Callable[[str], str]
 ) -> None:
-    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.set_viewport_size(PHONE)
     ada.goto(at(address.replace("1", str(house.plan.pk))))
     assert ada.evaluate(SMALL) == []
 
@@ -34,7 +34,7 @@ def test_my_jobs_are_read_without_scrolling_sideways(
 ) -> None:
     Job.objects.filter(phase="pending").update(user="ada")
     Job.objects.filter(phase="running").update(user="ada")
-    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.set_viewport_size(PHONE)
     ada.goto(at("/my-jobs/"))
     expect(ada.locator("main .table").first).to_be_visible()
     assert set(ada.evaluate(SIDEWAYS)) == {0}
@@ -44,7 +44,7 @@ def test_my_jobs_are_read_without_scrolling_sideways(
 
 def test_a_plan_is_approved_on_the_first_screen(house: House, ada: Page, at: Callable[[str], str]) -> None:
     Plan.objects.update(state="proposed", enforcement="approve")
-    ada.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    ada.set_viewport_size(PHONE)
     ada.goto(at(f"/plans/{house.plan.pk}/"))
     box = ada.locator("#decision-form button[value=approve]").bounding_box()
     assert box and box["y"] + box["height"] <= PHONE["height"]

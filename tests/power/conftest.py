@@ -16,11 +16,12 @@ from tests import factories
 
 @dataclass
 class Bench:
-    """Where benchmarks go. `fault`: what it raises instead of taking one."""
+    """Where benchmarks go. `fault`: what it raises instead of taking one. `is_deaf`: it ends none."""
 
     submitted: list[Benchmark] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
     fault: BenchmarkRefusedError | ClusterUnavailableError | None = None
+    is_deaf: bool = False
 
     def submit(self, benchmark: Benchmark) -> str:
         """Its number as the job's id."""
@@ -31,6 +32,8 @@ class Bench:
 
     def end(self, job_ids: Collection[str]) -> None:
         """Remember them."""
+        if self.is_deaf:
+            raise ClusterUnavailableError("scancel did not answer within 20 s")
         self.ended += job_ids
 
 

@@ -159,6 +159,20 @@ def test_it_makes_room_for_any_job_that_could_start_and_is_repeated_later(site: 
     assert Measurement.objects.get(node="n1", state=MeasurementState.ASKED).cause == Cause.REPEATED
 
 
+def test_one_that_slurm_did_not_end_is_ended_by_the_next_cycle(site: Site) -> None:
+    round_of(site)
+    cluster = site.partition.cluster
+    look = seen(site, job("901", JobState.RUNNING, name=MEASURE), job("5", JobState.PENDING))
+    site.bench.is_deaf = True
+    with pytest.raises(ClusterUnavailableError):
+        make_room(cluster, look, site.bench)
+    site.bench.is_deaf = False
+    assert make_room(cluster, look, site.bench) == 1
+    assert site.bench.ended == ["901"]
+    gone = seen(site, job("901", JobState.COMPLETING, name=MEASURE), job("5", JobState.PENDING))
+    assert make_room(cluster, gone, site.bench) == 0
+
+
 def test_the_planner_takes_a_measurement_for_a_job_that_is_ending(site: Site) -> None:
     round_of(site)
     cluster = site.partition.cluster
