@@ -131,7 +131,7 @@ class PartitionLanes(PartitionReport):
 
     @extend_schema(parameters=ENDS, responses=LanesSerializer)
     def get(self, request: Request, name: str) -> Response:
-        """From half an hour ago to in half an hour unless told, at most seven days."""
+        """From half an hour ago to in half an hour unless told, at most eight days."""
         return Response(_answer(self.shown, read_lanes(self.shown, window_asked(request))))
 
 

@@ -7,7 +7,7 @@ from console.core import clock
 
 AROUND_S = 1800
 """So far back and so far ahead, unless told."""
-LONGEST_S = 7 * 86_400
+LONGEST_S = 8 * 86_400
 FARTHEST_S = 366 * 86_400
 """Nothing is kept from so long ago, and nothing is expected so far ahead."""
 MOST_BARS = 20_000
@@ -40,7 +40,7 @@ class LaneWindow(NamedTuple):
         if ends <= begins:
             raise BadWindowError("to", "Must be later than `from`.")
         if ends - begins > LONGEST_S:
-            raise BadWindowError("to", "Must be at most 7 days later than `from`.")
+            raise BadWindowError("to", "Must be at most 8 days later than `from`.")
         return cls(begins, ends, now)
 
     @property

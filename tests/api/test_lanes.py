@@ -176,7 +176,7 @@ def test_stops_lead_to_whom_they_served_and_checkpoints_to_their_run(house: Hous
         ({"from": "9" * 30}, "from", "epoch seconds"),
         ({"from": "1"}, "from", "within a year"),
         ({"from": str(EPOCH), "to": str(EPOCH)}, "to", "later than"),
-        ({"from": str(EPOCH - 8 * 86400), "to": str(EPOCH)}, "to", "7 days"),
+        ({"from": str(EPOCH - 9 * 86400), "to": str(EPOCH)}, "to", "8 days"),
         ({"since": "1"}, "since", "No such query parameter"),
     ],
 )
