@@ -1,10 +1,13 @@
 """The bars of a partition's lanes: runs that are over, runs, starts that are expected, room that is set aside."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import NamedTuple, TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Case, Model, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast
 
 from console.cluster.models import Job, JobPhase, JobRun
 from console.partitions.models import Partition
@@ -16,11 +19,33 @@ from scheduler.model.jobs import Level
 from scheduler.model.policy import Dispatch, Mode, PartitionPolicy
 
 M = TypeVar("M", bound=Model)
+R = TypeVar("R")
 
 HELD = (JobPhase.RUNNING, JobPhase.COMPLETING)
 OVER, RUNNING, EXPECTED, PLANNED, KEPT = "over", "running", "expected", "planned", "kept"
 FORECAST, LIMIT, STOP, KNOWN = "forecast", "limit", "stop", "known"
-_JOB = ("job_id", "name", "user", "phase", "start", "restarts", "time_limit_s", "user_level", "task_level")
+
+
+class LaneJob(NamedTuple):
+    """What a bar needs of a job: there are thousands, so no more than this and no model. `level`: of the axis that the
+    partition's mode looks at first; `on_node`: where all of it is; else `alloc` tells, as JSON."""
+
+    job_id: str
+    name: str
+    user: str
+    phase: str
+    start: int
+    restarts: int
+    time_limit_s: int | None
+    level: Level
+    on_node: str = ""
+    alloc: str = ""
+    why: str = ""
+
+    @property
+    def nodes(self) -> Iterable[str]:
+        """Where it is."""
+        return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
 
 
 class LaneBar(NamedTuple):
@@ -60,9 +85,11 @@ class Place:
         """The lanes of those nodes that are the partition's."""
         return tuple(sorted(self.places[node] for node in nodes if node in self.places))
 
-    def level(self, job: Job) -> Level:
-        """The one that the partition's mode looks at first."""
-        return job.user_level if self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK} else job.task_level
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The first fields of `LaneJob`, as the database has them."""
+        level = "user_level" if self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
+        return ("job_id", "name", "user", "phase", "start", "restarts", "time_limit_s", level)
 
     @property
     def jobs(self) -> QuerySet[Job]:
@@ -106,9 +133,14 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     return found
 
 
-def _held(place: Place, found: LaneBars) -> list[Job]:
+def _held(place: Place, found: LaneBars) -> list[LaneJob]:
+    """Most jobs are on one node: only the others' JSON is read."""
     rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
-    return _bounded(rows.only(*_JOB, "alloc").order_by("-start", "job_id"), found)
+    several = Case(
+        When(on_node="", then=Cast("alloc", TextField())), default=Value(""), output_field=TextField()
+    )
+    told = rows.annotate(several=several).values_list(*place.columns, "on_node", "several")
+    return list(starmap(LaneJob, _bounded(told.order_by("-start", "job_id"), found)))
 
 
 def _over(place: Place, found: LaneBars) -> list[JobRun]:
@@ -123,7 +155,7 @@ def _runs_over(place: Place) -> QuerySet[JobRun]:
     )
 
 
-def _bounded(rows: QuerySet[M], found: LaneBars) -> list[M]:
+def _bounded(rows: QuerySet[M, R], found: LaneBars) -> list[R]:
     """As many as a chart can take, the latest; those beyond are counted."""
     first = list(rows[:MOST_BARS])
     if len(first) == MOST_BARS:
@@ -149,20 +181,21 @@ def _kept_rows(place: Place) -> list[KeptPlace]:
     return list(kept.filter(until__gt=0, refused=""))
 
 
-def _jobs_of(place: Place, expected: Iterable[ExpectedStart], named: Iterable[str]) -> dict[str, Job]:
+def _jobs_of(place: Place, expected: Iterable[ExpectedStart], named: Iterable[str]) -> dict[str, LaneJob]:
     """The jobs of runs that are over, and those that wait and are expected or named; one query."""
     ids = {row.job_id for row in expected} | set(named)
     over = Q(job_id__in=_runs_over(place).values("job_id"))
     rows = place.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
-    return {job.job_id: job for job in rows.only(*_JOB, "explain")}
+    told = rows.values_list(*place.columns, "explain")
+    return {str(row[0]): LaneJob(*row[:-1])._replace(why=str(row[-1])) for row in told}
 
 
-def _running(place: Place, held: Iterable[Job], left: RunsLeft) -> Iterator[LaneBar]:
+def _running(place: Place, held: Iterable[LaneJob], left: RunsLeft) -> Iterator[LaneBar]:
     for job in held:
-        lanes, end_by = place.lanes(job.alloc), _end_by(job, left)
+        lanes, end_by = place.lanes(job.nodes), _end_by(job, left)
         if not lanes:
             continue
-        bar = _bar(place, job, RUNNING, lanes, job.start)
+        bar = _bar(job, RUNNING, lanes, job.start)
         if end_by:
             said = left.of(job)
             end, low, high = (
@@ -174,7 +207,7 @@ def _running(place: Place, held: Iterable[Job], left: RunsLeft) -> Iterator[Lane
         yield bar
 
 
-def _end_by(job: Job, left: RunsLeft) -> str:
+def _end_by(job: LaneJob, left: RunsLeft) -> str:
     """What tells the end of a run: without a forecast and a limit, nothing does."""
     if job.job_id in left.leaving:
         return STOP
@@ -186,16 +219,16 @@ def _end_by(job: Job, left: RunsLeft) -> str:
     return LIMIT if job.time_limit_s is not None else ""
 
 
-def _ended(place: Place, run: JobRun, job: Job) -> LaneBar | None:
+def _ended(place: Place, run: JobRun, job: LaneJob) -> LaneBar | None:
     lanes = place.lanes(run.nodes)
     if not lanes:
         return None
-    bar = _bar(place, job, OVER, lanes, run.start)
+    bar = _bar(job, OVER, lanes, run.start)
     return bar._replace(restarts=run.restarts, end=run.ended, end_by=KNOWN, why="")
 
 
 def _coming(
-    place: Place, job: Job, plan: Plan | None, said: ExpectedStart | None, left: RunsLeft
+    place: Place, job: LaneJob, plan: Plan | None, said: ExpectedStart | None, left: RunsLeft
 ) -> LaneBar | None:
     """A job that waits, where a plan makes room for it or where it is expected; None where no node is known."""
     lanes = place.lanes(plan.placement if plan else said.nodes if said else ())
@@ -203,9 +236,7 @@ def _coming(
         return None
     now = place.window.now
     start = max(now, said.p50) if said is not None and said.p50 is not None else now
-    bar = _bar(place, job, PLANNED if plan else EXPECTED, lanes, start)._replace(
-        plan=plan.pk if plan else None
-    )
+    bar = _bar(job, PLANNED if plan else EXPECTED, lanes, start)._replace(plan=plan.pk if plan else None)
     if said is not None:
         bar = bar._replace(low=said.low, high=said.high)
     if job.job_id not in left.forecasts and job.time_limit_s is None:
@@ -214,18 +245,30 @@ def _coming(
     return bar._replace(end=start + round(left.whole(job).p50), end_by=end_by)
 
 
-def _kept(place: Place, row: KeptPlace, job: Job) -> LaneBar | None:
+def _kept(place: Place, row: KeptPlace, job: LaneJob) -> LaneBar | None:
     """From when the nodes were first kept until the job is expected there."""
     lanes, until = place.lanes(row.nodes), max(row.at, place.window.now)
     if not lanes or until <= place.window.start:
         return None
-    return _bar(place, job, KEPT, lanes, row.moved)._replace(end=until, end_by=FORECAST)
+    return _bar(job, KEPT, lanes, row.moved)._replace(end=until, end_by=FORECAST)
 
 
-def _bar(place: Place, job: Job, kind: str, lanes: tuple[int, ...], start: int) -> LaneBar:
+def _bar(job: LaneJob, kind: str, lanes: tuple[int, ...], start: int) -> LaneBar:
     """Without an end."""
-    why = str(job.explain) if kind in {EXPECTED, PLANNED, KEPT} else ""
+    why = job.why if kind in {EXPECTED, PLANNED, KEPT} else ""
     return LaneBar(
-        job.job_id, job.name, job.user, place.level(job), kind, lanes, start, job.restarts, None, "", None, None,
-        why, None,
-    )  # fmt: skip
+        job.job_id,
+        job.name,
+        job.user,
+        job.level,
+        kind,
+        lanes,
+        start,
+        job.restarts,
+        None,
+        "",
+        None,
+        None,
+        why,
+        None,
+    )

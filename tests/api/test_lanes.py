@@ -89,6 +89,17 @@ def test_a_running_job_ends_as_its_plan_its_forecast_or_its_limit_says(house: Ho
     assert "92" not in {each["job"] for each in lanes["bars"]}, "that one is y's"
 
 
+def test_a_job_is_on_each_of_its_nodes_that_the_partition_has(house: House, ada: APIClient) -> None:
+    factories.make_node(house.cluster, "n3")
+    on_three = {"n1": {"cpu": 1}, "n3": {"cpu": 1}, "n2": {"cpu": 1}}  # n2 is y's
+    factories.make_running_job(house.cluster, "89", alloc=on_three)
+    factories.make_running_job(house.cluster, "90", alloc={"n3": {"cpu": 1}}, on_node="n3")
+    factories.make_running_job(house.cluster, "91", alloc={"n2": {"cpu": 1}}, on_node="n2")
+    lanes = told(ada)
+    assert (bar(lanes, "89", "running")["lanes"], bar(lanes, "90", "running")["lanes"]) == ([0, 1], [1])
+    assert "91" not in {each["job"] for each in lanes["bars"]}
+
+
 def test_runs_that_are_over_stand_where_they_began(house: House, ada: APIClient) -> None:
     cluster = house.cluster
     factories.make_node(cluster, "n3")
