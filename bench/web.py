@@ -33,6 +33,7 @@ ASKED: tuple[tuple[str, str], ...] = (
     ("/partitions/x/", ""),
     # Nobody has looked since the last change: an address that is new each time.
     ("/partitions/x/?new={unique}", ""),
+    ("/api/v1/partitions/x/lanes/", ""),
     ("/partitions/x/timeline/", ""),
     ("/partitions/x/timeline/?span=7d", ""),
     ("/my-jobs/", ""),

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from console.cluster.models import Cluster, Job, JobPhase
+from console.cluster.models import Cluster, JobPhase
 from console.core import clock
 from console.forecasts.models import JobForecast
 from scheduler.forecast.facts import Forecast
@@ -17,6 +18,19 @@ P10, P90 = 0.221, 0.779
 """Where the 10th and 90th hundredths lie between the 5th, the middle and the 95th of a normal distribution."""
 
 
+class Lasting(Protocol):
+    """What is asked of a job that runs or will."""
+
+    @property
+    def job_id(self) -> str: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def time_limit_s(self) -> int | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunsLeft:
     """`now`: the cluster's clock. `leaving`: jobs that stop for somebody."""
@@ -25,7 +39,7 @@ class RunsLeft:
     forecasts: Mapping[str, JobForecast]
     leaving: frozenset[str] = frozenset()
 
-    def of(self, job: Job) -> Forecast:
+    def of(self, job: Lasting) -> Forecast:
         """How long a running job still runs."""
         if job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
             return sure(ENDING_S)
@@ -36,7 +50,7 @@ class RunsLeft:
         low, p50, high = (max(1, end - self.now) for end in (said.end_low, said.end_p50, said.end_high))
         return at_most(Forecast(low + P10 * (p50 - low), p50, p50 + P90 * (high - p50), low, high), most)
 
-    def whole(self, job: Job) -> Forecast:
+    def whole(self, job: Lasting) -> Forecast:
         """How long a waiting job will run."""
         said = self.forecasts.get(job.job_id)
         return at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)

@@ -101,6 +101,8 @@ TABLE: list[Row] = [
     ("api-partition-pause", {"name": "x"}, "delete", (401, 403, 403, 204, 403, 204)),
     ("api-partition-tally", {"name": "x"}, "get", EVERYBODY),
     ("api-partition-timeline", {"name": "x"}, "get", EVERYBODY),
+    ("api-partition-lanes", {"name": "x"}, "get", EVERYBODY),
+    ("api-partition-lanes", {"name": "nowhere"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-partitions", {}, "get", EVERYBODY),
     ("api-partition", {"name": "x"}, "get", EVERYBODY),
     ("api-policy", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),

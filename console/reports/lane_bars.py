@@ -1,0 +1,274 @@
+"""The bars of a partition's lanes: runs that are over, runs, starts that are expected, room that is set aside."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import starmap
+from typing import NamedTuple, TypeVar
+
+from django.db.models import Case, Model, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Cast
+
+from console.cluster.models import Job, JobPhase, JobRun
+from console.partitions.models import Partition
+from console.reports.lane_window import MOST_BARS, LaneWindow
+from console.starts.left import RunsLeft, runs_left
+from console.starts.models import ExpectedStart
+from console.steering.models import KeptPlace, Plan
+from scheduler.model.jobs import Level
+from scheduler.model.policy import Dispatch, Mode, PartitionPolicy
+
+M = TypeVar("M", bound=Model)
+R = TypeVar("R")
+
+HELD = (JobPhase.RUNNING, JobPhase.COMPLETING)
+OVER, RUNNING, EXPECTED, PLANNED, KEPT = "over", "running", "expected", "planned", "kept"
+FORECAST, LIMIT, STOP, KNOWN = "forecast", "limit", "stop", "known"
+
+
+class LaneJob(NamedTuple):
+    """What a bar needs of a job: there are thousands, so no more than this and no model. `level`: of the axis that the
+    partition's mode looks at first; `on_node`: where all of it is; else `alloc` tells, as JSON."""
+
+    job_id: str
+    name: str
+    user: str
+    phase: str
+    start: int
+    restarts: int
+    time_limit_s: int | None
+    level: Level
+    on_node: str = ""
+    alloc: str = ""
+    why: str = ""
+
+    @property
+    def nodes(self) -> Iterable[str]:
+        """Where it is."""
+        return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
+
+
+class LaneBar(NamedTuple):
+    """A job on some lanes, by their places. `end` is null where nothing tells it.
+
+    `kind`: `over`, `running`, `expected` (a start that is forecast), `planned` (a plan makes room there), `kept` (nodes
+    are kept for it). `end_by`: what tells the end: `known`, `forecast`, `limit`, `stop`; empty without one. `low`,
+    `high`: of what is forecast, where 90 % lie: the start of a job that waits, else the end.
+    """
+
+    job: str
+    name: str
+    user: str
+    level: Level
+    kind: str
+    lanes: tuple[int, ...]
+    start: int
+    restarts: int
+    end: int | None
+    end_by: str
+    low: int | None
+    high: int | None
+    why: str
+    plan: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and when; `places`: the lane of each node."""
+
+    partition: Partition
+    policy: PartitionPolicy
+    window: LaneWindow
+    places: Mapping[str, int]
+
+    def lanes(self, nodes: Iterable[str]) -> tuple[int, ...]:
+        """The lanes of those nodes that are the partition's."""
+        return tuple(sorted(self.places[node] for node in nodes if node in self.places))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The first fields of `LaneJob`, as the database has them."""
+        level = "user_level" if self.policy.mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
+        return ("job_id", "name", "user", "phase", "start", "restarts", "time_limit_s", level)
+
+    @property
+    def jobs(self) -> QuerySet[Job]:
+        """The jobs of the partition, in whatever phase."""
+        return Job.objects.filter(cluster=self.partition.cluster_id, partition=self.partition.name).order_by()
+
+
+@dataclass(slots=True)
+class LaneBars:
+    """What was found."""
+
+    bars: list[LaneBar] = field(default_factory=list)
+    left_out: int = 0
+    unplaced: int = 0
+
+
+def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
+    """All bars of the window. `begun`: the plans that make room and are under way."""
+    found = LaneBars()
+    leaving = frozenset(str(victim["job"]) for plan in begun for victim in plan.victims)
+    left = runs_left(place.partition.cluster, leaving)
+    held, over = _held(place, found), _over(place, found)
+    expected, kept = _expected_rows(place), _kept_rows(place)
+    named = [plan.job_id for plan in begun] + [row.job_id for row in kept]
+    jobs = _jobs_of(place, expected, named)
+    waiting = {key: job for key, job in jobs.items() if job.phase == JobPhase.PENDING}
+    coming = {plan.job_id: plan for plan in begun if plan.job_id in waiting}
+    starts = {row.job_id: row for row in expected if row.job_id in waiting}
+    found.bars += _running(place, held, left)
+    found.bars += [
+        bar for run in over if run.job_id in jobs and (bar := _ended(place, run, jobs[run.job_id]))
+    ]
+    for key in dict.fromkeys([*coming, *starts]):
+        if (bar := _coming(place, waiting[key], coming.get(key), starts.get(key), left)) is None:
+            found.unplaced += 1
+        else:
+            found.bars.append(bar)
+    found.bars += [
+        bar for row in kept if row.job_id in waiting and (bar := _kept(place, row, waiting[row.job_id]))
+    ]
+    return found
+
+
+def _held(place: Place, found: LaneBars) -> list[LaneJob]:
+    """Most jobs are on one node: only the others' JSON is read."""
+    rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
+    several = Case(
+        When(on_node="", then=Cast("alloc", TextField())), default=Value(""), output_field=TextField()
+    )
+    told = rows.annotate(several=several).values_list(*place.columns, "on_node", "several")
+    return list(starmap(LaneJob, _bounded(told.order_by("-start", "job_id"), found)))
+
+
+def _over(place: Place, found: LaneBars) -> list[JobRun]:
+    rows = _runs_over(place).filter(job_id__in=place.jobs.values("job_id"))
+    return _bounded(rows.order_by("-ended", "job_id"), found)
+
+
+def _runs_over(place: Place) -> QuerySet[JobRun]:
+    window = place.window
+    return JobRun.objects.filter(
+        cluster=place.partition.cluster_id, ended__gte=window.start, start__lt=window.end
+    )
+
+
+def _bounded(rows: QuerySet[M, R], found: LaneBars) -> list[R]:
+    """As many as a chart can take, the latest; those beyond are counted."""
+    first = list(rows[:MOST_BARS])
+    if len(first) == MOST_BARS:
+        found.left_out += rows.count() - MOST_BARS
+    return first
+
+
+def _expected_rows(place: Place) -> list[ExpectedStart]:
+    rows = ExpectedStart.objects.filter(
+        cluster=place.partition.cluster_id,
+        partition=place.partition.name,
+        gone_at=None,
+        p50__lt=place.window.end,
+    )
+    return list(rows.only("job_id", "p50", "low", "high", "nodes").order_by("submit")[:MOST_BARS])
+
+
+def _kept_rows(place: Place) -> list[KeptPlace]:
+    """Asked for only where the policy has nodes kept."""
+    if place.policy.dispatch is not Dispatch.MANAGED:
+        return []
+    kept = KeptPlace.objects.filter(cluster=place.partition.cluster_id, partition=place.partition.name)
+    return list(kept.filter(until__gt=0, refused=""))
+
+
+def _jobs_of(place: Place, expected: Iterable[ExpectedStart], named: Iterable[str]) -> dict[str, LaneJob]:
+    """The jobs of runs that are over, and those that wait and are expected or named; one query."""
+    ids = {row.job_id for row in expected} | set(named)
+    over = Q(job_id__in=_runs_over(place).values("job_id"))
+    rows = place.jobs.filter(over | Q(phase=JobPhase.PENDING, job_id__in=ids))
+    told = rows.values_list(*place.columns, "explain")
+    return {str(row[0]): LaneJob(*row[:-1])._replace(why=str(row[-1])) for row in told}
+
+
+def _running(place: Place, held: Iterable[LaneJob], left: RunsLeft) -> Iterator[LaneBar]:
+    for job in held:
+        lanes, end_by = place.lanes(job.nodes), _end_by(job, left)
+        if not lanes:
+            continue
+        bar = _bar(job, RUNNING, lanes, job.start)
+        if end_by:
+            said = left.of(job)
+            end, low, high = (
+                place.window.now + round(seconds) for seconds in (said.p50, said.low, said.high)
+            )
+            bar = bar._replace(end=end, end_by=end_by)
+            if end_by == FORECAST:
+                bar = bar._replace(low=low, high=high)
+        yield bar
+
+
+def _end_by(job: LaneJob, left: RunsLeft) -> str:
+    """What tells the end of a run: without a forecast and a limit, nothing does."""
+    if job.job_id in left.leaving:
+        return STOP
+    if job.phase == JobPhase.COMPLETING:
+        return KNOWN
+    said = left.forecasts.get(job.job_id)
+    if said is not None and said.end_p50 is not None:
+        return FORECAST
+    return LIMIT if job.time_limit_s is not None else ""
+
+
+def _ended(place: Place, run: JobRun, job: LaneJob) -> LaneBar | None:
+    lanes = place.lanes(run.nodes)
+    if not lanes:
+        return None
+    bar = _bar(job, OVER, lanes, run.start)
+    return bar._replace(restarts=run.restarts, end=run.ended, end_by=KNOWN, why="")
+
+
+def _coming(
+    place: Place, job: LaneJob, plan: Plan | None, said: ExpectedStart | None, left: RunsLeft
+) -> LaneBar | None:
+    """A job that waits, where a plan makes room for it or where it is expected; None where no node is known."""
+    lanes = place.lanes(plan.placement if plan else said.nodes if said else ())
+    if not lanes:
+        return None
+    now = place.window.now
+    start = max(now, said.p50) if said is not None and said.p50 is not None else now
+    bar = _bar(job, PLANNED if plan else EXPECTED, lanes, start)._replace(plan=plan.pk if plan else None)
+    if said is not None:
+        bar = bar._replace(low=said.low, high=said.high)
+    if job.job_id not in left.forecasts and job.time_limit_s is None:
+        return bar
+    end_by = FORECAST if job.job_id in left.forecasts else LIMIT
+    return bar._replace(end=start + round(left.whole(job).p50), end_by=end_by)
+
+
+def _kept(place: Place, row: KeptPlace, job: LaneJob) -> LaneBar | None:
+    """From when the nodes were first kept until the job is expected there."""
+    lanes, until = place.lanes(row.nodes), max(row.at, place.window.now)
+    if not lanes or until <= place.window.start:
+        return None
+    return _bar(job, KEPT, lanes, row.moved)._replace(end=until, end_by=FORECAST)
+
+
+def _bar(job: LaneJob, kind: str, lanes: tuple[int, ...], start: int) -> LaneBar:
+    """Without an end."""
+    why = job.why if kind in {EXPECTED, PLANNED, KEPT} else ""
+    return LaneBar(
+        job.job_id,
+        job.name,
+        job.user,
+        job.level,
+        kind,
+        lanes,
+        start,
+        job.restarts,
+        None,
+        "",
+        None,
+        None,
+        why,
+        None,
+    )

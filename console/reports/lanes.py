@@ -1,0 +1,190 @@
+"""A partition's lanes: who ran on which node and when, who runs, who is expected, for whom stops made room.
+
+What is kept says what is drawn. A running job is where the mirror has it; a run that is over is where it was when it
+began (`JobRun`), with the name and the level that its job had last. Jobs of other partitions on shared nodes are not
+among them, nor what an elastic job gave up while it ran on. Moments are epoch seconds.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Q
+
+from console.cluster.selectors import SeenNode, seen_nodes
+from console.core import clock, saying
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from console.reports.lane_bars import LaneBar, Place, bars_of
+from console.reports.lane_window import MOST_MARKS, LaneWindow
+from console.steering.models import (
+    BEGUN_STATES,
+    STOP_KINDS,
+    ActionState,
+    Checkpoint,
+    Plan,
+    PlanKind,
+    PlannedAction,
+)
+from console.steering.work import COUNTED
+from scheduler.priority.order import natural
+
+AIMED = (ActionState.PLANNED, ActionState.EXECUTING)
+DONE = (ActionState.ISSUED, ActionState.VERIFIED)
+_STOP = (
+    *("state", "issued_at", "not_before", "job_id", "run_start", "run_restarts", "kind"),
+    *("plan__job_id", "plan__user"),
+)
+
+
+class Lane(NamedTuple):
+    """A node. `group`: what it is, in words; lanes of one group stand together."""
+
+    name: str
+    up: bool
+    state: str
+    group: str
+
+
+class LaneStop(NamedTuple):
+    """A run that was cut, or is to be (not `done`), and the job for which it made room (`served`)."""
+
+    at: int
+    job: str
+    start: int
+    restarts: int
+    how: str
+    done: bool
+    plan: int
+    served: str
+    served_user: str
+
+
+class LaneSave(NamedTuple):
+    """A checkpoint: a job said that its state is saved, as `what`."""
+
+    at: int
+    job: str
+    start: int
+    restarts: int
+    what: str
+    plan: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """All that a chart draws. `left_out`: runs beyond the bound; `unplaced`: expected of which no node is known."""
+
+    window: LaneWindow
+    levels: list[str]
+    lanes: list[Lane]
+    bars: list[LaneBar]
+    stops: list[LaneStop]
+    checkpoints: list[LaneSave]
+    left_out: int
+    unplaced: int
+
+
+def read_lanes(partition: Partition, window: LaneWindow) -> Lanes:
+    """The lanes of a partition: a fixed number of queries, whatever there is."""
+    policy = policy_of(partition)
+    lanes = _lanes(partition)
+    begun = list(
+        Plan.objects.filter(
+            cluster=partition.cluster_id,
+            partition=partition.name,
+            state__in=BEGUN_STATES,
+            kind=PlanKind.PREEMPT,
+        ).only("id", "job_id", "job_name", "user", "placement", "victims")
+    )
+    places = {lane.name: number for number, lane in enumerate(lanes)}
+    found = bars_of(Place(partition, policy, window, places), begun)
+    return Lanes(
+        window=window,
+        levels=[rule.name for rule in policy.levels],
+        lanes=lanes,
+        bars=found.bars,
+        stops=_stops(partition, window),
+        checkpoints=_checkpoints(partition, window),
+        left_out=found.left_out,
+        unplaced=found.unplaced,
+    )
+
+
+def _lanes(partition: Partition) -> list[Lane]:
+    """GPUs first, the larger kinds first; then by name, numbers as numbers: as the node map has them."""
+    nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
+    kinds = _kinds(nodes)
+    nodes.sort(key=lambda node: (kinds[id(node.total)], natural(node.name)))
+    return [Lane(node.name, node.up, node.state, kinds[id(node.total)][2]) for node in nodes]
+
+
+def _kinds(nodes: Iterable[SeenNode]) -> dict[int, tuple[bool, int, str]]:
+    """The place and the words of each kind, by the identity of what its nodes have: what is alike is shared."""
+    alike = {id(node.total): node.total for node in nodes}
+    return {key: _kind(total) for key, total in alike.items()}
+
+
+def _kind(total: Mapping[str, int]) -> tuple[bool, int, str]:
+    main = next((name for name in COUNTED if total.get(name)), "cpu")
+    return (
+        main == "cpu",
+        -total.get(main, 0),
+        saying.amounts({name: n for name, n in total.items() if name != "mem"}),
+    )
+
+
+def _stops(partition: Partition, window: LaneWindow) -> list[LaneStop]:
+    """Those that were made, and those of plans under way that are still to be made."""
+    rows = PlannedAction.objects.filter(
+        cluster=partition.cluster_id, plan__partition=partition.name, kind__in=STOP_KINDS
+    )
+    made = Q(state__in=DONE, issued_at__range=window.moments)
+    aimed = Q(state__in=AIMED, plan__state__in=BEGUN_STATES)
+    found = rows.filter(made | aimed).select_related("plan").only(*_STOP).order_by("-id")
+    stops = (_stop(action, window) for action in found[:MOST_MARKS])
+    return sorted(stop for stop in stops if window.start <= stop.at <= window.end)
+
+
+def _stop(action: PlannedAction, window: LaneWindow) -> LaneStop:
+    """One that is not made yet is due now, or when its grace time is over."""
+    done = action.state in DONE and action.issued_at is not None
+    due = action.issued_at if done else action.not_before
+    at = window.now if due is None else int(due.timestamp())
+    return LaneStop(
+        at if done else max(at, window.now),
+        action.job_id,
+        action.run_start,
+        action.run_restarts,
+        action.kind,
+        done,
+        action.plan_id,
+        action.plan.job_id,
+        action.plan.user,
+    )
+
+
+def _checkpoints(partition: Partition, window: LaneWindow) -> list[LaneSave]:
+    rows = Checkpoint.objects.filter(
+        cluster=partition.cluster_id,
+        plan__partition=partition.name,
+        acknowledged_at__range=window.moments,
+    ).order_by("-acknowledged_at")
+    return sorted(
+        LaneSave(
+            int(row.acknowledged_at.timestamp()),
+            row.job_id,
+            row.run_start,
+            row.run_restarts,
+            row.saved,
+            row.plan_id,
+        )
+        for row in rows[:MOST_MARKS]
+        if row.acknowledged_at is not None
+    )
+
+
+def usual_window(start: int | None = None, end: int | None = None) -> LaneWindow:
+    """Half an hour back and half an hour ahead, unless told."""
+    now = int(clock.now().timestamp())
+    return LaneWindow.around(now, start, end)

@@ -1,0 +1,83 @@
+/* Where the lane chart's facts come from: one answer for the time that is seen and some more on both sides, asked
+   again every few seconds, and not while nobody looks or updates are paused. */
+(function () {
+  "use strict";
+
+  const chart = (window.givewayLanes = window.givewayLanes || {});
+  const POLL_MS = 5000;
+  const IDLE_MS = 120000; // after this, only one poll in five is made
+  const SETTLE_MS = 150;
+  const LONGEST_S = 8 * 86400 - 7200;
+
+  chart.Source = class {
+    /* `take(answer)` is given what is new; `fail(gone)` hears that there is no answer, or none for us any more. */
+    constructor(address, take, fail) {
+      Object.assign(this, { address, take, fail, loaded: null, tag: "", asking: null, ended: false, polls: 0, waiting: 0, failed: 0 });
+      this.active = Date.now();
+      ["pointermove", "keydown", "wheel"].forEach((name) =>
+        document.addEventListener(name, () => { this.active = Date.now(); }, { passive: true }));
+      window.setInterval(() => this.poll(), POLL_MS);
+      document.addEventListener("visibilitychange", () => { if (!document.hidden) this.poll(); });
+    }
+
+    /* Who moves about is asked for when they rest for a moment. */
+    see(view) {
+      this.view = view;
+      const { loaded } = this;
+      const enough = loaded && view.from >= loaded.from && view.to <= loaded.to;
+      if (enough || this.waiting || Date.now() - this.failed < POLL_MS) return;
+      this.waiting = window.setTimeout(() => { this.waiting = 0; this.ask(); }, loaded ? SETTLE_MS : 0);
+    }
+
+    get paused() {
+      const pause = document.querySelector("[data-pause]");
+      return pause !== null && pause.getAttribute("aria-pressed") === "true";
+    }
+
+    poll() {
+      this.polls += 1;
+      const idle = Date.now() - this.active > IDLE_MS && this.polls % 5 !== 0;
+      if (!document.hidden && !this.paused && !idle && this.view) this.ask(true);
+    }
+
+    lost(gone) {
+      this.ended = gone;
+      this.failed = Date.now();
+      this.fail(gone);
+    }
+
+    /* Half a window more on both sides, on round moments: so whoever looks at the same asks for the same. */
+    window() {
+      const { from, span } = this.view;
+      const beside = Math.min(span / 2, (LONGEST_S - span) / 2);
+      const step = span > 7200 ? 1800 : 300;
+      return { from: Math.floor((from - beside) / step) * step, to: Math.ceil((from + span + beside) / step) * step };
+    }
+
+    async ask(again = false) {
+      if (this.ended || (this.asking && again)) return;
+      if (this.asking) this.asking.abort();
+      const asking = new AbortController();
+      this.asking = asking;
+      const wanted = this.window();
+      const query = `?from=${wanted.from}&to=${wanted.to}`;
+      const known = this.tag && this.query === query ? { "If-None-Match": this.tag } : {};
+      try {
+        const answer = await fetch(this.address + query, { headers: known, signal: asking.signal });
+        if (answer.ok) {
+          const told = await answer.json();
+          Object.assign(this, { loaded: wanted, query, tag: answer.headers.get("ETag") || "" });
+          this.take(told);
+        } else if (answer.status !== 304) {
+          this.lost(answer.status < 500);
+        }
+      } catch (error) {
+        if (error.name === "AbortError") return; // another view was asked for meanwhile
+        this.lost(false);
+        if (!(error instanceof TypeError)) throw error; // what fetch says when nobody answers
+      } finally {
+        if (this.asking === asking) this.asking = null;
+      }
+    }
+  };
+})();

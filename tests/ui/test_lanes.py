@@ -1,0 +1,66 @@
+"""The lane chart in a partition's page: what its scripts find there, and what they say, in the reader's language."""
+
+import re
+from pathlib import Path
+
+from django.test import Client
+
+from tests.markup import flat
+from tests.ui.conftest import House, SignedIn
+
+SCRIPTS = Path(__file__).parents[2] / "static" / "js" / "lanes"
+
+
+def page_of(client: Client) -> str:
+    answer = client.get("/partitions/x/")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def chart_of(page: str) -> str:
+    found = re.search(r'<section class="sheet lanes".*?</section>', page, re.DOTALL)
+    assert found
+    return found[0]
+
+
+def test_the_chart_knows_its_address_and_its_levels(house: House, ada: Client) -> None:
+    page = page_of(ada)
+    chart = chart_of(page)
+    assert 'data-lanes="/api/v1/partitions/x/lanes/"' in chart and 'data-job="/jobs/JOB/"' in chart
+    assert re.findall(r'data-lane-level="(\w+)"', chart) == ["0", "1", "none"], "the last is who has no level"
+    assert page.index('id="lanes"') < page.index('id="partition-now"'), "it stays when the rest is swapped"
+    for script in SCRIPTS.glob("*.js"):
+        assert f"js/lanes/{script.name}" in page
+    assert "js/lanes/" not in ada.get("/jobs/").content.decode()
+
+
+def test_a_part_of_the_page_has_no_chart(house: House, ada: Client) -> None:
+    part = ada.get("/partitions/x/", headers={"HX-Request": "true", "HX-Target": "partition-now"})
+    assert 'id="lanes"' not in part.content.decode()
+
+
+def test_it_can_be_reached_and_read_without_seeing_it(house: House, ada: Client) -> None:
+    chart = flat(chart_of(page_of(ada)))
+    assert re.search(
+        r'<canvas tabindex="0" role="application" aria-describedby="lanes-told" aria-label="\w', chart
+    )
+    assert re.search(r'<p class="lanes-told" id="lanes-told" aria-live="polite">', chart)
+    assert chart.count('<th scope="col">') == 6
+
+
+def test_whatever_the_scripts_say_is_in_the_page(house: House, ada: Client, signed_in: SignedIn) -> None:
+    chart = chart_of(page_of(ada))
+    said = set(re.findall(r'data-say="([\w-]+)"', chart))
+    source = "".join(path.read_text() for path in SCRIPTS.glob("*.js"))
+    asked = set(re.findall(r'say\("([\w-]+)"', source)) | set(
+        re.findall(r'"((?:ends|to-be)-[\w-]+)"', source)
+    )
+    kinds = {"over", "expected", "planned", "kept"}
+    assert asked | kinds <= said
+    assert said - asked - kinds == {"now", "none", "failed", "gone", "stopped"}, (
+        "these are named in other ways"
+    )
+    vera = signed_in("vera")
+    vera.cookies["django_language"] = "zh-hans"
+    other = vera.get("/partitions/x/", headers={"Accept-Language": "zh-hans"}).content.decode()
+    assert "泳道图" in other and "{job}" in other
