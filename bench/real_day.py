@@ -8,11 +8,12 @@ Slurm's accounting.
 import csv
 import gzip
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from deploy.private_slurm import PrivateSlurm
+from scheduler.simulate.measures import BOUND_S
 from scheduler.simulate.policy import evenly
 
 DAY_S = 86_400
@@ -55,25 +56,31 @@ class Planned:
 
 @dataclass(slots=True)
 class Seen:
-    """What became of a job. `waited`: seconds in the queue, all waits together; `lost`: GPU-seconds done again."""
+    """What became of a job. `stayed`: seconds from submission to its end; `waited`: in the queue, all waits together;
+    `shrinks`: workers that an elastic job gave up; `lost`: GPU-seconds done again.
+    """
 
     planned: Planned
+    stayed: float = 0.0
     waited: float = 0.0
     stops: int = 0
+    shrinks: int = 0
     lost: float = 0.0
     ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of a level."""
+    """The figures of a level. `slowdown`: as `simulate` has it, bound and all."""
 
     jobs: int
+    slowdown: float
     mean_wait: float
     p90_wait: float
     stops: int
     lost: float
     unfinished: int = 0
+    shrinks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,43 +128,40 @@ def trace_of(jobs: Sequence[Planned], shape: Shape, target: Path) -> None:
             rows.writerow([job.name, job.at, job.work, nodes, job.gpus, job.user])
 
 
-def play(
-    slurm: PrivateSlurm, jobs: Sequence[Planned], shape: Shape, save_s: int, options: dict[str, str]
-) -> None:
-    """Submit every job at its time. `options`: further options of sbatch, by user."""
+def play(jobs: Sequence[Planned], submit: Callable[[Planned], object]) -> None:
+    """Submit every job at its time."""
     begin = time.monotonic()
     for job in sorted(jobs, key=lambda each: each.at):
         time.sleep(max(0.0, begin + job.at - time.monotonic()))
-        log = slurm.work / job.user / f"{job.name}.log"
-        nodes = max(1, job.gpus // shape.gpus)
-        log.write_text(f"submitted {time.time():.6f}\n")
-        log.chmod(0o666)
-        slurm.submit(
-            job.user,
-            *(
-                "-p",
-                PARTITION,
-                f"-N{nodes}",
-                f"-n{nodes}",
-                "--mem=10",
-                f"--gres=gpu:{min(job.gpus, shape.gpus)}",
-            ),
-            *("-J", job.name, "--requeue", "-o", "/dev/null", *options.get(job.user, "").split()),
-            script=SCRIPT.replace("log=$1 work=$2 save=$3", f"log={log} work={job.work} save={save_s}"),
-        )
+        submit(job)
 
 
-def results(slurm: PrivateSlurm, jobs: Sequence[Planned], save_s: int) -> list[Seen]:
-    """What the logs tell of every job."""
-    return [_read(job, (slurm.work / job.user / f"{job.name}.log").read_text(), save_s) for job in jobs]
+def submit(slurm: PrivateSlurm, job: Planned, shape: Shape, save_s: int, options: Sequence[str]) -> None:
+    """Submit a job. `options`: further ones of sbatch."""
+    log = log_of(slurm, job)
+    nodes = max(1, job.gpus // shape.gpus)
+    log.write_text(f"submitted {time.time():.6f}\n")
+    log.chmod(0o666)
+    slurm.submit(
+        job.user,
+        *("-p", PARTITION, f"-N{nodes}", f"-n{nodes}", "--mem=10", f"--gres=gpu:{min(job.gpus, shape.gpus)}"),
+        *("-J", job.name, "--requeue", "-o", "/dev/null", *options),
+        script=SCRIPT.replace("log=$1 work=$2 save=$3", f"log={log} work={job.work} save={save_s}"),
+    )
 
 
-def _read(job: Planned, log: str, save_s: int) -> Seen:
+def log_of(slurm: PrivateSlurm, job: Planned) -> Path:
+    """Where a job tells what it did."""
+    return slurm.work / job.user / f"{job.name}.log"
+
+
+def read(job: Planned, log: str, save_s: int) -> Seen:
+    """What became of a job."""
     seen = Seen(job)
-    waits_since = began = 0.0
+    submitted = waits_since = began = 0.0
     for what, at in _lines(log):
         if what == "submitted":
-            waits_since = at
+            submitted = waits_since = at
         elif what == "began":
             seen.waited += max(0.0, at - waits_since)
             began = at
@@ -167,7 +171,7 @@ def _read(job: Planned, log: str, save_s: int) -> Seen:
             seen.lost += (ran - ran // save_s * save_s) * job.gpus
             waits_since, began = at, 0.0
         elif what == "ended":
-            seen.ended = True
+            seen.ended, seen.stayed = True, at - submitted
     return seen
 
 
@@ -182,9 +186,15 @@ def figures(seen: Sequence[Seen]) -> Figures:
     waits = sorted(each.waited for each in seen)
     return Figures(
         jobs=len(seen),
+        slowdown=sum(map(_slowdown, seen)) / len(seen),
         mean_wait=sum(waits) / len(waits),
         p90_wait=waits[-(-len(waits) * 90 // 100) - 1],
         stops=sum(each.stops for each in seen),
         lost=sum(each.lost for each in seen),
         unfinished=sum(not each.ended for each in seen),
+        shrinks=sum(each.shrinks for each in seen),
     )
+
+
+def _slowdown(seen: Seen) -> float:
+    return max(1.0, seen.stayed / max(seen.planned.work, BOUND_S))

@@ -83,6 +83,11 @@ def reason_of(actor: str, reason: str) -> str:
     return reason
 
 
+def in_transaction() -> bool:
+    """Whether a change is under way that a row can belong to."""
+    return transaction.get_connection().in_atomic_block
+
+
 def record(  # noqa: PLR0913 - a row has this many facts, and each is named at the call
     *,
     actor: str,
@@ -107,7 +112,7 @@ def record(  # noqa: PLR0913 - a row has this many facts, and each is named at t
     """
     facts = _facts(actor, subject, before, after, reason, context)
     _check(action, facts)
-    if not transaction.get_connection().in_atomic_block:
+    if not in_transaction():
         raise transaction.TransactionManagementError(
             "record() must be called in the transaction of the change that it tells of."
         )

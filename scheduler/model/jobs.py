@@ -156,6 +156,8 @@ class ObservedJob:
     told. `held`: priority 0, by the user, an administrator or us. `nice`: what is taken off its priority, by anybody.
     `batch`: has a batch script (only these can be requeued); `requeue`: Slurm will accept a requeue.
     `estimated_start`: Slurm's own expectation, if any. Amounts as in `resources`.
+    `request`: what a pending job asks for; of a running one what it holds, with the features and names of nodes that
+    limit where it may start again, and None where nothing does.
     `unplannable`: the part of a pending job's wishes that a `Request` cannot say, in words for people; no room is
     ever made for such a job, because it might not start in it. `licenses`: what it asks for, in Slurm's words.
     `not_understood`: what of Slurm's words about the job itself is not, for people. It is never stopped, and nothing is

@@ -29,8 +29,15 @@ def snapshot_job(
     What is laid beside it (what protects or blocks it, its stops, how it gives way) is `replace`d in by who knows it.
     """
     pending = observed.state is JobState.PENDING
-    group, request = group_of(observed, standing.pattern), observed.request if pending else None
-    if request is not None and group and is_whole(observed):
+    group = group_of(observed, standing.pattern)
+    elastic = (
+        elastic_workers(observed, standing.pattern, task_type)
+        if group
+        else elastic_nodes(observed, nodes, standing.pattern, task_type)
+    )
+    grows = elastic is not None and elastic.by is not None
+    request = observed.request if pending or grows else None
+    if pending and request is not None and group and is_whole(observed):
         request = replace(request, partial=False)
     return SnapshotJob(
         id=observed.id,
@@ -46,9 +53,7 @@ def snapshot_job(
         request=request,
         restarts=observed.restarts,
         group=group,
-        elastic=elastic_workers(observed, standing.pattern, task_type)
-        if group
-        else elastic_nodes(observed, nodes, standing.pattern, task_type),
+        elastic=elastic,
         balanced=asks_for_even_set(observed, task_type),
     )
 
@@ -124,7 +129,7 @@ def with_needs(
 
     `counted`: the resources that the partition's nodes have. A time counts only for a job without a time limit.
     """
-    if job.request is not None:
+    if job.request is not None and job.state is JobState.PENDING:
         return replace(job, request=request_filled(job.request, task_type, counted))
     if observed.time_limit_s is None and task_type.time_s and job.state is JobState.RUNNING:
         return replace(job, predicted_end=(job.start or 0) + task_type.time_s)

@@ -29,6 +29,7 @@ class Sim:
 
     port: SimulatedCluster
     cluster: Cluster = field(default_factory=configured_cluster)
+    may_fail: bool = False
 
     def policy(self, partition: str = "x", **keys: Any) -> None:
         """Put a policy in force; `ann` is P3, `cy` is P0 unless said otherwise."""
@@ -62,9 +63,10 @@ class Sim:
         return self.port.job(job).state if job in self.port.state.jobs else None
 
     def cycle(self) -> Report:
-        """One cycle; nobody else holds the lease."""
+        """One cycle; nobody else holds the lease. What is raised in it is kept, so that the next goes on: not here."""
         report = run_cycle(self.cluster)
         assert report is not None
+        assert self.may_fail or not report.has_failed, "the cycle failed; its error is in the log"
         return report
 
     def cycles(self, count: int, every_s: int = 1) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from console.audit.models import AuditEntry
 from console.core import clock
@@ -260,7 +261,8 @@ def test_of_an_array_the_task_goes_that_has_saved_its_state(sim: Sim) -> None:
         "run_restarts": 0,
     }
     checkpoint = Checkpoint.objects.create(**row, user="ann", asked_at=clock.now())
-    checkpoints.acknowledge(checkpoint, "epoch=3", via=Via.COMMENT)
+    with transaction.atomic():
+        checkpoints.acknowledge(checkpoint, "epoch=3", via=Via.COMMENT)
     sim.port.advance(30)
     sim.submit("cy", 2)
     sim.cycle()

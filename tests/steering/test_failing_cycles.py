@@ -30,8 +30,9 @@ BEGUN = {"prioritise", "signal", "requeue_hold", "cancel", "hold"}
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_remembered() -> None:
+def nothing_is_remembered(sim: Sim) -> None:
     closing._unwritten.clear()
+    sim.may_fail = True
 
 
 @contextmanager

@@ -258,6 +258,7 @@ def test_a_cycle_that_fails_in_the_partition_keeps_nothing(sim: Sim, monkeypatch
     large(sim)
     sim.cycles(2)
     assert kept(sim)
+    sim.may_fail = True
     from console.steering.decisions import deciding
 
     def broken(*_args: object, **_kwargs: object) -> None:

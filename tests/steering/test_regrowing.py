@@ -233,6 +233,25 @@ def test_one_left_on_a_single_node_grows_too(sim: Sim) -> None:
     assert (sim.state(blocker), nodes(sim, job)) == (RUNNING, 2)
 
 
+@pytest.mark.parametrize(("named", "grows"), [(("n1", "n2", "n3"), False), ((), True)])
+def test_it_does_not_start_again_for_a_node_that_it_may_not_have(
+    sim: Sim, named: tuple[str, ...], grows: bool
+) -> None:
+    """Of four nodes it named three; one of these is taken, and the fourth becomes free."""
+    sim.policy("wide", **GRACE)
+    there = Request(nodes=1, per_node={"cpu": 8}, only_nodes=frozenset({"n4"}))
+    sim.port.submit(JobSpec("short", "cy", there, partitions=("wide",), run_time_s=25))
+    request = Request(nodes=3, per_node={"cpu": 8}, only_nodes=frozenset(named))
+    job = sim.port.submit(JobSpec("named", "ann", request, partitions=("wide",), comment=RESTART, **SAVES))
+    sim.port.advance(2)
+    sim.submit("cy", 8, "wide", run_time_s=3000)
+    sim.cycles(16)
+    assert nodes(sim, job) == 2
+    sim.cycles(40)
+    assert nodes(sim, job) == (3 if grows else 2)
+    assert Plan.objects.filter(kind=PlanKind.GROW).exists() is grows
+
+
 def test_a_signal_that_ends_it_brings_it_back_as_it_was(sim: Sim) -> None:
     job = shrunk(sim)
     run = sim.port.job(job)

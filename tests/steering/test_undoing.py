@@ -7,6 +7,7 @@ import pytest
 
 from console.core import clock
 from console.steering.models import Pause, Plan, PlannedAction
+from console.steering.operations.replaying import replay
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec
 from scheduler.adapters.simulator.state import SimNodeState
@@ -97,6 +98,12 @@ def test_a_beneficiary_that_started_elsewhere_has_its_plan_undone_and_nobody_sto
     assert sim.state(urgent) is JobState.RUNNING
     assert (plan.state, "started elsewhere, on n" in plan.outcome) == ("undone", True)
     assert sim.port.job(victim).restarts == 0
+    sim.submit("cy", 8, "wide")
+    sim.cycle()
+    assert sim.plan() != plan
+    assert replay(sim.plan()).differences == (), (
+        "what is said of a job that waits is not said of one that runs"
+    )
 
 
 def test_beneficiaries_that_take_each_others_room_have_got_what_was_made_for_them(sim: Sim) -> None:

@@ -1,7 +1,9 @@
 """Approvals: who is asked, what they see, and what comes of their answer; the tally of shadow."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
+from html import unescape
 from itertools import count
 from typing import Any
 
@@ -415,6 +417,24 @@ def test_tasks_that_get_room_by_one_plan_are_named_on_its_page(
         f"41_{number}" for number in range(3)
     ]
     assert "for 3 tasks of 41 p1_train (ann)" in dave.get(page_of(plan)).content.decode()
+
+
+def test_a_request_for_an_array_unfolds_into_its_tasks(ask: Ask, house: House, signed_in: SignedIn) -> None:
+    factories.make_job(house.cluster, "41_0")
+    factories.make_job(house.cluster, "90_0")
+    ask(job_id="41_0", tasks=new_tasks((f"41_{number}", 0, "n1") for number in range(3)))
+    ask(job_id="90_0", tasks=new_tasks((f"90_{number}", 0, "n1") for number in range(2)))
+    dave = signed_in("dave")
+
+    closed = dave.get("/approvals/").content.decode()
+    assert 'href="/jobs/41_1/"' not in closed
+    (link,) = re.findall(r'class="fold" href="([^"]*v_open=41)"', closed)
+    text = dave.get(unescape(link)).content.decode()
+    assert all(f'href="/jobs/41_{number}/"' in text for number in range(3)), "also those that the mirror lost"
+    assert 'href="/jobs/90_1/"' not in text, "the other one stays folded"
+    assert 'name="v_open" value="41"' in text, "a poll keeps it"
+    (back,) = re.findall(r'class="fold" href="([^"]*)"[^>]*aria-expanded="true"', text)
+    assert unescape(back) == "/approvals/?"
 
 
 def test_an_open_page_goes_on_with_the_rest_of_an_array(ask: Ask, house: House, signed_in: SignedIn) -> None:

@@ -171,9 +171,10 @@ def _still_sensible(
 
 def spare(plan: Plan, runs: frozenset[RunKey]) -> None:
     """Leave these victims alone: the plan goes on without them."""
-    for action in plan.actions.all():
-        if action.kind in STOPPING and run_of(action) in runs:
-            expire(action, SPARED)
+    with transaction.atomic():
+        for action in plan.actions.all():
+            if action.kind in STOPPING and run_of(action) in runs:
+                expire(action, SPARED)
 
 
 def request_undo(plan: Plan, why: str) -> None:

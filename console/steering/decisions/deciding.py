@@ -195,9 +195,12 @@ def _amend(
             yield replace(job, preemptable=False, protected=REFUSED)
         elif job.state == JobState.PENDING and job.id in facts.quota_held and job.id in held:
             yield replace(job, blocked="")
-        elif job.id in facts.backed_off and not job.blocked:
-            yield replace(job, blocked=facts.backed_off[job.id])
-        elif job.state == JobState.PENDING and not job.blocked and (why := facts.put_off.why(job, partition)):
+        elif job.state == JobState.PENDING and not job.blocked and (why := _put_off(job, facts, partition)):
             yield replace(job, blocked=why)
         else:
             yield job
+
+
+def _put_off(job: SnapshotJob, facts: Facts, partition: str) -> str:
+    """Why nobody is stopped for a waiting job now, whatever room there is."""
+    return facts.backed_off.get(job.id) or facts.put_off.why(job, partition)

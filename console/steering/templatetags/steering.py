@@ -9,7 +9,6 @@ from typing import Any
 from django import template
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,7 +20,7 @@ from console.core.templatetags.ui import state, word
 from console.core.vocabulary import STATES
 from console.partitions.models import Partition
 from console.steering import selectors
-from console.steering.folded_losses import OPENED, LossRow
+from console.steering.folded_losses import OPENED
 from console.steering.models import Pause, Plan, PlannedAction
 from console.steering.operations.pausing import EVERYWHERE
 from console.steering.operations.standing import SteeringNotices, standing
@@ -162,14 +161,14 @@ def _to_decide(request: HttpRequest) -> Counter[str]:
 
 
 @register.simple_tag(takes_context=True)
-def fold_of(context: dict[str, Any], row: LossRow) -> str:
-    """The address of the plan's page with a group of victims unfolded, or folded again."""
+def fold_of(context: dict[str, Any], page: str, group: str, is_open: bool) -> str:
+    """The address of a page with a group unfolded, or folded again."""
     query = context["request"].GET.copy()
     for name in ("since", "seen"):
         query.pop(name, None)
-    opened = [group for group in query.getlist(OPENED) if group != row.group]
-    query.setlist(OPENED, opened if row.is_open else [*opened, row.group])
-    return f"{reverse('plan', args=[context['plan'].pk])}?{query.urlencode()}"
+    opened = [each for each in query.getlist(OPENED) if each != group]
+    query.setlist(OPENED, opened if is_open else [*opened, group])
+    return f"{page}?{query.urlencode()}"
 
 
 PLACES = frozenset({ActionKind.PRIORITISE, ActionKind.RESTORE_PRIORITY, ActionKind.RELEASE})

@@ -1,5 +1,7 @@
 """Approvals: the plans that wait for the person who looks."""
 
+import zlib
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -11,9 +13,10 @@ from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.steering import selectors
+from console.steering.folded_losses import OPENED
 from console.steering.models import Plan
 from console.steering.operations.differences import since_opened
-from console.steering.operations.requests import ApprovalRequest, oldest_requests
+from console.steering.operations.requests import ApprovalRequest, group_of, oldest_requests
 from console.steering.views.plans import observed
 
 MOST_SHOWN = 50
@@ -27,11 +30,19 @@ class Asked:
     plan: Plan
     beneficiary: Job | None
     consequence: str
-    tasks: int
-    """How many tasks of an array or group it is about; 0 when it is about one job."""
+    jobs: Sequence[Job | str]
+    """The tasks of an array or group that it is about, those the mirror no longer has by id; none for one job."""
+    group: str
+    """What those tasks belong to, as the address has it that unfolds them."""
+    is_open: bool
     not_now: str
     changes: list[str]
     """Since it was opened."""
+
+    @property
+    def anchor(self) -> str:
+        """An id for an element: the name may hold any letter."""
+        return f"fold-{zlib.crc32(self.group.encode()):08x}"
 
 
 @require_safe
@@ -44,29 +55,36 @@ def approvals(request: HttpRequest) -> HttpResponse:
         return nothing_new
     user = person(request)
     waiting, total = oldest_requests(selectors.waiting_for(user, cluster.name), MOST_SHOWN)
+    opened = request.GET.getlist(OPENED)
     context = {
         "cluster": cluster,
-        "asked": _asked(cluster, waiting),
+        "opened": opened,
+        "asked": _asked(cluster, waiting, opened),
         "total": total,
         "decided": selectors.decided_lately(user, cluster.name, DECIDED_SHOWN),
     }
     return render_page(request, "steering/approvals.html", context)
 
 
-def _asked(cluster: Cluster, waiting: list[ApprovalRequest]) -> list[Asked]:
-    rows = Job.objects.filter(cluster=cluster, job_id__in=[each.lead.job_id for each in waiting])
+def _asked(cluster: Cluster, waiting: list[ApprovalRequest], opened: Collection[str]) -> list[Asked]:
+    unfolded = {each.lead.pk for each in waiting if each.group and group_of(each.lead) in opened}
+    wanted = {each.lead.job_id for each in waiting}
+    wanted |= {job_id for each in waiting if each.lead.pk in unfolded for job_id in each.jobs}
+    rows = Job.objects.filter(cluster=cluster, job_id__in=wanted)
     jobs = {(row.job_id, row.partition): row for row in rows}
-    found = []
-    for each in waiting:
-        changed = since_opened(each)
-        found.append(
-            Asked(
-                plan=each.lead,
-                beneficiary=jobs.get((each.lead.job_id, each.lead.partition)),
-                consequence=selectors.consequence(each),
-                tasks=len(each.jobs) if each.group else 0,
-                not_now="" if each.possible else each.lead.not_now,
-                changes=changed.sentences if changed else [],
-            )
-        )
-    return found
+    return [_one(each, jobs, is_open=each.lead.pk in unfolded) for each in waiting]
+
+
+def _one(each: ApprovalRequest, jobs: dict[tuple[str, str], Job], *, is_open: bool) -> Asked:
+    lead, changed = each.lead, since_opened(each)
+    tasks = [jobs.get((job_id, lead.partition), job_id) for job_id in each.jobs] if each.group else []
+    return Asked(
+        plan=lead,
+        beneficiary=jobs.get((lead.job_id, lead.partition)),
+        consequence=selectors.consequence(each),
+        jobs=tasks,
+        group=group_of(lead) if each.group else "",
+        is_open=is_open,
+        not_now="" if each.possible else lead.not_now,
+        changes=changed.sentences if changed else [],
+    )

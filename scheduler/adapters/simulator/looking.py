@@ -1,11 +1,14 @@
 """What a simulated cluster looks like through the port."""
 
+from collections.abc import Mapping
+
 from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.placement import with_untyped
 from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimState
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode
 from scheduler.model.observation import KeptNodes, Observation, ObservedPartition
+from scheduler.model.resources import Amounts
 
 
 def look(state: SimState) -> Observation:
@@ -91,7 +94,20 @@ def _job(job: SimJob) -> ObservedJob:
         array_job_id=job.array_job_id,
         dependency=",".join(f"{kind}:{other}" for other, kind in sorted(job.waits_for.items())),
         alloc={name: dict(part) for name, part in sorted(job.alloc.items())},
-        request=_request(spec.request) if pending else None,
+        request=_request(spec.request) if pending else _limits(spec.request, job.alloc),
+    )
+
+
+def _limits(request: Request, alloc: Mapping[str, Amounts]) -> Request | None:
+    """Of a running job: where it may start again, where anything limits that."""
+    if not alloc or not (request.features or request.only_nodes or request.not_nodes):
+        return None
+    return Request(
+        nodes=len(alloc),
+        per_node=dict(next(iter(alloc.values()))),
+        features=request.features,
+        only_nodes=request.only_nodes,
+        not_nodes=request.not_nodes,
     )
 
 

@@ -62,11 +62,14 @@ class Granted:
     """What a running job holds.
 
     `job_gres` is the sum over the nodes; while a job is completing only this is told, and no node's own part.
+    `req_nodes`, `exc_nodes`: those that its user named.
     """
 
     state: str
     job_gres: tuple[tuple[str, int], ...]
     grants: tuple[Grant, ...]
+    req_nodes: tuple[str, ...] = ()
+    exc_nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,8 @@ def granted(text: JobDetails) -> Granted:
         state=text.words.get("JobState", ""),
         job_gres=tuple(values.gres(text.words.get("JOB_GRES", "")).items()),
         grants=tuple(_grants(text.grants)),
+        req_nodes=values.nodes(text.words.get("ReqNodeList", "")),
+        exc_nodes=values.nodes(text.words.get("ExcNodeList", "")),
     )
 
 

@@ -1,12 +1,13 @@
 """Rows of squeue and details of scontrol made into `ObservedJob`s."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from scheduler.adapters.slurm import values
+from scheduler.adapters.slurm import constraints, values
 from scheduler.adapters.slurm.details import Detail, Granted
 from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.adapters.slurm.shapes import ClusterShape, request_of
-from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.resources import Amounts
 
 _STATES = {
@@ -136,16 +137,51 @@ def remembered_alloc(row: QueueRow, before: ObservedJob | None) -> dict[str, Amo
     return {name: before.alloc[name] for name in names}
 
 
+def limits_of(row: QueueRow, told: Granted | None, before: ObservedJob | None) -> Request | None:
+    """Where a running job may start again, as far as its words limit that; None where they do not.
+
+    The nodes that it named are told by scontrol, or were told before. One whose constraint is not understood stays
+    where it is.
+    """
+    known = before.request if before is not None and before.request is not None else Request()
+    only = frozenset(told.req_nodes) if told is not None else known.only_nodes
+    never = frozenset(told.exc_nodes) if told is not None else known.not_nodes
+    if not (row.feature or only or never):
+        return None
+    names = values.nodes(row.node_list)
+    constraint = constraints.decode(row.feature).on(len(names))
+    if not constraint.understood:
+        only = frozenset(names)
+    return Request(
+        features=constraint.features,
+        any_of=constraint.any_of,
+        same_of=constraint.same_of,
+        counted=constraint.counted,
+        only_nodes=only,
+        not_nodes=never,
+    )
+
+
 def running(
-    row: QueueRow, state: JobState, alloc: Mapping[str, Amounts], not_understood: str = ""
+    row: QueueRow,
+    state: JobState,
+    alloc: Mapping[str, Amounts],
+    not_understood: str = "",
+    limits: Request | None = None,
 ) -> ObservedJob:
-    """A job that holds resources."""
+    """A job that holds resources. `limits`: where it may start again."""
     if row.start is None and state is JobState.RUNNING and not not_understood:
         not_understood = "it runs but has no start time"
     if row.state.startswith("SUSPENDED"):
         # Slurm gives the CPUs of a suspended job to others, but neither its memory nor its GPUs.
         alloc = {node: {k: v for k, v in share.items() if k != "cpu"} for node, share in alloc.items()}
-    return _job(row, state, alloc=alloc, start=row.start, not_understood=not_understood)
+    if limits is not None:
+        limits = replace(limits, nodes=len(alloc), per_node=_largest(alloc)) if alloc else None
+    return _job(row, state, alloc=alloc, start=row.start, not_understood=not_understood, request=limits)
+
+
+def _largest(alloc: Mapping[str, Amounts]) -> Amounts:
+    return max(alloc.values(), key=lambda held: sorted(held.values(), reverse=True))
 
 
 def pending(row: QueueRow, detail: Detail, room: ClusterShape) -> ObservedJob:

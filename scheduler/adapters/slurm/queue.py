@@ -219,11 +219,14 @@ class QueueReader:
         again = self.clock() + REQUEST_S
         if alloc is None and not row.odd and text is None:
             odd, again = odd or CHANGED, 0.0
-        elif alloc is None and text is not None:
-            try:
-                alloc = jobs.granted_alloc(row, details.granted(text), room)
-            except ODD as error:
-                odd = odd or str(error)
+        limits = None
+        try:
+            granted = details.granted(text) if text is not None else None
+            if alloc is None and granted is not None:
+                alloc = jobs.granted_alloc(row, granted, room)
+            limits = jobs.limits_of(row, granted, self._holders.get(row.id))
+        except ODD as error:
+            odd = odd or str(error)
         alloc = alloc or {}
         names = _names(row)
         missing = None if names is None else tuple(name for name in names if name not in alloc)
@@ -231,7 +234,7 @@ class QueueReader:
             odd, missing = odd or "its nodes are not told", None
         elif missing:
             odd = odd or f"its share of {missing[0]} is not told"
-        job = jobs.running(row, entry.state, alloc, odd)
+        job = jobs.running(row, entry.state, alloc, odd, limits)
         untold = None if missing == () else Untold(missing, left_of(row, alloc))
         return _Kept(job, job.not_understood, again, untold)
 

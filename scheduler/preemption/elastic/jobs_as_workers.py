@@ -10,7 +10,7 @@ Levels with a quota count every job: workers there stay jobs of their own, and a
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.model.jobs import Elastic, JobState, SnapshotJob
@@ -195,14 +195,17 @@ def _spared(each: WorkerSet) -> WorkerSet:
 def _apart(made: PlanningResult, elastic: Iterable[WorkerSet]) -> PlanningResult:
     """The plan with workers as victims, and as those who were left alone."""
     by_id = {each.job.id: each for each in elastic}
-    decisions = tuple(_worker_by_worker(decision, by_id) for decision in made.decisions)
+    given = {worker for each in made.decisions for victim in each.victims for worker in victim.workers}
+    decisions = tuple(_worker_by_worker(decision, by_id, given) for decision in made.decisions)
     return replace(made, decisions=decisions)
 
 
-def _worker_by_worker(decision: Decision, by_id: dict[str, WorkerSet]) -> Decision:
+def _worker_by_worker(decision: Decision, by_id: dict[str, WorkerSet], given: Collection[str]) -> Decision:
     if not decision.victims and not decision.passed_over:
         return decision
-    victims = tuple(each for victim in decision.victims for each in _victims(victim, by_id.get(victim.job)))
+    victims = tuple(
+        each for victim in decision.victims for each in _victims(victim, by_id.get(victim.job), given)
+    )
     passed = tuple(
         PassedOver(worker, other.reason)
         for other in decision.passed_over
@@ -213,11 +216,15 @@ def _worker_by_worker(decision: Decision, by_id: dict[str, WorkerSet]) -> Decisi
     return replace(decision, victims=victims, passed_over=passed)
 
 
-def _victims(victim: DecidedVictim, elastic: WorkerSet | None) -> Iterable[DecidedVictim]:
+def _victims(
+    victim: DecidedVictim, elastic: WorkerSet | None, given: Collection[str]
+) -> Iterable[DecidedVictim]:
+    """`given`: workers that go for somebody else in this plan; who is stopped afterwards has only the others left."""
     if elastic is None:
         return [victim]
     if victim.how in STOPPED:
-        return [DecidedVictim(worker.id, worker.how) for worker in elastic.job.workers]
+        left = (worker for worker in elastic.job.workers if worker.id not in given)
+        return [DecidedVictim(worker.id, worker.how) for worker in left]
     return [
         DecidedVictim(worker, How.REQUEUE, worker_of=elastic.group, least=elastic.least)
         for worker in victim.workers

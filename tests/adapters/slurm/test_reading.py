@@ -2,18 +2,20 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 
-from scheduler.adapters.slurm import config
+from scheduler.adapters.slurm import config, jobs, rows
 from scheduler.adapters.slurm.commands import CommandAnswer
 from scheduler.adapters.slurm.errors import SlurmUnavailableError
 from scheduler.adapters.slurm.queue import REQUEST_S
 from scheduler.adapters.slurm.read import CONFIG_S, Reader
-from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.observation import Observation
 from scheduler.model.resources import total
 from tests.adapters.slurm.replay import VERSIONS, Replay, scene
+from tests.adapters.slurm.test_rows import FREE, OWN
 
 NOW = 1_790_000_000.0
 
@@ -42,8 +44,8 @@ def ending(version: str) -> Replay:
 
 
 def by_name(replay: Replay, seen: Observation) -> Mapping[str, ObservedJob]:
-    jobs = {job.id: job for job in seen.jobs}
-    return {name: jobs[job_id] for name, job_id in replay.scene.jobs.items() if job_id in jobs}
+    seen_jobs = {job.id: job for job in seen.jobs}
+    return {name: seen_jobs[job_id] for name, job_id in replay.scene.jobs.items() if job_id in seen_jobs}
 
 
 # --- machines ---
@@ -269,6 +271,39 @@ def test_a_shrunk_job_is_asked_for_again(busy: Replay) -> None:
 
     assert set(job.alloc) == {"n1"}
     assert busy.asked("job/") == 1
+
+
+def test_where_a_running_job_may_start_again_is_read_and_kept(busy: Replay) -> None:
+    """Its features from its row, the nodes that it named from scontrol, also when that is not asked again."""
+    none = "(null)gRECORDED.(null)gRECORDED.unevengRECORDED"
+    busy.edit = _in("squeue", none, none.replace("(null)", "ib", 1))
+    reader = Reader(busy, Clock())
+    found = [by_name(busy, reader.observe())["uneven"]]
+    busy.calls.clear()
+    busy.edit = _in("squeue", none, "ibgRECORDED.savedgRECORDED.unevengRECORDED")
+    found.append(by_name(busy, reader.observe())["uneven"])
+
+    assert busy.asked("job") == 0
+    assert [job.comment for job in found] == ["", "saved"]
+    for job in found:
+        assert job.request is not None
+        assert (job.request.features, job.request.not_nodes) == ({"ib"}, {"n3", "n4"})
+        assert (job.request.nodes, job.request.per_node["gpu"]) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "limits"),
+    [
+        ("", None),
+        ("ib|old", Request(any_of=(frozenset({"ib"}), frozenset({"old"})))),
+        # Whatever it means, the nodes that it has are right.
+        ("[rack1*3&rack2*1]", Request(only_nodes=frozenset({"n1", "n2"}))),
+    ],
+)
+def test_a_constraint_of_a_running_job_limits_it(words: str, limits: Request | None) -> None:
+    decoded = rows.decode(rows.FIELD.join([OWN, *FREE]))
+    row = replace(decoded, node_list="n[1-2]", feature=words)
+    assert jobs.limits_of(row, None, None) == limits
 
 
 def test_a_pending_jobs_shape_is_read_anew_when_its_row_changes(busy: Replay) -> None:

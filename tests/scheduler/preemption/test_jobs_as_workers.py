@@ -102,6 +102,15 @@ def test_two_urgent_jobs_take_different_workers() -> None:
     assert [victims(made[number]) for number in ("50", "51")] == [["41_4"], ["41_3"]]
 
 
+def test_who_gave_workers_and_is_stopped_afterwards_has_only_the_others_left() -> None:
+    """One stop per run: a worker that goes for one job cannot go once more for the next."""
+    eight = [worker(n, 100 * n, least=4, node="n1" if n <= 4 else "n2") for n in range(1, 9)]
+    made = decided(*eight, urgent(2, "50"), urgent(8, "51"), nodes=2)
+    gone = [victims(made[number]) for number in ("50", "51")]
+    assert [made[number].action for number in ("50", "51")] == ["shrink", "preempt"]
+    assert sorted(gone[0] + gone[1]) == [f"41_{n}" for n in range(1, 9)]
+
+
 def test_urgent_tasks_shrink_it_by_one_decision() -> None:
     four = [worker(n, 100 * n, least=2) for n in (1, 2, 3, 4)]
     made = decided(*four, *[urgent(2, f"60_{n}", group="60") for n in (1, 2)])
