@@ -287,7 +287,7 @@ def test_where_a_running_job_may_start_again_is_read_and_kept(busy: Replay) -> N
     assert [job.comment for job in found] == ["", "saved"]
     for job in found:
         assert job.request is not None
-        assert (job.request.features, job.request.not_nodes) == ({"ib"}, {"n3", "n4"})
+        assert job.request.features == {"ib"} and job.request.not_nodes == {"n3", "n4"}
         assert (job.request.nodes, job.request.per_node["gpu"]) == (2, 2)
 
 
