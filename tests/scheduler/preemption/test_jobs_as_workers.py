@@ -1,5 +1,8 @@
 """Elastic jobs whose workers are tasks of an array, or jobs of a group (document 003, spec 4.1)."""
 
+import random
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -179,3 +182,90 @@ def test_workers_need_a_group() -> None:
         snapshot(worker(1, 300, elastic={"min_workers": 1, "min_nodes": 1}))
     with pytest.raises(InputError, match="is below min_workers"):
         snapshot(worker(1, 300, elastic={"min_workers": 3, "wish_workers": 2}))
+
+
+# --- Many random partitions -----------------------------------------------------------------------------------
+
+
+def _random(number: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Arrays of workers and rigid jobs on up to four nodes, and urgent jobs of all sizes."""
+    chance = random.Random(number)
+    nodes = [f"n{n}" for n in range(1, chance.randint(2, 4) + 1)]
+    left = dict.fromkeys(nodes, 8)
+    found = []
+    for array in range(41, 41 + chance.randint(1, 3)):
+        count = chance.randint(2, 8)
+        words = {
+            "group": str(array),
+            "elastic": {"min_workers": chance.randint(1, count), "wish_workers": count},
+        }
+        gpus, level = chance.choice((1, 1, 2)), chance.choice((2, 3))
+        for task in range(count):
+            node = chance.choice(nodes)
+            alloc = {node: {"gpu": gpus, "cpu": gpus}}
+            if left[node] >= gpus:
+                left[node] -= gpus
+                started = {"start": chance.randint(100, 4900), "alloc": alloc}
+                found.append(job(f"{array}_{task}", "running", "tom", level, **started, **words))
+            else:
+                request = {"nodes": 1, "per_node": {"gpu": gpus, "cpu": gpus}}
+                found.append(job(f"{array}_{task}", "pending", "tom", level, request=request, **words))
+    for rigid in range(chance.randint(0, 6)):
+        node, gpus = chance.choice(nodes), chance.choice((1, 2, 4))
+        if left[node] >= gpus:
+            left[node] -= gpus
+            held = {"start": chance.randint(100, 4900), "alloc": {node: {"gpu": gpus, "cpu": gpus}}}
+            found.append(job(f"{rigid + 10}", "running", "rita", chance.choice((1, 2, 3)), **held))
+    for urgent_one in range(chance.randint(1, 6)):
+        gpus, count = chance.choice((1, 2, 3, 4, 8)), chance.choice((1, 1, 1, 2))
+        request = {"nodes": min(count, len(nodes)), "per_node": {"gpu": gpus, "cpu": gpus}}
+        group = {"group": "60"} if chance.random() < 0.3 else {}
+        found.append(
+            job(f"60_{urgent_one}", "pending", "hal", chance.choice((0, 1)), request=request, **group)
+        )
+    limits = {"max_stops_per_hour": chance.randint(1, 6)} if chance.random() < 0.3 else {}
+    total = [{"name": name, "up": True, "total": {"gpu": 8, "cpu": 8}} for name in nodes]
+    return found, {"nodes": total, "partition": {"name": "x", "mode": "user", **limits}}
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_nobody_is_stopped_twice_none_goes_below_the_minimum_and_the_room_is_there(block: int) -> None:
+    shrinks = both = 0
+    for number in range(100 * block, 100 * block + 100):
+        jobs, more = _random(number)
+        made = plan(decode_snapshot({"schema": "giveway.snapshot/1", "now": NOW, "jobs": jobs, **more}))
+        gone = [victim.job for decision in made.decisions for victim in decision.victims]
+        assert len(gone) == len(set(gone)), number
+        shrinks += any(victim.worker_of for decision in made.decisions for victim in decision.victims)
+        both += {"shrink", "preempt"} <= {decision.action for decision in made.decisions}
+        _keep_their_minimum(jobs, made.decisions, number)
+        _fit(jobs, made.decisions, number)
+    assert shrinks > 20 and both > 2, "they are partitions in which something happens"
+
+
+def _keep_their_minimum(jobs: list[dict[str, Any]], decisions: Sequence[Decision], number: int) -> None:
+    """Of an elastic job that only gave workers at least the minimum stays."""
+    given = {
+        victim.worker_of: victim.least for each in decisions for victim in each.victims if victim.worker_of
+    }
+    gone = {victim.job for each in decisions for victim in each.victims}
+    stopped = {victim.job for each in decisions for victim in each.victims if not victim.worker_of}
+    for group, least in given.items():
+        running = [each["id"] for each in jobs if each.get("group") == group and each["state"] == "running"]
+        if not stopped & set(running):
+            assert len(set(running) - gone) >= least, number
+
+
+def _fit(jobs: list[dict[str, Any]], decisions: Sequence[Decision], number: int) -> None:
+    """What stays and what gets room do not need more than there is."""
+    gone = {victim.job for each in decisions for victim in each.victims}
+    held = Counter[str]()
+    for each in jobs:
+        if each["state"] == "running" and each["id"] not in gone:
+            for node, part in each["alloc"].items():
+                held[node] += part["gpu"]
+    for decision in decisions:
+        if decision.action in {"start", "shrink", "preempt"} and not decision.lead:
+            for node, part in decision.placement.items():
+                held[node] += part["gpu"]
+    assert all(amount <= 8 for amount in held.values()), number
