@@ -12,10 +12,13 @@ from tests.ui.conftest import House
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PHONE: ViewportSize = {"width": 390, "height": 844}
 SMALL = """() => [...document.querySelectorAll(
-    'a.btn, button, select, input:not([type=hidden], [type=checkbox], [type=radio]), summary, nav a, .tabs a')]
+    'a.btn, button, select, input:not([type=hidden], [type=checkbox], [type=radio]), summary, nav a, .tabs a, .fold')]
+  .concat([...document.querySelectorAll('main .table td > a')]
+    .filter(e => e.parentElement.textContent.trim() === e.textContent.trim()))
   .map(e => [e.outerHTML.slice(0, 90), e.getBoundingClientRect()])
   .filter(([, box]) => box.width > 1 && box.height > 1 && box.height < 43.5).map(([html]) => html)"""
 SIDEWAYS = "() => [...document.querySelectorAll('main .scroll')].map(e => e.scrollWidth - e.clientWidth)"
+CARDS = SIDEWAYS.replace("main .scroll", "main .cards")
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,16 @@ def test_my_jobs_are_read_without_scrolling_sideways(
     expect(ada.locator("main .table").first).to_be_visible()
     assert set(ada.evaluate(SIDEWAYS)) == {0}
     box = ada.locator("#my-jobs td.why").first.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("address", ["/jobs/", "/partitions/x/"])
+def test_lists_of_jobs_are_cards(address: str, house: House, ada: Page, at: Callable[[str], str]) -> None:
+    ada.set_viewport_size(PHONE)
+    ada.goto(at(address))
+    expect(ada.locator("main .cards .table").first).to_be_visible()
+    assert set(ada.evaluate(CARDS)) == {0}
+    box = ada.locator("main .cards td.why").first.bounding_box()
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
