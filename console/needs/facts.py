@@ -12,10 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Cluster
+from console.core import clock
 from console.core.resaying import resay
 from console.core.saying import names
 from console.core.templatetags.ui import node_state
 from console.health.doctor.findings import Level
+from console.health.selectors import late_after_s
 from console.needs.rows import Need, NeedKind
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -58,7 +60,13 @@ def failing(notices: SteeringNotices, cluster: Cluster, mine: Mine) -> Iterator[
                 else reverse("setup-cluster")
             )
             yield Need(NeedKind.CYCLE, resay(streak.sentence), streak.since, streak.partition, url)
-    if cluster.fault and mine(EVERYWHERE):
+    if not mine(EVERYWHERE):
+        return
+    last = cluster.attempted_at
+    if last is not None and (clock.now() - last).total_seconds() > late_after_s():
+        said = _("The worker is late or does not run: no cycle since then, and nothing is decided.")
+        yield Need(NeedKind.CYCLE, said, last, "", reverse("setup-cluster"))
+    if cluster.fault:
         text = _("The cluster could not be read in full; nothing is decided until it can.")
         said = f"{text} {resay(cluster.fault)}"
         yield Need(NeedKind.CYCLE, said, cluster.observed_at, "", reverse("setup-cluster"))
@@ -68,7 +76,10 @@ def paused(notices: SteeringNotices, mine: Mine) -> Iterator[Need]:
     """Pauses that the person may lift."""
     for pause in notices.pauses:
         if mine(pause.partition):
-            text = _("%(who)s paused it: nobody is stopped.") % {"who": pause.by_whom}
+            text = _("%(who)s paused it: nobody is stopped.")
+            if pause.partition == EVERYWHERE:
+                text = _("%(who)s paused everything: nobody is stopped.")
+            text %= {"who": pause.by_whom}
             why = resay(pause.reason) if pause.is_ours else pause.reason
             url = reverse("partition", args=[pause.partition]) if pause.partition else reverse("overview")
             said = f"{text} {why}".strip()

@@ -80,6 +80,14 @@ def test_a_cluster_that_cannot_be_read_is_for_the_administrator(calm: House, as_
     assert "slurmctld does not answer." in told(as_person("ada"))[0]["text"]
 
 
+def test_a_worker_that_does_not_run_is_for_the_administrator(calm: House, as_person: AsPerson) -> None:
+    type(calm.cluster).objects.update(attempted_at=timezone.now())
+    assert kinds(as_person("ada")) == []
+    type(calm.cluster).objects.update(attempted_at=timezone.now() - timedelta(minutes=5))
+    assert kinds(as_person("ada")) == ["cycle"]
+    assert kinds(as_person("dave")) == []
+
+
 def test_a_request_is_an_approval_for_who_decides_and_the_managers_own(
     calm: House, as_person: AsPerson
 ) -> None:
