@@ -78,6 +78,11 @@ class Pulse:
         return Health.DEGRADED if self.fault and is_long else Health.OK
 
 
+def late_after_s() -> float:
+    """How long there may be no cycle before the worker counts as late."""
+    return max(LEAST_LATE_S, LATE_CYCLES * settings.GIVEWAY_CYCLE_S)
+
+
 def pulse() -> Pulse:
     """The attached cluster's pulse; nothing is written."""
     row = Cluster.objects.filter(name=settings.GIVEWAY_CLUSTER_NAME).select_related("meter").first()
@@ -90,7 +95,7 @@ def pulse() -> Pulse:
         fault=row.fault if row else "",
         failure=failing[0].sentence if failing else "",
         where=failing[0].where if failing else "",
-        late_after_s=max(LEAST_LATE_S, LATE_CYCLES * settings.GIVEWAY_CYCLE_S),
+        late_after_s=late_after_s(),
     )
 
 

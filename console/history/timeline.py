@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 
 from console.core import clock
 from console.history.models import PartitionMinute
-from console.history.spans import SPANS, by_step, span_asked
+from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
 from console.partitions.models import Partition
 from console.steering.work import COUNTED, Work, add_work
 
@@ -33,6 +33,7 @@ class TimelineStep:
     used: dict[str, float] = field(default_factory=dict)
     total: dict[str, float] = field(default_factory=dict)
     pending: dict[str, float] = field(default_factory=dict)
+    running: dict[str, float] = field(default_factory=dict)
     started: dict[str, tuple[int, float]] = field(default_factory=dict)
     stops: int = 0
     work_lost: Work = field(default_factory=dict)
@@ -45,6 +46,10 @@ class TimelineStep:
     def mean(self, level: str) -> float:
         """How many jobs of a level waited, on the average."""
         return self.pending.get(level, 0.0) / self.minutes if self.minutes else 0.0
+
+    def ran(self, level: str) -> float:
+        """How many jobs of a level ran, on the average."""
+        return self.running.get(level, 0.0) / self.minutes if self.minutes else 0.0
 
     @property
     def waiting(self) -> float:
@@ -82,10 +87,12 @@ class Timeline:
     @property
     def levels(self) -> list[str]:
         """The levels that waited or started, the highest first."""
-        found = {level for step in self.steps for level in (*step.pending, *step.started)}
-        return sorted(
-            found, key=lambda level: (level == UNCONFIGURED, int(level) if level.isdecimal() else 0)
-        )
+        return _ordered({level for step in self.steps for level in (*step.pending, *step.started)})
+
+    @property
+    def running_levels(self) -> list[str]:
+        """The levels that ran, the highest first."""
+        return _ordered({level for step in self.steps for level in step.running})
 
     @property
     def stops(self) -> int:
@@ -119,6 +126,24 @@ class Timeline:
         return found
 
 
+def _ordered(levels: Iterable[str]) -> list[str]:
+    return sorted(levels, key=lambda level: (level == UNCONFIGURED, int(level) if level.isdecimal() else 0))
+
+
+def read_days(cluster_id: int, names: Iterable[str]) -> dict[str, Timeline]:
+    """The last day of several partitions, a step per hour. One query for all of them."""
+    now = clock.now()
+    found = {name: [TimelineStep(begin) for begin in DAY.begins(now)] for name in names}
+    first = DAY.begins(now)[0]
+    rows = PartitionMinute.objects.filter(
+        cluster=cluster_id, partition__in=list(found), at__gte=first, at__lte=now
+    )
+    for name, number, facts in by_step_of_each(rows, "partition", first, DAY.step, *_facts()):
+        steps = found[name]
+        _add(steps[min(len(steps) - 1, number)], _Minutes(*facts))
+    return {name: Timeline(USUAL, steps, _main(steps)) for name, steps in found.items()}
+
+
 def read_timeline(partition: Partition, asked: str) -> Timeline:
     """The partition's timeline; a span that there is not counts as the usual one. One query."""
     name = span_asked(asked)
@@ -135,6 +160,7 @@ class _Minutes(NamedTuple):
     used: Counter[str]
     total: Counter[str]
     pending: Counter[str]
+    running: Counter[str]
     work_lost: Counter[str]
     started: Counter[str]
     stops: Counter[int]
@@ -147,9 +173,12 @@ def _minutes(
     rows = PartitionMinute.objects.filter(
         cluster=partition.cluster_id, partition=partition.name, at__gte=first, at__lte=now
     )
-    written = (Cast(field, TextField()) for field in _Minutes._fields[:-1])
-    found = by_step(rows, first, step, *written, "stops")
-    return ((number, _Minutes(*facts)) for number, facts in found)
+    return ((number, _Minutes(*facts)) for number, facts in by_step(rows, first, step, *_facts()))
+
+
+def _facts() -> list[str | Cast]:
+    """The columns of `_Minutes`."""
+    return [*(Cast(field, TextField()) for field in _Minutes._fields[:-1]), "stops"]
 
 
 def _add(step: TimelineStep, minutes: _Minutes) -> None:
@@ -158,6 +187,7 @@ def _add(step: TimelineStep, minutes: _Minutes) -> None:
     _sum(step.used, minutes.used)
     _sum(step.total, minutes.total)
     _sum(step.pending, minutes.pending)
+    _sum(step.running, minutes.running)
     _sum(step.work_lost, minutes.work_lost)
     for text, times in minutes.started.items():
         for level, (jobs, seconds) in _decoded(text).items():

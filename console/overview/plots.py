@@ -78,6 +78,8 @@ class Plot:
     left, right, base, foot = LEFT, WIDTH, HEIGHT - BOTTOM, HEIGHT - 5
     high = HEIGHT - BOTTOM - TOP
     top = TOP
+    inner = f"{LEFT} {TOP} {WIDTH - LEFT} {HEIGHT - BOTTOM - TOP}"
+    """The columns alone, without words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from console.accounts.rules import once
-from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase
-from console.cluster.selectors import SeenNode, alike, seen_nodes
+from console.cluster.models import Cluster, ClusterPartition, JobPhase
+from console.cluster.selectors import SeenNode, alike
 from console.core import clock
 from console.overview.nodemap import share
+from console.overview.plots import Plot
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
+from console.reports.seen import Seen, level_field, see
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction
-from scheduler.model.policy import Mode, PartitionPolicy
+from scheduler.model.policy import PartitionPolicy
 
 STALE_S = 30
 """An observation older than this is called old."""
@@ -85,6 +87,8 @@ class PartitionState:
     """How many running jobs nobody stops, because Slurm does not requeue them."""
     grouped: frozenset[str] = frozenset()
     """The phases in which some jobs belong to arrays or groups."""
+    day: list[Plot] = field(default_factory=list)
+    """The last day, where a page shows it."""
 
     @property
     def waiting_total(self) -> int:
@@ -107,11 +111,6 @@ def is_stale(cluster: Cluster) -> bool:
     return cluster.observed_at is None or (clock.now() - cluster.observed_at).total_seconds() > STALE_S
 
 
-def level_field(mode: Mode) -> str:
-    """The job's column of the priority that a mode looks at first."""
-    return "user_level" if mode in {Mode.USER, Mode.USER_THEN_TASK} else "task_level"
-
-
 def listed_partitions(user: Any) -> list[Partition]:
     """The partitions that a person sees, with their policies and `slurm_state`, by name.
 
@@ -122,12 +121,14 @@ def listed_partitions(user: Any) -> list[Partition]:
     return once(user, "listed partitions", lambda: list(rows))
 
 
-def partition_states(cluster: Cluster, partitions: Iterable[Partition]) -> list[PartitionState]:
-    """A state per partition of `listed_partitions`: four queries, whatever their number."""
+def partition_states(
+    cluster: Cluster, partitions: Iterable[Partition], seen: Seen | None = None
+) -> list[PartitionState]:
+    """A state per partition of `listed_partitions`: four queries, whatever their number; two where these were seen."""
     chosen = [partition for partition in partitions if partition.revision_id]
     names = [partition.name for partition in chosen]
-    nodes = seen_nodes(cluster)
-    jobs = _job_counts(cluster, names)
+    seen = seen or see(cluster, names)
+    nodes, jobs = seen.nodes, seen.jobs
     plans = list(
         Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
         .annotate(next_stop=_next_stop())
@@ -160,20 +161,6 @@ def _state(
         immune=sum(row["immune_jobs"] for row in rows if row["phase"] == JobPhase.RUNNING),
         grouped=frozenset(row["phase"] for row in rows if row["grouped"]),
     )
-
-
-def _job_counts(cluster: Cluster, names: Iterable[str]) -> list[dict[str, Any]]:
-    rows = Job.objects.filter(cluster=cluster, partition__in=names).exclude(phase=JobPhase.ENDED)
-    counted = (
-        rows.order_by()
-        .values("partition", "phase", "user_level", "task_level")
-        .annotate(
-            count=Count("id"),
-            immune_jobs=Count("id", filter=~Q(immune="")),
-            grouped=Count("id", filter=~Q(group="")),
-        )
-    )
-    return [dict(row) for row in counted]
 
 
 def _waiting(policy: PartitionPolicy, rows: Iterable[Mapping[str, Any]]) -> list[LevelCount]:

@@ -37,6 +37,7 @@ INSTALLED_APPS = [
     "console.notices",
     "console.health",
     "console.setup",
+    "console.needs",
     "console.overview",
     "console.api",
     "console.launch",

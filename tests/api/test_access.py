@@ -56,6 +56,8 @@ TABLE: list[Row] = [
     ("api-token-detail", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-token-detail", {"pk": 999999}, "delete", (401, 404, 404, 404, 404, 404)),
     ("api-cluster", {}, "get", EVERYBODY),
+    # Who acts on nothing gets an empty list; tests/api/test_needs.py has who gets what.
+    ("api-needs", {}, "get", EVERYBODY),
     ("api-nodes", {}, "get", EVERYBODY),
     ("api-node", {"name": "n1"}, "get", EVERYBODY),
     ("api-jobs", {}, "get", EVERYBODY),

@@ -10,7 +10,7 @@ from tests.markup import flat
 from tests.ui.conftest import House, SignedIn
 
 CHINESE, ENGLISH = "zh-hans", "en"
-TITLES = {CHINESE: "分区", ENGLISH: "Partitions"}
+TITLES = {CHINESE: "概览", ENGLISH: "Overview"}
 
 
 def language_of(client: Client, address: str = "/", **headers: str) -> str:

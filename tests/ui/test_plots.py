@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from console.core import clock
 from console.history.models import PartitionMinute
 from console.history.spans import SPANS
-from console.history.timeline import TimelineStep, read_timeline
+from console.history.timeline import TimelineStep, read_days, read_timeline
 from console.overview.plots import HEIGHT, LEFT, PLAIN, WIDTH, Plot, Scale, plot
 from tests import factories
 from tests.markup import flat
@@ -104,6 +104,28 @@ def test_nobody_looked_is_not_nothing_was_busy(house: House) -> None:
 def test_the_dearest_resource_is_plotted(total: Mapping[str, int], resource: str, house: House) -> None:
     minute(house, 1, total=total)
     assert read_timeline(house.x, "24h").resource == resource
+
+
+def test_days_of_several_partitions_are_what_each_has_by_itself_in_one_query(
+    house: House, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for ago in (1, 2, 61, 600, 60 * 30):
+        other = minute(house, ago, pending={"1": 9}, stops=1)
+        PartitionMinute.objects.filter(pk=other.pk).update(partition="y")
+        minute(house, ago, running={"0": ago, "none": 1}, stops=ago)
+    with django_assert_num_queries(1):
+        days = read_days(house.cluster.pk, ["x", "y", "empty"])
+    alone = read_timeline(house.x, "24h")
+    assert days["x"].stops == alone.stops == 664
+    assert (days["x"].busy, days["x"].levels, days["x"].resource) == (
+        alone.busy,
+        alone.levels,
+        alone.resource,
+    )
+    assert len(days["x"].steps) == 24 and days["x"].steps[-1].minutes == 2
+    assert days["x"].steps[-1].ran("0") == 1.5 and days["x"].running_levels == ["0", "none"]
+    assert (days["y"].stops, days["y"].levels, days["y"].running_levels) == (4, ["1"], [])
+    assert not days["empty"].seen
 
 
 # --- Plots ------------------------------------------------------------------------------------------------

@@ -98,6 +98,23 @@ def columns(plot: Plot) -> SafeString:
     return SafeString("".join(_columns(plot)))
 
 
+@register.simple_tag
+def small_columns(plot: Plot) -> SafeString:
+    """The same for a plot the size of a word: one shape for each colour, and nothing to point at."""
+    shapes: dict[str, list[str]] = {"seen": []}
+    for column in plot.columns:
+        shapes["seen"].append(f"M{column.x} {plot.top}h{plot.width}v{plot.high}h-{plot.width}z")
+        for part in column.parts:
+            shape = f"M{column.x} {part.y}h{plot.width}v{part.height}h-{plot.width}z"
+            shapes.setdefault(part.css, []).append(shape)
+    return SafeString("".join(_shape(css, parts) for css, parts in shapes.items()))
+
+
+def _shape(css: str, parts: list[str]) -> str:
+    fill = ' fill="url(#hatch)"' if css == "lv-none" else ""
+    return f'<path class="{css}" d="{"".join(parts)}"{fill}/>'
+
+
 def _columns(plot: Plot) -> Iterator[str]:
     """Places, heights and classes are what `plots` has written: nothing to escape."""
     for column in plot.columns:

@@ -20,7 +20,6 @@ from console.overview.nodeview import read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
     PartitionState,
-    level_field,
     listed_partitions,
     partition_states,
 )
@@ -29,6 +28,7 @@ from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
 from console.reports.immune import NOBODY, immune_parts
+from console.reports.seen import level_field
 from console.steering.models import KeptPlace, Plan
 from scheduler.model.policy import Dispatch
 

@@ -5,10 +5,12 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.db.models import BigIntegerField, DateTimeField, F, TextField, Value
 from django.db.models.functions import Cast
 
+from console.accounts.rules import once
 from console.steering.models import CycleMeter, Incident, Pause
 from console.steering.streaks import Streak, read, what_holds
 
@@ -40,6 +42,11 @@ class SteeringNotices:
     pauses: tuple[Pause, ...] = ()
     streaks: tuple[Streak, ...] = ()
     incidents: tuple[OpenIncident, ...] = ()
+
+
+def standing_for(user: Any, cluster_name: str) -> SteeringNotices:
+    """The same, read once for each request of a person."""
+    return once(user, "steering notices", lambda: standing(cluster_name))
 
 
 def standing(cluster_name: str) -> SteeringNotices:

@@ -1,7 +1,7 @@
 """What every page says of steering: failures and pauses that hold, and how many plans wait for whoever looks."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ from console.steering import selectors
 from console.steering.folded_losses import OPENED
 from console.steering.models import Pause, Plan, PlannedAction
 from console.steering.operations.pausing import EVERYWHERE
-from console.steering.operations.standing import SteeringNotices, standing
+from console.steering.operations.standing import SteeringNotices, standing_for
 from scheduler.model.actions import FIRST_ALLOW, ActionKind
 from scheduler.model.line import is_front
 
@@ -36,10 +36,7 @@ SHOWN = 5
 
 def _standing(request: HttpRequest) -> SteeringNotices:
     """Asked once per request."""
-    if not hasattr(request, "_standing"):
-        request._standing = standing(settings.GIVEWAY_CLUSTER_NAME)  # type: ignore[attr-defined]  # noqa: SLF001
-    found: SteeringNotices = request._standing  # type: ignore[attr-defined]  # noqa: SLF001
-    return found
+    return standing_for(request.user, settings.GIVEWAY_CLUSTER_NAME)
 
 
 def _pauses(request: HttpRequest) -> tuple[Pause, ...]:
@@ -48,16 +45,22 @@ def _pauses(request: HttpRequest) -> tuple[Pause, ...]:
 
 @register.inclusion_tag("steering/_incidents.html", takes_context=True)
 def incident_banners(
-    context: dict[str, Any], partition: Partition | None = None, job: str = "", plan: Plan | None = None
+    context: dict[str, Any],
+    partition: Partition | None = None,
+    job: str = "",
+    plan: Plan | None = None,
+    apart: Collection[int] = (),
 ) -> dict[str, Any]:
-    """The open incidents of a partition, a job or a plan; without one: all. For whoever sees the page."""
+    """The open incidents of a partition, a job or a plan; without one: all but those that are told `apart` by their
+    numbers. For whoever sees the page."""
     request: HttpRequest = context["request"]
     if not request.user.is_authenticated:
         return {"incidents": []}
     found = [
         incident
         for incident in _standing(request).incidents
-        if (partition is None or incident.partition == partition.name)
+        if incident.pk not in apart
+        and (partition is None or incident.partition == partition.name)
         and (not job or incident.job_id == job)
         and (plan is None or incident.plan == plan.pk)
     ]
