@@ -76,6 +76,15 @@ def tell(known: Known) -> list[Event]:
     return sorted(events, key=lambda event: event.at)
 
 
+def runs_of(known: Known) -> list[tuple[int, int | None]]:
+    """Begin and end of every run that was seen, in epoch seconds; None: its end was not seen, or has not come."""
+    runs = list(known.runs)
+    seen = {(run.start, run.restarts) for run in runs}
+    for row in known.rows:
+        runs += [run for run in _unkept(row) if (run.start, run.restarts) not in seen]
+    return [(run.start, run.ended or None) for run in runs]
+
+
 def _seen(row: Job) -> list[Event]:
     where = _("partition %s") % row.partition
     asks = _("asks for %s") % resay(row.resources) if row.phase == JobPhase.PENDING and row.resources else ""

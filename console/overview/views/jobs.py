@@ -17,6 +17,7 @@ from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
+from console.overview.life import life_of
 from console.overview.selectors import listed_partitions, open_plans
 from console.overview.stories import tell
 from console.overview.views.home import live_context, observed
@@ -96,6 +97,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "job_set": set_of(cluster, known.row.alloc) if _is_there(known.row) else None,
         "most_forecast": MOST_WAITING,
         "answer": explain(known),
+        "life": life_of(known),
         "events": tell(known),
         "open_plans": known.open_plans,
     }
