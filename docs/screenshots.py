@@ -173,7 +173,7 @@ def user_of_the_cluster(page: Page, address: str) -> None:
         time.sleep(2)
     shoot(page, "my-jobs")
     page.goto(address + (page.locator("a[id^='s-']").first.get_attribute("href") or ""))
-    expect(page.locator(".answer")).to_be_visible()
+    expect(page.locator(".answer").first).to_be_visible()
     shoot(page, "job-stopped")
     page.set_viewport_size(PHONE)
     page.reload()
