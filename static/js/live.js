@@ -127,7 +127,7 @@
 
   doc.addEventListener("htmx:beforeSwap", (event) => {
     const part = event.detail.target;
-    if (isPoll(event) && paused) event.detail.shouldSwap = false; // asked before the click on "Pause updates"
+    if (isPoll(event) && paused) event.detail.shouldSwap = false; // asked before the click on "Freeze view"
     if (isPoll(event) && event.detail.shouldSwap && held(part)) {
       event.detail.shouldSwap = false;
       hold(true, heldBack(part, event.detail.serverResponse));

@@ -94,7 +94,7 @@ def test_updates_can_be_paused(house: House, ada: Page, at: At) -> None:
     assert asked == []
     button.click()
     expect(ada.locator("#partition-now")).to_contain_text("another verdict")
-    expect(button).to_have_text("Pause updates")
+    expect(button).to_have_text("Freeze view")
 
 
 def test_what_was_asked_before_the_pause_is_not_shown_in_it(house: House, ada: Page, at: At) -> None:
