@@ -18,6 +18,7 @@ PARTS: dict[str, frozenset[str]] = {
     "overview/partition.html": frozenset({"partition-now"}),
     "overview/jobs.html": frozenset({"job-list"}),
     "overview/job.html": frozenset({"job-story"}),
+    "overview/node.html": frozenset({"node-now"}),
     "overview/mine.html": frozenset({"my-jobs"}),
     "steering/plans.html": frozenset({"plan-list"}),
     "steering/plan.html": frozenset({"plan-progress"}),

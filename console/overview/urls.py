@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import home, jobs, levels, mine, partition, priority_file, quotas, timeline
+from console.overview.views import home, jobs, levels, mine, node, partition, priority_file, quotas, timeline
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
@@ -11,6 +11,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/timeline/", timeline.partition_timeline, name="partition-timeline"),
     path("partitions/<str:name>/quotas/", quotas.quotas, name="partition-quotas"),
     path("levels-preview/", levels.levels_preview, name="levels-preview"),
+    path("nodes/<str:name>/", node.node, name="node"),
     path("my-jobs/", mine.mine, name="my-jobs"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),

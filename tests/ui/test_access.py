@@ -61,6 +61,8 @@ CASES = (
     Case("partition-timeline", "get", EVERYBODY, ("x",)),
     Case("partition-timeline", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("jobs", "get", EVERYBODY),
+    Case("node", "get", EVERYBODY, ("n1",)),
+    Case("node", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("my-jobs", "get", EVERYBODY),
     Case("forecasts", "get", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),

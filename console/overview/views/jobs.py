@@ -16,6 +16,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.overview import joblists
+from console.overview.finding import find
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.life import life_of
 from console.overview.selectors import listed_partitions, open_plans
@@ -52,6 +53,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "phases": [(value, label) for value, (label, _jobs) in STATES.items()],
         "names": names,
         "global_search": wanted.text,
+        "found": find(person(request), cluster, wanted.text, names) if wanted.text else [],
         "target": "job-list",
         "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
     }

@@ -1,0 +1,89 @@
+"""All that is known of one node: what it has, who is there, who is expected next, how fast its processors are."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from console.cluster.lookups import HasAnyKey
+from console.cluster.models import Cluster, Job, Node
+from console.core.saying import amounts
+from console.overview.nodemap import main_resource
+from console.overview.selectors import HELD_PHASES
+from console.power.models import Processor
+from console.starts.models import ExpectedStart
+from console.steering.models import KeptPlace
+from scheduler.priority.order import natural
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How much of a resource there is, and how much is free."""
+
+    resource: str
+    total: int
+    used: int
+
+    @property
+    def words(self) -> str:
+        """`2 of 8 gpu free`. Never below zero: a node may have lost what jobs hold."""
+        free = amounts({self.resource: max(0, self.total - self.used)}) or "0"
+        return _("%(free)s of %(total)s free") % {"free": free, "total": amounts({self.resource: self.total})}
+
+
+@dataclass(frozen=True, slots=True)
+class JobThere:
+    """A job on the node, and what it holds there."""
+
+    job: Job
+    held: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ComingJob:
+    """A job that is expected on the node, or for which it is kept (`is_kept`). `at`: when, epoch seconds."""
+
+    job_id: str
+    at: int | None
+    is_kept: bool = False
+
+
+def capacities(node: Node) -> list[Capacity]:
+    """The main resource first, memory last."""
+    main = main_resource(node.total)
+
+    def order(name: str) -> tuple[bool, bool, str]:
+        return name == "mem", name != main, name
+
+    return [
+        Capacity(name, node.total[name], node.used.get(name, 0)) for name in sorted(node.total, key=order)
+    ]
+
+
+def jobs_there(cluster: Cluster, node: str, partitions: Collection[str]) -> list[JobThere]:
+    """The jobs of these partitions that hold something there, the latest first. Two queries."""
+    held = Job.objects.filter(cluster=cluster, partition__in=list(partitions), phase__in=HELD_PHASES)
+    several = held.filter(HasAnyKey(F("alloc"), [node]), on_node="")
+    rows = [*held.filter(on_node=node), *several]
+    rows.sort(key=lambda job: (-job.start, natural(job.job_id)))
+    return [JobThere(row, row.alloc.get(node, {})) for row in rows]
+
+
+def coming(cluster: Cluster, node: str, partitions: Collection[str]) -> list[ComingJob]:
+    """Who is expected there next, the earliest first. Two queries."""
+    names = list(partitions)
+    kept = KeptPlace.objects.filter(cluster=cluster, partition__in=names, until__gt=0, refused="")
+    said = ExpectedStart.objects.filter(cluster=cluster, partition__in=names, gone_at=None, p50__isnull=False)
+    found = {
+        row.job_id: ComingJob(row.job_id, row.p50)
+        for row in said.only("job_id", "p50", "nodes").order_by("p50")
+        if node in row.nodes
+    }
+    found |= {row.job_id: ComingJob(row.job_id, row.at, is_kept=True) for row in kept if node in row.nodes}
+    return sorted(found.values(), key=lambda each: (each.at is None, each.at or 0, natural(each.job_id)))
+
+
+def processors(cluster: Cluster, node: str) -> Iterable[Processor]:
+    """Its processors' figures in force."""
+    return Processor.objects.filter(cluster=cluster, node=node).order_by("resource", "device")
