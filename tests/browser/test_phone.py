@@ -18,7 +18,7 @@ SMALL = """() => [...document.querySelectorAll(
   .map(e => [e.outerHTML.slice(0, 90), e.getBoundingClientRect()])
   .filter(([, box]) => box.width > 1 && box.height > 1 && box.height < 43.5).map(([html]) => html)"""
 SIDEWAYS = "() => [...document.querySelectorAll('main .scroll')].map(e => e.scrollWidth - e.clientWidth)"
-CARDS = SIDEWAYS.replace("main .scroll", "main .cards")
+CARDS = SIDEWAYS.replace("main .scroll", "main .phone-cards")
 
 
 @pytest.mark.parametrize(
@@ -45,14 +45,27 @@ def test_my_jobs_are_read_without_scrolling_sideways(
     assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
 
 
-@pytest.mark.parametrize("address", ["/jobs/", "/partitions/x/"])
+@pytest.mark.parametrize("address", ["/jobs/", "/partitions/x/", "/nodes/n1/"])
 def test_lists_of_jobs_are_cards(address: str, house: House, ada: Page, at: Callable[[str], str]) -> None:
     ada.set_viewport_size(PHONE)
     ada.goto(at(address))
-    expect(ada.locator("main .cards .table").first).to_be_visible()
+    expect(ada.locator("main .phone-cards .table").first).to_be_visible()
     assert set(ada.evaluate(CARDS)) == {0}
-    box = ada.locator("main .cards td.why").first.bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+    if "nodes" not in address:
+        box = ada.locator("main .phone-cards td.why").first.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
+
+
+@pytest.mark.parametrize("address", ["/jobs/", "/partitions/x/", "/nodes/n1/"])
+def test_on_a_wide_screen_they_are_tables_as_wide_as_their_sheet(
+    address: str, house: House, ada: Page, at: Callable[[str], str]
+) -> None:
+    ada.set_viewport_size({"width": 1440, "height": 900})
+    ada.goto(at(address))
+    for table in ada.locator("main .phone-cards .table").all():
+        box = table.bounding_box()
+        sheet = table.locator("xpath=ancestor::section[1]").bounding_box()
+        assert box and sheet and box["width"] >= sheet["width"] - 4
 
 
 def test_a_plan_is_approved_on_the_first_screen(house: House, ada: Page, at: Callable[[str], str]) -> None:
