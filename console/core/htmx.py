@@ -25,6 +25,7 @@ PARTS: dict[str, frozenset[str]] = {
     "steering/approvals.html": frozenset({"approval-list"}),
     "partitions/policy.html": frozenset({"policy-form"}),
     "partitions/quotas.html": frozenset({"quota-form", "quota-use", "quota-times"}),
+    "reports/when.html": frozenset({"when-answers"}),
     "history/study.html": frozenset({"study-now"}),
     "projects/project_list.html": frozenset({"project-list"}),
     "projects/project_form.html": frozenset({"project-form"}),

@@ -48,6 +48,7 @@ SAME: dict[str, Done] = {
     "setup-withdraw": {("api-invitation", "delete")},
     "resume-partition": {("api-partition-pause", "delete")},
     "study-cancel": {("api-study-cancel", "post")},
+    "when": {("api-start-questions", "post")},
 }
 PAGES_ONLY: dict[str, str] = {
     "login": "a browser's session; a program has a token",
@@ -86,7 +87,6 @@ def test_the_tables_name_no_page_that_is_gone() -> None:
 def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
     """The other way round: what only programs need is named here."""
     programs = {
-        ("api-start-questions", "post"),  # the `giveway` command's, where one submits
         ("api-token", "post"),
         ("api-token", "delete"),
         ("api-checkpoint-token", "post"),

@@ -29,7 +29,7 @@ ELSEWHERE = {
 STATES = (
     "/partitions/x/?map=table&w_col=project", "/partitions/x/timeline/?span=7d", "/partitions/y/shadow/",
     "/partitions/x/quotas/?level=P0&span=6h",
-    "/partitions/x/compare/?to=draft-{draft}", "/jobs/88/", "/nodes/n1/", "/jobs/?q=n1", "/history/jobs/88/",
+    "/partitions/x/compare/?to=draft-{draft}", "/jobs/88/", "/nodes/n1/", "/jobs/?q=n1", "/when/", "/history/jobs/88/",
     "/plans/{other}/",
     "/audit/?open=1", "/priority-file/?partition=x", "/no/such/page/",
 )  # fmt: skip

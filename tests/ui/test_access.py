@@ -65,6 +65,8 @@ CASES = (
     Case("node", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("my-jobs", "get", EVERYBODY),
     Case("forecasts", "get", EVERYBODY),
+    Case("when", "get", EVERYBODY),
+    Case("when", "post", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),
     Case("job", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("plans", "get", EVERYBODY),
