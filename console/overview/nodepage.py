@@ -18,7 +18,7 @@ from scheduler.priority.order import natural
 
 
 @dataclass(frozen=True, slots=True)
-class Capacity:
+class NodeCapacity:
     """How much of a resource there is, and how much is free."""
 
     resource: str
@@ -41,7 +41,7 @@ class JobThere:
 
 
 @dataclass(frozen=True, slots=True)
-class ComingJob:
+class ExpectedThere:
     """A job that is expected on the node, or for which it is kept (`is_kept`). `at`: when, epoch seconds."""
 
     job_id: str
@@ -49,7 +49,7 @@ class ComingJob:
     is_kept: bool = False
 
 
-def capacities(node: Node) -> list[Capacity]:
+def capacities(node: Node) -> list[NodeCapacity]:
     """The main resource first, memory last."""
     main = main_resource(node.total)
 
@@ -57,7 +57,7 @@ def capacities(node: Node) -> list[Capacity]:
         return name == "mem", name != main, name
 
     return [
-        Capacity(name, node.total[name], node.used.get(name, 0)) for name in sorted(node.total, key=order)
+        NodeCapacity(name, node.total[name], node.used.get(name, 0)) for name in sorted(node.total, key=order)
     ]
 
 
@@ -70,17 +70,19 @@ def jobs_there(cluster: Cluster, node: str, partitions: Collection[str]) -> list
     return [JobThere(row, row.alloc.get(node, {})) for row in rows]
 
 
-def coming(cluster: Cluster, node: str, partitions: Collection[str]) -> list[ComingJob]:
+def coming(cluster: Cluster, node: str, partitions: Collection[str]) -> list[ExpectedThere]:
     """Who is expected there next, the earliest first. Two queries."""
     names = list(partitions)
     kept = KeptPlace.objects.filter(cluster=cluster, partition__in=names, until__gt=0, refused="")
     said = ExpectedStart.objects.filter(cluster=cluster, partition__in=names, gone_at=None, p50__isnull=False)
     found = {
-        row.job_id: ComingJob(row.job_id, row.p50)
+        row.job_id: ExpectedThere(row.job_id, row.p50)
         for row in said.only("job_id", "p50", "nodes").order_by("p50")
         if node in row.nodes
     }
-    found |= {row.job_id: ComingJob(row.job_id, row.at, is_kept=True) for row in kept if node in row.nodes}
+    found |= {
+        row.job_id: ExpectedThere(row.job_id, row.at, is_kept=True) for row in kept if node in row.nodes
+    }
     return sorted(found.values(), key=lambda each: (each.at is None, each.at or 0, natural(each.job_id)))
 
 
