@@ -116,7 +116,7 @@ def life_of(known: Known) -> Life | None:
         for at, css, text, plan in sorted(_causes(known))
     ]
     last = _("now") if row.phase != JobPhase.ENDED else _clock(end)
-    return Life(parts, marks, _key(spans), f"{_clock(begin)} {timezone.localtime():%Z}", last)
+    return Life(parts, marks, _key(spans), _clock(begin), last)
 
 
 def spans_of(
@@ -215,7 +215,7 @@ def _key(spans: Iterable[LifeSpan]) -> list[tuple[LifeKind, str, str]]:
 
 def _clock(moment: int) -> str:
     local, today = timezone.localtime(clock.from_epoch(moment)), timezone.localtime(clock.now())
-    return f"{local:%H:%M:%S}" if local.date() == today.date() else f"{local:%m-%d %H:%M}"
+    return f"{local:%H:%M:%S %Z}" if local.date() == today.date() else f"{local:%Y-%m-%d %H:%M %Z}"
 
 
 def _number(value: float) -> str:

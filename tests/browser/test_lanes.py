@@ -1,5 +1,6 @@
 """The lane chart under the hands: it draws, goes through time, tells of a job, leads to it, and stays where it is."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -158,4 +159,15 @@ def test_two_hundred_nodes_and_five_thousand_jobs_go_by_smoothly(
             taken.sort((a, b) => a - b); return taken[taken.length >> 1] }"""
     )
     assert spent < 16, f"a frame takes {spent} ms"
+    assert page_faults == []
+
+
+def test_a_reader_whose_clock_is_years_behind_sees_it_all_the_same(
+    house: House, ada: Page, at: At, page_faults: list[str]
+) -> None:
+    ada.clock.set_fixed_time("2020-01-01T00:00:00Z")
+    ada.goto(at("/partitions/x/"))
+    chart = ada.locator("#lanes")
+    expect(chart).to_have_attribute("data-bars", re.compile(r"\d+"))
+    assert abs(number(chart, "from") - clock.now().timestamp()) < 7200
     assert page_faults == []

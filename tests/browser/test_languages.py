@@ -18,7 +18,7 @@ def test_one_click_turns_every_page_chinese_and_back(
     ada.get_by_role("button", name="简体中文").click()
     expect(ada).to_have_url(at("/partitions/x/"))
     expect(ada.locator("html")).to_have_attribute("lang", "zh-hans")
-    ada.get_by_role("button", name="暂停更新").click()
+    ada.get_by_role("button", name="冻结视图").click()
     # The script, not the server, says this.
     ada.locator("#observed-at").evaluate(
         "element => element.setAttribute('datetime', new Date(Date.now() - 7440e3).toISOString())"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
@@ -307,12 +307,13 @@ def test_the_audit_logs_anchors(
 ) -> None:
     settings.HOME = tmp_path
     assert bad(work.check_audit()) == []
-    record(
-        actor=SYSTEM,
-        action="cluster.degraded",
-        subject=Subject(type="cluster", id="dev", label="dev", cluster="dev"),
-        reason="x",
-    )
+    with transaction.atomic():
+        record(
+            actor=SYSTEM,
+            action="cluster.degraded",
+            subject=Subject(type="cluster", id="dev", label="dev", cluster="dev"),
+            reason="x",
+        )
     assert bad(work.check_audit()) == []
     later = clock.now() + timedelta(hours=3)
     monkeypatch.setattr(clock, "now", lambda: later)
@@ -327,9 +328,9 @@ def test_the_audit_logs_anchors(
 
 def test_the_audit_logs_chain(db: None) -> None:
     assert bad(work.check_chain()) == []
-    record(
-        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev", "dev"), reason="x"
-    )
+    degraded = Subject("cluster", "dev", "dev", "dev")
+    with transaction.atomic():
+        record(actor=SYSTEM, action="cluster.degraded", subject=degraded, reason="x")
     assert "not been verified yet" in only(work.check_chain())[1]
     check_all("ada")
     [good] = work.check_chain()
@@ -462,7 +463,8 @@ def test_words_and_exit_status(
         if file.exists():
             file.chmod(0o600)  # tests run with the umask of whoever runs them
     settings.HOME = tmp_path
-    record(actor=SYSTEM, action="cluster.recovered", subject=Subject("cluster", "dev", "dev", "dev"))
+    with transaction.atomic():
+        record(actor=SYSTEM, action="cluster.recovered", subject=Subject("cluster", "dev", "dev", "dev"))
     write_anchor()
     check_some()
     call_command("doctor")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -115,9 +116,9 @@ def test_before_the_first_cycle(db: None) -> None:
 
 def test_the_chain_of_the_audit_log(house: Cluster) -> None:
     assert of(samples(), "audit_verified_age_seconds", kind="new") is None, "nobody has looked yet"
-    entry = record(
-        actor=SYSTEM, action="cluster.degraded", subject=Subject("cluster", "dev", "dev", "dev"), reason="x"
-    )
+    degraded = Subject("cluster", "dev", "dev", "dev")
+    with transaction.atomic():
+        entry = record(actor=SYSTEM, action="cluster.degraded", subject=degraded, reason="x")
     check_all("ada")
     ChainCheck.objects.update(finished_at=clock.now() - timedelta(minutes=20))
     told = samples()

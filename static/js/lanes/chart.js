@@ -16,8 +16,9 @@
       this.line = root.querySelector(".lanes-told");
       this.words = new chart.Words(root);
       this.drawing = new chart.Drawing(this.canvas);
+      // The reader's clock may be wrong, by years: the page says what time it was when it was made.
+      this.skew = (Date.parse(document.documentElement.dataset.now) - Date.now()) / 1000 || 0;
       this.view = new chart.View(this.clock());
-      this.skew = 0;
       this.facts = null;
       this.chosen = null;
       this.dirty = false;
@@ -29,7 +30,7 @@
       window.setInterval(() => this.tick(), SECOND_MS);
     }
 
-    clock() { return Date.now() / 1000 + (this.skew || 0); }
+    clock() { return Date.now() / 1000 + this.skew; }
 
     address(job) { return this.root.dataset.job.replace("JOB", encodeURIComponent(job)); }
 
