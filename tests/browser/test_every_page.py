@@ -90,6 +90,7 @@ def test_every_page_of_a_full_house(
 ) -> None:
     stands = {
         "name": "x",
+        "node_name": "n1",
         "code": "alpha",
         "job_id": "101",
         "audit-entry": furnished.row.sequence,

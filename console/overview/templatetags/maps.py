@@ -10,6 +10,7 @@ from django.http import QueryDict
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import level_class, state
@@ -129,3 +130,9 @@ def _columns(plot: Plot) -> Iterator[str]:
                 f'width="{plot.width}" height="{part.height}"{fill}/>'
             )
         yield "</g>"
+
+
+@register.simple_tag
+def server_time() -> int:
+    """What time it is, epoch seconds: a reader's own clock may be wrong."""
+    return int(clock.now().timestamp())

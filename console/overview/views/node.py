@@ -15,11 +15,11 @@ from console.overview.views.home import live_context, observed
 
 
 @require_safe
-def node(request: HttpRequest, name: str) -> HttpResponse:
+def node(request: HttpRequest, node_name: str) -> HttpResponse:
     """What it has, who is there and who is expected, for whoever sees one of its partitions."""
     require_read(request, Permission.PARTITION_VIEW)
     cluster = shown_cluster()
-    row = Node.objects.filter(cluster=cluster, name=name).first()
+    row = Node.objects.filter(cluster=cluster, name=node_name).first()
     visible = {partition.name for partition in listed_partitions(person(request))}
     partitions = [each for each in row.partitions if each in visible] if row else []
     if row is None or not partitions:
@@ -31,8 +31,8 @@ def node(request: HttpRequest, name: str) -> HttpResponse:
         "node": row,
         "partitions": partitions,
         "capacities": nodepage.capacities(row),
-        "there": nodepage.jobs_there(cluster, name, partitions),
-        "coming": nodepage.coming(cluster, name, partitions),
-        "processors": nodepage.processors(cluster, name),
+        "there": nodepage.jobs_there(cluster, node_name, partitions),
+        "coming": nodepage.coming(cluster, node_name, partitions),
+        "processors": nodepage.processors(cluster, node_name),
     }
     return render_page(request, "overview/node.html", context)

@@ -17,7 +17,7 @@
       this.words = new chart.Words(root);
       this.drawing = new chart.Drawing(this.canvas);
       // The reader's clock may be wrong, by years: the page says what time it was when it was made.
-      this.skew = (Date.parse(document.documentElement.dataset.now) - Date.now()) / 1000 || 0;
+      this.skew = Number(root.dataset.clock) - Date.now() / 1000;
       this.view = new chart.View(this.clock());
       this.facts = null;
       this.chosen = null;
