@@ -17,9 +17,10 @@ from django.utils.translation import pgettext_lazy
 
 from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
+from console.overview.plots import svg_number
 from console.overview.stories import runs_of
 from console.steering.explanations import Known
-from console.steering.models import STOP_KINDS, PlannedAction
+from console.steering.models import STOP_KINDS, ActionState, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
 WIDTH, HEIGHT = 960, 36
@@ -28,7 +29,8 @@ MARK = 5
 MOST_CAUSES = 4
 LEAST = 1.5
 """So wide at least is what lasted for a moment, in units of the drawing."""
-STOPPED_BY = frozenset({*STOP_KINDS, ActionKind.RECOVER})
+DONE = frozenset({ActionState.ISSUED, ActionState.VERIFIED})
+"""What failed or was dropped did nothing to the job."""
 NEAR_S = 120
 """A run is over so soon after its stop."""
 
@@ -105,15 +107,16 @@ def life_of(known: Known) -> Life | None:
         return None
     now = int(known.now.timestamp())
     end = int(row.ended_at.timestamp()) if row.ended_at else now
-    spans = list(spans_of(row, runs_of(known), known.acts, end))
+    acts = [act for act in known.acts if act.state in DONE and act.issued_at]
+    spans = list(spans_of(row, runs_of(known), acts, end))
     if not spans:
         return None
     begin, end = spans[0].begin, max(end, spans[-1].end)
     scale = WIDTH / max(1, end - begin)
     parts = [_part(span, begin, scale) for span in spans]
     marks = [
-        LifeMark(css, _number(min(WIDTH - MARK, max(0.0, (at - begin) * scale))), text, plan, at)
-        for at, css, text, plan in sorted(_causes(known))
+        LifeMark(css, svg_number(min(WIDTH - MARK, max(0.0, (at - begin) * scale))), text, plan, at)
+        for at, css, text, plan in sorted(_causes(known, acts))
     ]
     last = _("now") if row.phase != JobPhase.ENDED else _clock(end)
     return Life(parts, marks, _key(spans), _clock(begin), last)
@@ -145,13 +148,13 @@ def _end_of_run(
         return ended
     if following is None and row.phase != JobPhase.PENDING:
         return end
-    stops = (_at(act) for act in acts if act.kind in STOPPED_BY and _at(act) >= begin)
+    stops = (_at(act) for act in acts if act.kind in STOP_KINDS and _at(act) >= begin)
     return next((at for at in stops if following is None or at <= following), begin)
 
 
 def _waiting(begin: int, end: int, acts: Sequence[PlannedAction]) -> Iterator[LifeSpan]:
     """In the queue; held from our stop, where that ended the run before, to our release."""
-    stops = (_at(act) for act in acts if act.kind in STOPPED_BY)
+    stops = (_at(act) for act in acts if act.kind in STOP_KINDS)
     stopped = next((at for at in stops if begin - NEAR_S <= at <= begin + NEAR_S), None)
     if stopped is None:
         yield from _if_any(LifeSpan(LifeKind.WAITING, begin, end))
@@ -174,12 +177,14 @@ def _if_any(span: LifeSpan) -> Iterator[LifeSpan]:
         yield span
 
 
-def _causes(known: Known) -> Iterator[tuple[int, str, str, int]]:
-    for act in known.acts:
-        if act.kind in STOPPED_BY and act.issued_at:
+def _causes(known: Known, acts: Iterable[PlannedAction]) -> Iterator[tuple[int, str, str, int]]:
+    for act in acts:
+        if act.kind in STOP_KINDS:
             words = _("Stopped to make room for %(job)s (%(user)s)")
+            if act.plan.kind == PlanKind.GROW:
+                words = _("Stopped to start again on more nodes")
             yield _at(act), "stop", words % {"job": act.plan.job_id, "user": act.plan.user}, act.plan_id
-        elif act.kind == ActionKind.RELEASE and act.issued_at:
+        elif act.kind == ActionKind.RELEASE:
             yield _at(act), "release", _("Released"), act.plan_id
     for checkpoint in known.checkpoints:
         if checkpoint.acknowledged_at:
@@ -203,7 +208,7 @@ def _part(span: LifeSpan, begin: int, scale: float) -> LifePart:
         "what": WORDS[span.part],
         "time": saying.duration(span.end - span.begin),
     }
-    return LifePart(span.part, _number(x), _number(min(width, WIDTH - x)), text)
+    return LifePart(span.part, svg_number(x), svg_number(min(width, WIDTH - x)), text)
 
 
 def _key(spans: Iterable[LifeSpan]) -> list[tuple[LifeKind, str, str]]:
@@ -216,8 +221,3 @@ def _key(spans: Iterable[LifeSpan]) -> list[tuple[LifeKind, str, str]]:
 def _clock(moment: int) -> str:
     local, today = timezone.localtime(clock.from_epoch(moment)), timezone.localtime(clock.now())
     return f"{local:%H:%M:%S %Z}" if local.date() == today.date() else f"{local:%Y-%m-%d %H:%M %Z}"
-
-
-def _number(value: float) -> str:
-    """The same in every language."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")

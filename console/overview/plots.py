@@ -109,15 +109,15 @@ def plot(
     highest = scale.most or max((sum(value for _css, value in stack) for stack in stacks), default=0) or 1
     width = (WIDTH - LEFT) / max(1, len(stacks))
     columns = [
-        PlotColumn(_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
+        PlotColumn(svg_number(LEFT + i * width), _said(step, stack, say), _parts(stack, highest))
         for i, (step, stack) in enumerate(zip(steps, stacks, strict=True))
         if step.minutes
     ]
     rows = [
-        AxisMark(_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share))
+        AxisMark(svg_number(HEIGHT - BOTTOM - Plot.high * share), say(highest * share))
         for share in (0.0, 0.5, 1.0)
     ]
-    return Plot(key, title, summary, columns, _number(max(1.0, width - 1)), rows, _times(steps, width))
+    return Plot(key, title, summary, columns, svg_number(max(1.0, width - 1)), rows, _times(steps, width))
 
 
 def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[ColumnPart]:
@@ -126,7 +126,7 @@ def _parts(stack: Sequence[tuple[str, float]], highest: float) -> list[ColumnPar
         if value > 0:
             height = min(1.0, value / highest) * Plot.high
             base -= height
-            parts.append(ColumnPart(css, _number(base), _number(height)))
+            parts.append(ColumnPart(css, svg_number(base), svg_number(height)))
     return parts
 
 
@@ -143,13 +143,13 @@ def _times(steps: Sequence[SeenStep], width: float) -> list[AxisMark]:
     style = "%m-%d %H:%M" if long else "%H:%M"
     return [
         AxisMark(
-            _number(LEFT + i * width),
+            svg_number(LEFT + i * width),
             f"{timezone.localtime(steps[i].at):{style if i else f'{style} %Z'}}",
         )
         for i in range(0, len(steps), every)
     ]
 
 
-def _number(value: float) -> str:
-    """The same in every language."""
+def svg_number(value: float) -> str:
+    """A measure as SVG takes it, the same in every language."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

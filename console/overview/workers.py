@@ -12,6 +12,7 @@ from console.cluster.elastic import SaidOfJob
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.overview.nodes_of_jobs import Change, TakenNodes, changes_of, nodes_missing, taken_nodes
+from console.overview.plots import svg_number
 from console.steering.models import Fate, Plan, Victim
 from scheduler.model.sentence import Sentence, say
 
@@ -164,16 +165,12 @@ def _path(steps: Sequence[tuple[int, int]], now: int, most: int) -> str:
     width = max(1, now - first)
     parts = [f"M{LEFT} {_y(steps[0][1], most)}"]
     for second, count in steps[1:]:
-        parts.append(f"H{_number(LEFT + (WIDTH - LEFT) * (second - first) / width)}V{_y(count, most)}")
+        parts.append(f"H{svg_number(LEFT + (WIDTH - LEFT) * (second - first) / width)}V{_y(count, most)}")
     return "".join([*parts, f"H{WIDTH}"])
 
 
 def _y(count: int, most: int) -> str:
-    return _number(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * count / max(1, most))
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+    return svg_number(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * count / max(1, most))
 
 
 def _moment(second: int) -> str:

@@ -20,6 +20,11 @@ APART = 3
 """So many victims of one group at most have a row each."""
 
 
+def fold_anchor(group: str) -> str:
+    """An id for the element that unfolds a group: its name may hold any letter."""
+    return f"fold-{zlib.crc32(group.encode()):08x}"
+
+
 @dataclass(frozen=True, slots=True)
 class LossRow:
     """A row: one victim, or (with a `group`) several of one user; `first` stands for what is alike in all of them."""
@@ -36,8 +41,8 @@ class LossRow:
 
     @property
     def anchor(self) -> str:
-        """An id for an element: the name may hold any letter."""
-        return f"fold-{zlib.crc32(self.group.encode()):08x}"
+        """An id for an element."""
+        return fold_anchor(self.group)
 
     @property
     def tasks(self) -> str:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from console.cluster.models import Job, JobRun
 from console.core import clock
 from console.overview.life import LifeKind, LifeSpan, spans_of
-from console.steering.models import PlannedAction
+from console.steering.models import Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from tests import factories
 from tests.markup import flat
@@ -116,6 +116,25 @@ def test_the_page_draws_it_with_its_causes_and_folds_the_story(house: House, ada
     assert "Stopped to make room for 101 (ann)" in text
     assert page.index('class="sheet life"') < page.index('id="story"')
     assert '<details id="story">' in page, "folded; a poll keeps it as it is"
+
+
+def test_a_stop_that_failed_did_nothing_and_one_to_grow_made_room_for_nobody(
+    house: House, ada: Client
+) -> None:
+    now = int(timezone.now().timestamp())
+    Job.objects.filter(job_id="88").update(first_submit=now - 3600, start=now - 1800)
+    house.plan.actions.filter(job_id="88").delete()
+    action = factories.make_action(
+        house.plan, job_id="88", kind="requeue_hold", state="failed", run_start=now - 1800, run_restarts=0,
+        issued_at=clock.from_epoch(now - 60),
+    )  # fmt: skip
+    life = flat(ada.get("/jobs/88/")).partition('class="sheet life"')[2].partition("</section>")[0]
+    assert "Stopped to" not in life and "life-running" in life
+    action.state = "verified"
+    action.save()
+    Plan.objects.filter(pk=house.plan.pk).update(kind="grow")
+    life = flat(ada.get("/jobs/88/")).partition('class="sheet life"')[2].partition("</section>")[0]
+    assert "Stopped to start again on more nodes" in life
 
 
 def test_a_job_that_only_waits_says_so_first(house: House, ada: Client) -> None:

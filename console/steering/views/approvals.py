@@ -1,6 +1,5 @@
 """Approvals: the plans that wait for the person who looks."""
 
-import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from console.cluster.models import Cluster, Job
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import render_page, unchanged
 from console.steering import selectors
-from console.steering.folded_losses import OPENED
+from console.steering.folded_losses import OPENED, fold_anchor
 from console.steering.models import Plan
 from console.steering.operations.differences import since_opened
 from console.steering.operations.requests import ApprovalRequest, group_of, oldest_requests
@@ -41,8 +40,8 @@ class Asked:
 
     @property
     def anchor(self) -> str:
-        """An id for an element: the name may hold any letter."""
-        return f"fold-{zlib.crc32(self.group.encode()):08x}"
+        """An id for an element."""
+        return fold_anchor(self.group)
 
 
 @require_safe
