@@ -33,6 +33,8 @@ ASKED: tuple[tuple[str, str], ...] = (
     ("/partitions/x/", ""),
     # Nobody has looked since the last change: an address that is new each time.
     ("/partitions/x/?new={unique}", ""),
+    ("/partitions/x/?map=bars&new={unique}", ""),
+    ("/partitions/x/?map=grid&by=level&new={unique}", ""),
     ("/api/v1/partitions/x/lanes/", ""),
     ("/partitions/x/timeline/", ""),
     ("/partitions/x/timeline/?span=7d", ""),

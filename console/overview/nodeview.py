@@ -1,6 +1,6 @@
 """Which nodes a partition's map shows, and how: the choice, the kinds, the page and the table, all in the address."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby
@@ -12,11 +12,20 @@ from django.utils.translation import get_language, gettext_lazy
 
 from console.cluster.selectors import SeenNode, alike
 from console.core import saying
+from console.overview import heat
+from console.overview.heat import HeatCell, HeatColour, HeatScale, Shade
 from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
 from scheduler.priority.order import natural
 
 NODES_PER_PAGE = 120
-ALL, TABLE = "all", "table"
+ALL = "all"
+GRID, BARS, TABLE = "grid", "bars", "table"
+VIEWS: dict[str, tuple[str, Promise]] = {
+    GRID: ("dots", gettext_lazy("Squares")),
+    BARS: ("layout-dashboard", gettext_lazy("Bars")),
+    TABLE: ("list-details", gettext_lazy("Table")),
+}
+"""`map=` in the address, with icon and name. What does not fit one page of bars is first shown as squares."""
 
 
 def _idle(node: SeenNode) -> int:
@@ -44,8 +53,18 @@ class MapChoice:
 
 
 @dataclass(frozen=True, slots=True)
+class MapView:
+    """A way to show the nodes, as a link."""
+
+    value: str
+    icon: str
+    label: Promise
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NodeKind:
-    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages."""
+    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages. As bars, or as squares."""
 
     label: str
     resource: str
@@ -53,17 +72,25 @@ class NodeKind:
     idle: int
     off: int
     bars: list[NodeBar] = field(default_factory=list)
+    cells: list[HeatCell] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """The map as the address asks for it."""
+    """The map as the address asks for it. `colours` and `legend` are those of squares, empty for bars."""
 
     page: Page[SeenNode]
     kinds: list[NodeKind]
     choices: list[MapChoice]
     dense: bool
-    table: bool
+    views: list[MapView]
+    colours: list[HeatColour] = field(default_factory=list)
+    legend: Sequence[Shade] = ()
+
+    @property
+    def shown(self) -> str:
+        """Which of the views it is."""
+        return next(view.value for view in self.views if view.chosen)
 
     @property
     def bars(self) -> list[NodeBar]:
@@ -105,10 +132,11 @@ def read_nodes(
     held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
     moves: Moves | None = None,
+    scale: Callable[[str], HeatScale] | None = None,
 ) -> NodeView:
     """The map of a partition's nodes; what makes no sense in the address is left out.
 
-    `held`: the jobs that hold something on some of these nodes.
+    `held`: the jobs that hold something on some of these nodes. `scale`: how squares are coloured.
     """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
@@ -118,36 +146,79 @@ def read_nodes(
         """GPUs first, the larger kinds first; then by name, numbers as numbers."""
         return (*kinds[id(node.total)], _natural(node.name))
 
-    def label_of(node: SeenNode) -> str:
-        return kinds[id(node.total)][2]
-
     wanted = sorted(filter(CHOICES[chosen][1], nodes), key=order)
+    every = {
+        label: list(group) for label, group in groupby(wanted, key=lambda node: kinds[id(node.total)][2])
+    }
+    view = _view(query, len(wanted))
+    if view == GRID and scale:
+        return _grid(query, nodes, wanted, every, chosen, scale)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
     bars = node_map(list(page), held([node.name for node in page]), names, moves)
-    sorts = alike(nodes)
-    every = {label: list(group) for label, group in groupby(wanted, key=label_of)}
     return NodeView(
         page=page,
         kinds=[
-            _kind(label, every[label], list(group))
-            for label, group in groupby(bars, lambda bar: label_of(bar.node))
+            _kind(label, every[label], bars=list(group))
+            for label, group in groupby(bars, lambda bar: kinds[id(bar.node.total)][2])
         ],
-        choices=[
-            MapChoice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
-            for value, (label, test) in CHOICES.items()
-        ],
+        choices=_choices(nodes, chosen),
         dense=len(wanted) > DENSE_ABOVE,
-        table=query.get("map") == TABLE,
+        views=_views(view),
     )
 
 
-def _kind(label: str, nodes: Sequence[SeenNode], bars: list[NodeBar]) -> NodeKind:
+def _view(query: QueryDict, count: int) -> str:
+    """As asked; else squares, if the bars would not fit one page. Who asks for a page of bars wants bars."""
+    asked = query.get("map", "")
+    if asked in VIEWS:
+        return asked
+    return GRID if count > NODES_PER_PAGE and not query.get("n_page") else BARS
+
+
+def _grid(
+    query: QueryDict,
+    nodes: Sequence[SeenNode],
+    wanted: Sequence[SeenNode],
+    every: Mapping[str, list[SeenNode]],
+    chosen: str,
+    scale: Callable[[str], HeatScale],
+) -> NodeView:
+    """All wanted nodes at once."""
+    colours = heat.colours(query.get("by"))
+    shades = scale(next(colour.value for colour in colours if colour.chosen))
+    return NodeView(
+        page=Paginator(wanted, max(1, len(wanted))).get_page(1),
+        kinds=[_kind(label, group, cells=heat.cells(group, shades)) for label, group in every.items()],
+        choices=_choices(nodes, chosen),
+        dense=True,
+        views=_views(GRID),
+        colours=colours,
+        legend=shades.legend,
+    )
+
+
+def _views(shown: str) -> list[MapView]:
+    return [MapView(value, icon, label, value == shown) for value, (icon, label) in VIEWS.items()]
+
+
+def _choices(nodes: Sequence[SeenNode], chosen: str) -> list[MapChoice]:
+    sorts = alike(nodes)
+    return [
+        MapChoice(value, label, sum(count for node, count in sorts if test(node)), value == chosen)
+        for value, (label, test) in CHOICES.items()
+    ]
+
+
+def _kind(
+    label: str, nodes: Sequence[SeenNode], bars: Sequence[NodeBar] = (), cells: Sequence[HeatCell] = ()
+) -> NodeKind:
     sorts = alike(nodes)
     return NodeKind(
         label=label,
-        resource=bars[0].resource,
+        resource=main_resource(nodes[0].total),
         count=len(nodes),
         idle=sum(max(0, _idle(node)) * count for node, count in sorts if node.up),
         off=sum(count for node, count in sorts if not node.up),
-        bars=bars,
+        bars=list(bars),
+        cells=list(cells),
     )

@@ -1,4 +1,4 @@
-/* The node map: one stop of the tab key, arrow keys between nodes and blocks, a job's blocks on all its nodes shown
+/* The node map and its squares: one stop of the tab key, arrow keys between nodes and blocks, a job's blocks on all its nodes shown
    together, and the job under the pointer or the focus named in one line. Without this script every node and block
    is an ordinary link. */
 (function () {
@@ -13,8 +13,9 @@
   }
 
   function key(link) {
-    const node = link.closest(".node").querySelector(".node-name");
-    return `${node.id} ${link.getAttribute("href")}`;
+    const node = link.closest(".node"); // a square is no bar: its address says enough
+    const id = node ? node.querySelector(".node-name").id : "";
+    return `${id} ${link.getAttribute("href")}`;
   }
 
   function rove(current) {
@@ -48,7 +49,7 @@
     let best = null;
     let least = Infinity;
     stops().forEach((link) => {
-      if (link.closest(".node") === here) return;
+      if (here && link.closest(".node") === here) return;
       const other = link.getBoundingClientRect();
       const rows = down ? other.top - box.top : box.top - other.top;
       if (rows <= 8) return;

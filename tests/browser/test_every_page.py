@@ -28,6 +28,7 @@ ELSEWHERE = {
 }  # fmt: skip
 STATES = (
     "/partitions/x/?map=table&w_col=project", "/partitions/x/timeline/?span=7d", "/partitions/y/shadow/",
+    "/partitions/x/?map=grid&by=level",
     "/partitions/x/quotas/?level=P0&span=6h",
     "/partitions/x/compare/?to=draft-{draft}", "/jobs/88/", "/nodes/n1/", "/jobs/?q=n1", "/when/", "/history/jobs/88/",
     "/plans/{other}/",

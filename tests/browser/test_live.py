@@ -247,6 +247,34 @@ def test_the_map_by_keyboard_alone(house: House, ada: Page, at: At, page_faults:
     assert page_faults == []
 
 
+def test_the_squares_by_keyboard_and_by_pointer(
+    house: House, ada: Page, at: At, page_faults: list[str]
+) -> None:
+    for i in range(40):
+        factories.make_node(house.cluster, f"s{i:02d}", total={"cpu": 8}, used={"cpu": i % 9})
+    ada.goto(at("/partitions/x/"))
+    ada.locator("#nodes-as-grid").click()
+    expect(ada).to_have_url(re.compile("map=grid"))
+    told, squares = ada.locator(".map-told"), ada.locator(".heat .sq")
+    expect(squares).to_have_count(42)
+    ada.get_by_title("s03: 5 of 8 cpu free").hover()
+    expect(told).to_have_text("s03: 5 of 8 cpu free")
+    expect(ada.locator("[data-map] a[tabindex='0']"), "one stop of the tab key").to_have_count(1)
+    ada.get_by_title("s00: 8 of 8 cpu free").focus()
+    ada.keyboard.press("ArrowRight")
+    expect(told).to_have_text("s01: 7 of 8 cpu free")
+    ada.locator("#nodes-by-level").click()
+    expect(ada.locator("#nodes-by-level")).to_have_attribute("aria-current", "true")
+    ada.get_by_title("s01: no job").focus()
+    house.touch()
+    expect(ada.locator("#hold-note button")).to_be_visible()
+    ada.locator("#hold-note button").dispatch_event("click")
+    expect(ada.locator(".heat a:focus"), "a poll keeps the place").to_have_attribute("href", "/nodes/s01/")
+    ada.keyboard.press("Enter")
+    expect(ada).to_have_url(at("/nodes/s01/"))
+    assert page_faults == []
+
+
 def test_columns_are_chosen_in_the_page_and_stay_in_the_address(house: House, ada: Page, at: At) -> None:
     ada.goto(at("/partitions/x/?q=p1"))
     ada.locator("#w-columns summary").click()

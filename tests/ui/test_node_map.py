@@ -181,7 +181,7 @@ def test_the_same_as_a_table_and_a_poll_keeps_it(house: House, ada: Client) -> N
     assert '<input type="hidden" name="nodes" value="off">' in text
     table = ada.get("/partitions/x/?map=table").content.decode()
     assert "0 / 8 gpu" in table
-    assert "As a map" in table
+    assert 'id="nodes-as-table" aria-current="true"' in flat(table)
 
 
 def test_a_choice_without_nodes_says_so(house: House, ada: Client) -> None:

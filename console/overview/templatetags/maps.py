@@ -1,9 +1,10 @@
 """The bars of the node map and the columns of plots. They are written here and not in a template: a page has a
 thousand pieces of them, so each bar is one piece of text, and what comes from the cluster is escaped once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from django import template
 from django.http import QueryDict
@@ -14,11 +15,14 @@ from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import level_class, state
+from console.overview.heat import HeatCell
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.address import present
 
 register = template.Library()
+
+STAND_IN = "0-node-0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,20 @@ def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
         f"""<div class="node-head">{_head(bar, of_node, dense=dense)}</div>
   <svg class="cells" role="group" aria-label="{text(bar.summary)}">{hatched}"""
         f"{''.join(_blocks(bar, links.jobs, of_node))}</svg>"
+    )
+
+
+@register.simple_tag
+def squares(cells: Iterable[HeatCell]) -> SafeString:
+    """A kind's nodes as squares, each a link to its node's page."""
+    # One address is made, and the name put into it: to resolve thousands of them takes longer than to draw them.
+    to = reverse("node", args=[STAND_IN])
+    return SafeString(
+        "".join(
+            f'<a class="sq {cell.css}" href="{to.replace(STAND_IN, quote(cell.name, safe=""))}" '
+            f'title="{text(cell.label)}"></a>'
+            for cell in cells
+        )
     )
 
 
