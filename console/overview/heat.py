@@ -60,7 +60,10 @@ class HeatColour(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeatScale:
-    """A way of colouring with what it needs to know: `of` says a node's class and words."""
+    """A way of colouring with what it needs to know: `of` says a node's class and words.
+
+    Sentences are translated once for all nodes, not once for each.
+    """
 
     legend: Sequence[Shade]
     of: Callable[[SeenNode], tuple[str, str]]
@@ -99,17 +102,19 @@ class HeatSource:
             known = highest.get(name)
             highest[name] = level if known is None else known if level is None else min(level, known)
 
+        no_job, unconfigured, said = _("no job"), _("unconfigured jobs only"), _("highest level %(level)s")
+
         def of(node: SeenNode) -> tuple[str, str]:
             if node.name not in highest:
-                return UNKNOWN, _("no job")
+                return UNKNOWN, no_job
             level = highest[node.name]
             if level is None or level >= len(self.names):
-                return level_class(None), _("unconfigured jobs only")
-            return level_class(level), _("highest level %(level)s") % {"level": self.names[level]}
+                return level_class(None), unconfigured
+            return level_class(level), said % {"level": self.names[level]}
 
         named = [Shade(level_class(place), name) for place, name in enumerate(self.names)]
-        nobody = [Shade(level_class(None), _("unconfigured")), Shade(UNKNOWN, _("no job"))]
-        return HeatScale([*named, *nobody], of)
+        others = [Shade(level_class(None), _("unconfigured")), Shade(UNKNOWN, no_job)]
+        return HeatScale([*named, *others], of)
 
     def _immune(self) -> HeatScale:
         held: dict[str, dict[str, int]] = {}
@@ -120,11 +125,13 @@ class HeatSource:
                 for resource, amount in amounts.items():
                     there[resource] = there.get(resource, 0) + amount
 
+        said = _("%(part)s of %(whole)s %(what)s held by immune jobs")
+
         def of(node: SeenNode) -> tuple[str, str]:
             resource = main_resource(node.total)
             part, whole = held.get(node.name, {}).get(resource, 0), node.total.get(resource, 0)
             words = {"part": part, "whole": whole, "what": resource}
-            return _part_shade(part, whole), _("%(part)s of %(whole)s %(what)s held by immune jobs") % words
+            return _part_shade(part, whole), said % words
 
         return HeatScale(_ends_of_scale(_("no immune jobs"), _("immune jobs hold all of it")), of)
 
@@ -135,15 +142,16 @@ class HeatSource:
                 slowest[name] = max(figure, slowest.get(name, 0.0))
         least, most = min(slowest.values(), default=0.0), max(slowest.values(), default=0.0)
 
+        unmeasured, said = _("not measured"), _("slowest processor %(s)s s")
+
         def of(node: SeenNode) -> tuple[str, str]:
             figure = slowest.get(node.name)
             if figure is None:
-                return UNKNOWN, _("not measured")
-            words = _("slowest processor %(s)s s") % {"s": f"{figure:.4g}"}
-            return _shade(figure - least, most - least), words
+                return UNKNOWN, unmeasured
+            return _shade(figure - least, most - least), said % {"s": f"{figure:.4g}"}
 
         ends = _ends_of_scale(_("fastest"), _("slowest"))
-        return HeatScale([*ends, Shade(UNKNOWN, _("not measured"))], of)
+        return HeatScale([*ends, Shade(UNKNOWN, unmeasured)], of)
 
     def _ends(self) -> HeatScale:
         said = self.forecasts.filter(ended_at=None, end_p50__isnull=False).order_by()
@@ -157,19 +165,21 @@ class HeatSource:
             if (end := ends.get(job_id)) is not None:
                 first[name] = min(end, first.get(name, end))
 
+        unknown, words = _("no end predicted"), _("a job there should end in %(time)s")
+
         def of(node: SeenNode) -> tuple[str, str]:
             end = first.get(node.name)
             if end is None:
-                return UNKNOWN, _("no end predicted")
+                return UNKNOWN, unknown
             left = max(0.0, end - self.now)
             strength = SHADES - 1 - sum(left > limit for limit in SOON_S)
-            return f"sq-{strength}", _("a job there should end in %(time)s") % {"time": saying.duration(left)}
+            return f"sq-{strength}", words % {"time": saying.duration(left)}
 
         soon = [
             Shade(f"sq-{SHADES - 1 - place}", _("within %(time)s") % {"time": saying.duration(limit)})
             for place, limit in enumerate(SOON_S)
         ]
-        return HeatScale([*soon, Shade("sq-0", _("later")), Shade(UNKNOWN, _("no end predicted"))], of)
+        return HeatScale([*soon, Shade("sq-0", _("later")), Shade(UNKNOWN, unknown)], of)
 
 
 def cells(nodes: Iterable[SeenNode], scale: HeatScale) -> list[HeatCell]:
@@ -191,15 +201,15 @@ def _cell(node: SeenNode, scale: HeatScale) -> HeatCell:
 
 
 def _room() -> HeatScale:
-    return HeatScale(_ends_of_scale(_("full"), _("all of it free")), _room_of)
+    said = _("%(free)s of %(total)s %(what)s free")
 
+    def of(node: SeenNode) -> tuple[str, str]:
+        resource = main_resource(node.total)
+        whole = node.total.get(resource, 0)
+        free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
+        return _part_shade(free, whole), said % {"free": free, "total": whole, "what": resource}
 
-def _room_of(node: SeenNode) -> tuple[str, str]:
-    resource = main_resource(node.total)
-    whole = node.total.get(resource, 0)
-    free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
-    words = {"free": free, "total": whole, "what": resource}
-    return _part_shade(free, whole), _("%(free)s of %(total)s %(what)s free") % words
+    return HeatScale(_ends_of_scale(_("full"), _("all of it free")), of)
 
 
 def _part_shade(part: float, whole: float) -> str:
