@@ -73,7 +73,7 @@ class HeatScale:
 class HeatSource:
     """Where the colours come from: a partition's jobs, the column of their level, and the levels' names.
 
-    `now`: the cluster's clock, epoch seconds, from which the time to an end is told.
+    `now`: the console's clock, epoch seconds, from which the time to an end is told.
     """
 
     jobs: QuerySet[Job]

@@ -1,4 +1,4 @@
-/* The node map and its squares: one stop of the tab key, arrow keys between nodes and blocks, a job's blocks on all its nodes shown
+/* The node map and its squares: one stop of the tab key, arrow keys, a job's blocks on all its nodes shown
    together, and the job under the pointer or the focus named in one line. Without this script every node and block
    is an ordinary link. */
 (function () {
