@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
 
-expect.set_options(timeout=30_000)
+expect.set_options(timeout=90_000)
 ACTS = (
     "check",
     "click",

@@ -12,7 +12,7 @@
   chart.Source = class {
     /* `take(answer)` is given what is new; `fail(gone)` hears that there is no answer, or none for us any more. */
     constructor(address, take, fail) {
-      Object.assign(this, { address, take, fail, loaded: null, tag: "", asking: null, ended: false, polls: 0, waiting: 0, failed: 0 });
+      Object.assign(this, { address, take, fail, loaded: null, wanted: null, tag: "", asking: null, ended: false, polls: 0, waiting: 0, failed: 0 });
       this.active = Date.now();
       ["pointermove", "keydown", "wheel"].forEach((name) =>
         document.addEventListener(name, () => { this.active = Date.now(); }, { passive: true }));
@@ -24,8 +24,9 @@
     see(view) {
       this.view = view;
       const { loaded } = this;
-      const enough = loaded && view.from >= loaded.from && view.to <= loaded.to;
-      if (enough || this.waiting || Date.now() - this.failed < POLL_MS) return;
+      const covers = (part) => part !== null && view.from >= part.from && view.to <= part.to;
+      // What is being asked for is waited for, however slow the answer: asking anew would only give it up.
+      if (covers(loaded) || (this.asking && covers(this.wanted)) || this.waiting || Date.now() - this.failed < POLL_MS) return;
       this.waiting = window.setTimeout(() => { this.waiting = 0; this.ask(); }, loaded ? SETTLE_MS : 0);
     }
 
@@ -58,8 +59,8 @@
       if (this.ended || (this.asking && again)) return;
       if (this.asking) this.asking.abort();
       const asking = new AbortController();
-      this.asking = asking;
       const wanted = this.window();
+      Object.assign(this, { asking, wanted });
       const query = `?from=${wanted.from}&to=${wanted.to}`;
       const known = this.tag && this.query === query ? { "If-None-Match": this.tag } : {};
       try {
