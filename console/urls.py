@@ -6,6 +6,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.health.urls")),
     path("", include("console.accounts.urls")),
     path("", include("console.setup.urls")),
+    path("", include("console.people.urls")),
     path("", include("console.overview.urls")),
     path("", include("console.steering.urls")),
     path("", include("console.reports.urls")),

@@ -25,6 +25,15 @@ def request_id(request: HttpRequest) -> str:
     return str(getattr(request, "request_id", ""))
 
 
+def told(request: HttpRequest, form: Any) -> dict[str, str]:
+    """Who does it, why (the valid form's `reason`), and in which request: what services take."""
+    return {
+        "actor": person(request).username,
+        "reason": form.cleaned_data["reason"],
+        "request_id": request_id(request),
+    }
+
+
 def require_read(request: HttpRequest, permission: Permission, target: Any = None) -> None:
     """404 unless the person may read it."""
     if not request.user.has_perm(permission, target):

@@ -29,6 +29,8 @@ class Permission(StrEnum):
     AUDIT_VIEW = "audit.view"
     AUDIT_VIEW_ALL = "audit.view_all"
     INSTALLATION_SET_UP = "setup.change"
+    PEOPLE_VIEW = "accounts.view_people"
+    PEOPLE_CHANGE = "accounts.change_people"
     STUDY_VIEW = "history.view_study"
     STUDY_CANCEL = "history.cancel_study"
     CONFIG_EXPORT = "config.export"
@@ -57,6 +59,8 @@ SENTENCES: dict[Permission, str] = {
     Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
     Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
     Permission.INSTALLATION_SET_UP: "Set the installation up: read the doctor, import from Slurm, invite people.",
+    Permission.PEOPLE_VIEW: "See who has an account, what is theirs, when they last signed in, and their API tokens.",
+    Permission.PEOPLE_CHANGE: "Change accounts of others, switch them off, sign them out, take back their API tokens.",
     Permission.STUDY_VIEW: "See what a change would have done, in a study: one's own, or all for who reads everything.",
     Permission.STUDY_CANCEL: "Cancel a study: one's own, or any for an administrator.",
     Permission.CONFIG_EXPORT: "Export the priority file.",

@@ -5,7 +5,7 @@
 may import accounts, not the other way round); without a listener the services refuse to change anything.
 
 `token_changed` is sent inside the transaction that made (`made`) or revoked one of an account's tokens, with `actor`,
-`user`, `token` (its name, scope and end, never the token itself) and `request_id`.
+`user`, `token` (its name, scope and end, never the token itself), `reason` and `request_id`.
 
 `sessions_ended` is sent inside the transaction that ended all sessions of an account, with `actor`, `user`,
 `reason` and `request_id`.

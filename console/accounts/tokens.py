@@ -71,11 +71,11 @@ def make_token(
 
 
 @transaction.atomic
-def revoke_token(token: ApiToken, *, actor: str, request_id: str = "") -> bool:
+def revoke_token(token: ApiToken, *, actor: str, reason: str = "", request_id: str = "") -> bool:
     """It is worth nothing any more; whether it was still there."""
     number, _deleted = ApiToken.objects.filter(pk=token.pk).delete()
     if number:
-        _tell(token, made=False, actor=actor, request_id=request_id)
+        _tell(token, made=False, actor=actor, request_id=request_id, reason=reason)
     return bool(number)
 
 
@@ -125,12 +125,18 @@ def _check(user: User, data: TokenData, now: datetime) -> None:
         raise ValidationError(faults)
 
 
-def _tell(token: ApiToken, *, made: bool, actor: str, request_id: str) -> None:
+def _tell(token: ApiToken, *, made: bool, actor: str, request_id: str, reason: str = "") -> None:
     facts: dict[str, Any] = {
         "name": token.name,
         "scope": str(token.scope),
         "ends_at": token.ends_at.isoformat() if token.ends_at else None,
     }
     token_changed.send(
-        sender=User, actor=actor, user=token.user, made=made, token=facts, request_id=request_id
+        sender=User,
+        actor=actor,
+        user=token.user,
+        made=made,
+        token=facts,
+        reason=reason,
+        request_id=request_id,
     )

@@ -43,7 +43,7 @@ def record_account(
 
 @receiver(token_changed, dispatch_uid="audit.token_changed")
 def record_token(
-    *, actor: str, user: User, made: bool, token: dict[str, Any], request_id: str, **_: Any
+    *, actor: str, user: User, made: bool, token: dict[str, Any], reason: str, request_id: str, **_: Any
 ) -> None:
     """In the transaction of the change; never the token itself."""
     record(
@@ -52,6 +52,7 @@ def record_token(
         subject=_subject(user.username),
         before=None if made else token,
         after=token if made else None,
+        reason=reason,
         context=Context(request_id=request_id),
     )
 

@@ -1,4 +1,4 @@
 """What a person has to act on, of everything that the apps below know: one list, for the overview and the API.
 
-May import: `console.setup` and what is below it. It has no models and writes nothing.
+May import: `console.people` and what is below it. It has no models and writes nothing.
 """

@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "console.health",
     "console.setup",
     "console.needs",
+    "console.people",
     "console.overview",
     "console.api",
     "console.launch",

@@ -159,6 +159,8 @@ EXPECTED = {
     Permission.STUDY_VIEW: ("yes", "yes", "yes", "yes", "yes"),
     Permission.STUDY_CANCEL: ("yes", "yes", "yes", "yes", "yes"),
     Permission.INSTALLATION_SET_UP: ("yes", "–", "–", "–", "–"),
+    Permission.PEOPLE_VIEW: ("yes", "yes", "–", "–", "–"),
+    Permission.PEOPLE_CHANGE: ("yes", "–", "–", "–", "–"),
     Permission.CONFIG_IMPORT: ("yes", "–", "–", "–", "–"),
 }
 

@@ -49,6 +49,11 @@ TABLE: list[Row] = [
     ("api-invitations", {}, "post", (401, 404, 404, 404, 404, 201)),
     ("api-invitation", {"pk": 999999}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-invitation", {"pk": 999999}, "delete", (401, 404, 404, 404, 404, 400)),
+    ("api-people", {}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-person", {"username": "vera"}, "get", (401, 404, 404, 404, 200, 200)),
+    ("api-person", {"username": "vera"}, "patch", (401, 404, 404, 404, 403, 400)),
+    ("api-person-sessions", {"username": "vera"}, "delete", (401, 404, 404, 404, 403, 400)),
+    ("api-person-token", {"username": "vera", "pk": 999999}, "delete", (401, 404, 404, 404, 403, 404)),
     ("api-tokens", {}, "get", EVERYBODY),
     # Made with a session only; these come with a token.
     ("api-tokens", {}, "post", (401, 403, 403, 403, 403, 403)),

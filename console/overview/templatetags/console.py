@@ -44,6 +44,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
             "projects": user.has_perm(Permission.PROJECT_VIEW),
             "decide": user.has_perm(Permission.PLAN_DECIDE),
             # As AUDIT_VIEW, but without asking which rows are one's own.
+            "people": user.has_perm(Permission.PEOPLE_VIEW),
             "audit": user.has_perm(Permission.POLICY_VIEW) or user.has_perm(Permission.PROJECT_CHANGE),
             "file": user.has_perm(Permission.CONFIG_EXPORT) or user.has_perm(Permission.POLICY_CHANGE),
         },

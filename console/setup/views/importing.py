@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from console.accounts.access import told
 from console.cluster.models import Cluster
 from console.core.fields import add_errors
 from console.core.htmx import render_page
@@ -21,7 +22,7 @@ from console.setup import selectors
 from console.setup.forms import LevelRows, ProjectRow, ProjectRows, ReasonForm
 from console.setup.importing import give_levels, import_project
 from console.setup.levels import previewed, starting_levels, typed_levels
-from console.setup.views.steps import step_context, told
+from console.setup.views.steps import step_context
 
 PAGE = "setup/import.html"
 MOST_PROPOSED = 100

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.access import person, require_read, require_write, told
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
@@ -27,15 +27,6 @@ def step_context(request: HttpRequest, step: str = "") -> dict[str, Any]:
     steps = selectors.steps(cluster)
     here = next((each for each in steps if each.key == step), None)
     return {"cluster": cluster, "steps": steps, "step": step, "here": here}
-
-
-def told(request: HttpRequest, form: Any) -> dict[str, str]:
-    """Who does it, why, and in which request."""
-    return {
-        "actor": person(request).username,
-        "reason": form.cleaned_data["reason"],
-        "request_id": request_id(request),
-    }
 
 
 @require_safe
