@@ -142,7 +142,7 @@ def _fields(data: AccountData) -> dict[str, Any]:
     return {name: getattr(data, name) for name in AccountData.__slots__}
 
 
-class Ending(OneAccount, ApiView):
+class AccountEnd(OneAccount, ApiView):
     """What ends something of an account, with the reason in the address."""
 
     def known_parameters(self, request: Request) -> frozenset[str]:
@@ -160,7 +160,7 @@ class Ending(OneAccount, ApiView):
         }
 
 
-class PersonSessions(Ending):
+class PersonSessions(AccountEnd):
     """Somebody's sessions in browsers."""
 
     @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
@@ -170,7 +170,7 @@ class PersonSessions(Ending):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class PersonToken(Ending):
+class PersonToken(AccountEnd):
     """One of somebody's API tokens."""
 
     @extend_schema(request=None, parameters=[OnlyReasonSerializer], responses={204: None})
