@@ -53,4 +53,3 @@ def once(user: Person, name: str, ask: Callable[[], T]) -> T:
 
 rules.add_perm(Permission.JOB_VIEW, is_signed_in)
 rules.add_perm(Permission.PLAN_VIEW, is_signed_in)
-rules.add_perm(Permission.CONFIG_IMPORT, is_administrator)

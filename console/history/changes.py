@@ -6,6 +6,7 @@ from typing import Any
 
 from console.cluster.models import Cluster
 from console.partitions.models import Partition
+from console.partitions.own_file import Allowed
 from console.partitions.priority_file import diff_config
 from console.partitions.selectors import policy_of
 from console.partitions.services import checked
@@ -67,9 +68,11 @@ def project_change(cluster: Cluster, data: ProjectData) -> HypotheticalChange:
     return HypotheticalChange(projects={data.code: core})
 
 
-def file_change(cluster: Cluster, document: Mapping[str, Any]) -> HypotheticalChange:
+def file_change(
+    cluster: Cluster, document: Mapping[str, Any], allowed: Allowed | None = None
+) -> HypotheticalChange:
     """All that importing a priority file would change. Raises `InputError` and `ValidationError` as the import does."""
-    diff_config(cluster, document)  # finds what is wrong with the file as a whole
+    diff_config(cluster, document, allowed)  # finds what is wrong with the file as a whole
     projects: dict[str, CoreProject] = {}
     policies: dict[str, PartitionPolicy] = {}
     for entry in map(decode_project, document["projects"]):

@@ -33,6 +33,7 @@ from console.history.study_views import context_of
 from console.history.type_trial import tried_on_last_week
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
+from console.partitions.own_file import allowed_to, require_import
 from console.partitions.selectors import visible_partitions
 from console.partitions.task_types_form import TYPES
 from console.partitions.views.drafts import asked_draft
@@ -113,7 +114,7 @@ def new_project(request: HttpRequest) -> HttpResponse:
 @require_POST
 def priority_file(request: HttpRequest) -> HttpResponse:
     """What importing the proposed file would change."""
-    require_write(request, Permission.CONFIG_IMPORT)
+    require_import(request)
     cluster = shown_cluster()
     return _answer(request, cluster, lambda: _typed_file(cluster, request), reverse("priority-file"), "")
 
@@ -121,7 +122,7 @@ def priority_file(request: HttpRequest) -> HttpResponse:
 def _typed_file(cluster: Cluster, request: HttpRequest) -> HypotheticalChange:
     try:
         document: Any = parse(request.POST.get("document", "").encode())
-        return file_change(cluster, document)
+        return file_change(cluster, document, allowed_to(person(request)))
     except InputError as error:
         raise FormFaultsError([str(error)]) from None
     except ValidationError as error:

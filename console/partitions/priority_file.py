@@ -18,6 +18,7 @@ from console.cluster.models import Cluster
 from console.core.diff import KeyDifference, differences
 from console.core.limits import POLICY, PROJECT, beyond, beyond_in, rows_of
 from console.partitions.models import Partition
+from console.partitions.own_file import Allowed
 from console.partitions.selectors import partition_document, policy_of
 from console.partitions.services import activate_policy, checked, ensure_partition, make_partition, set_admins
 from console.projects.models import Project, TaskPattern
@@ -85,26 +86,39 @@ def attached_cluster(document: object) -> Cluster:
     return found
 
 
-def diff_config(cluster: Cluster, document: object) -> list[KeyDifference]:
-    """What importing `document` would change, key by key. Raises `InputError`."""
-    return _States.of(cluster, _decoded(cluster, document)).differences
+def diff_config(cluster: Cluster, document: object, allowed: Allowed | None = None) -> list[KeyDifference]:
+    """What importing `document` would change, key by key. Raises `InputError`, also for what is not `allowed`."""
+    config = _decoded(cluster, document)
+    if allowed:
+        allowed(config)
+    return _States.of(cluster, config).differences
 
 
-def import_config(
-    *, actor: str, cluster: Cluster, document: object, reason: str, dry_run: bool, request_id: str = ""
+def import_config(  # noqa: PLR0913 - each is named at the call
+    *,
+    actor: str,
+    cluster: Cluster,
+    document: object,
+    reason: str,
+    dry_run: bool,
+    request_id: str = "",
+    allowed: Allowed | None = None,
 ) -> ImportResult:
     """Make projects and partitions what the file says, in one transaction with their audit rows.
 
     What is so already is not touched: importing an export changes nothing and writes nothing. A dry run does
-    everything and takes it back, so that it finds the same faults. Raises `InputError` with the JSON path.
+    everything and takes it back, so that it finds the same faults. Raises `InputError` with the JSON path, also for
+    what is not `allowed` (None: anything).
     """
     config = _decoded(cluster, document)
+    if allowed:
+        allowed(config)
     _check(cluster, config)  # before anybody has to wait for us
     if said := beyond("file_changes", len(_States.of(cluster, config).changed)):
         raise InputError("$", said)
     by = _By(actor, reason, request_id)
     with transaction.atomic():
-        result = _import(cluster, config, by, dry_run)
+        result = _import(cluster, config, by, dry_run, allowed)
         transaction.set_rollback(dry_run)
     return result
 
@@ -120,8 +134,12 @@ def _check(cluster: Cluster, config: Config) -> None:
             checked(part.policy, Partition(cluster=cluster, name=part.policy.name))
 
 
-def _import(cluster: Cluster, config: Config, by: _By, dry_run: bool) -> ImportResult:
+def _import(
+    cluster: Cluster, config: Config, by: _By, dry_run: bool, allowed: Allowed | None
+) -> ImportResult:
     projects, partitions = _locked_rows(cluster, config)
+    if allowed:
+        allowed(config)  # once more: until now somebody else could change who administers what
     states = _States.of(cluster, config)
     found = states.differences
     result = ImportResult(

@@ -21,8 +21,8 @@ def administers(user: Any, partition: Partition | None) -> bool:
 
 
 @rules.predicate
-def exports_own(user: Any, partition: Partition | None) -> bool:
-    """A partition's own administrator exports that partition; the whole file is for those who read everything."""
+def has_own_file(user: Any, partition: Partition | None) -> bool:
+    """A partition's own administrator has the file of that partition; the whole file is for those who have all."""
     return partition is not None and administers(user, partition)
 
 
@@ -47,7 +47,8 @@ def rows_of_administered_partitions(user: Any) -> Q | None:
 rules.add_perm(Permission.PARTITION_VIEW, is_signed_in)
 rules.add_perm(Permission.POLICY_VIEW, reads_everything | administers)
 rules.add_perm(Permission.POLICY_CHANGE, is_administrator | administers)
-rules.add_perm(Permission.CONFIG_EXPORT, reads_everything | exports_own)
+rules.add_perm(Permission.CONFIG_EXPORT, reads_everything | has_own_file)
+rules.add_perm(Permission.CONFIG_IMPORT, is_administrator | has_own_file)
 rules.add_rule("partitions.administers_some", administers_some)
 add_scope("partitions", rows_of_administered_partitions)
 add_witness("policies", PolicyRevision.objects.exists)

@@ -32,6 +32,7 @@ PARTITION = {
     Permission.POLICY_CHANGE,
     Permission.PAUSE_PARTITION,
     Permission.CONFIG_EXPORT,
+    Permission.CONFIG_IMPORT,
 }
 PROJECT = {Permission.PROJECT_VIEW, Permission.PROJECT_CHANGE, Permission.PROJECT_DELETE}
 
@@ -161,7 +162,7 @@ EXPECTED = {
     Permission.INSTALLATION_SET_UP: ("yes", "–", "–", "–", "–"),
     Permission.PEOPLE_VIEW: ("yes", "yes", "–", "–", "–"),
     Permission.PEOPLE_CHANGE: ("yes", "–", "–", "–", "–"),
-    Permission.CONFIG_IMPORT: ("yes", "–", "–", "–", "–"),
+    Permission.CONFIG_IMPORT: ("yes", "–", "own", "–", "–"),
 }
 
 

@@ -51,7 +51,59 @@ def test_a_partition_administrator_gets_the_own_partition(house: House, signed_i
     assert "Partition x" in page
     assert "Partition y" not in page
     assert "Everything" not in page
-    assert 'type="file"' not in page, "importing is for administrators"
+    assert "Yours may hold the partitions that you administer" in page
+
+
+def test_a_partition_administrator_imports_the_own_partition(house: House, signed_in: SignedIn) -> None:
+    dave = signed_in("dave")
+    document = exported(dave, "?partition=x")
+    document["partitions"][0]["mode"] = "task"
+    page = dave.post(PROPOSE, upload(document)).content.decode()
+    assert "Make this 1 change" in " ".join(page.split())
+    answer = dave.post(CONFIRM, carried(page) | {"reason": "tasks count"})
+    assert answer.status_code == 302
+    assert exported(dave, "?partition=x")["partitions"][0]["mode"] == "task"
+    row = AuditEntry.objects.get(action="config.imported")
+    assert (row.actor, row.reason) == ("dave", "tasks count")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda file, ada: file.update(exported(ada)), "$.projects: only an administrator imports projects"),
+        (
+            lambda file, ada: file["partitions"].extend(exported(ada, "?partition=y")["partitions"]),
+            "$.partitions[1]: y is not a partition of yours; leave it out",
+        ),
+        (
+            lambda file, _: file["partitions"][0].update(name="new"),
+            "$.partitions[0]: new is not a partition of yours; leave it out",
+        ),
+        (
+            lambda file, _: file["partitions"][0].update(admins=["dave", "mallory"]),
+            "$.partitions[0].admins: only an administrator names who administers a partition",
+        ),
+        (
+            lambda file, _: file["partitions"][0].pop("admins"),
+            "$.partitions[0].admins: only an administrator names who administers a partition",
+        ),
+    ],
+    ids=["projects", "another-partition", "a-new-partition", "another-administrator", "no-administrator"],
+)
+def test_what_is_not_theirs_is_refused_at_every_step(
+    house: House, signed_in: SignedIn, ada: Client, spoil: Any, told: str
+) -> None:
+    dave = signed_in("dave")
+    document = exported(dave, "?partition=x")
+    spoil(document, ada)
+    refused = dave.post(PROPOSE, upload(document))
+    assert refused.status_code == 400 and told in unescape(refused.content.decode())
+    sent = {"document": json.dumps(document), "seen": "0" * 64, "reason": "for me"}
+    again = dave.post(CONFIRM, sent)
+    assert again.status_code == 400 and told in unescape(again.content.decode())
+    tried = dave.post("/priority-file/what-if/", sent)
+    assert told in unescape(tried.content.decode())
+    assert not AuditEntry.objects.filter(action="config.imported").exists()
 
 
 def test_importing_an_export_changes_nothing(house: House, ada: Client) -> None:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from console.accounts.access import person, request_id, require_read, require_write
+from console.accounts.access import person, request_id, require_read
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.diff import KeyDifference
@@ -22,6 +22,7 @@ from console.core.errors import ChangedSinceError
 from console.core.limits import most
 from console.core.resaying import resay
 from console.partitions.models import Partition
+from console.partitions.own_file import allowed_to, imports_some, require_import
 from console.partitions.priority_file import diff_config, export_config, import_config
 from console.partitions.selectors import visible_partitions
 from scheduler.contracts.errors import InputError
@@ -59,8 +60,13 @@ def priority_file(request: HttpRequest) -> HttpResponse:
 
 
 def _context(request: HttpRequest, own: Sequence[Partition], *, whole: bool) -> dict[str, object]:
-    may_import = request.user.has_perm(Permission.CONFIG_IMPORT)
-    return {"partitions": own, "whole": whole, "may_import": may_import, "cluster": shown_cluster()}
+    return {
+        "partitions": own,
+        "whole": whole,
+        "may_import": imports_some(request.user),
+        "imports_own": not request.user.has_perm(Permission.CONFIG_IMPORT),
+        "cluster": shown_cluster(),
+    }
 
 
 @require_safe
@@ -86,10 +92,10 @@ def _plain(text: str) -> str:
 @require_POST
 def propose(request: HttpRequest) -> HttpResponse:
     """Read an uploaded file and show what importing it would change; nothing is changed yet."""
-    require_write(request, Permission.CONFIG_IMPORT)
+    require_import(request)
     upload = request.FILES.get("file")
     try:
-        proposal = _proposal(_uploaded(upload))
+        proposal = _proposal(request, _uploaded(upload))
     except InputError as error:
         return _refused(request, _told(error))
     return _show(request, proposal)
@@ -109,18 +115,19 @@ def _uploaded(upload: object) -> bytes:
     return bytes(upload.read())
 
 
-def _proposal(data: bytes) -> Proposal:
+def _proposal(request: HttpRequest, data: bytes) -> Proposal:
     document = parse(data)
-    return Proposal(data.decode("utf-8-sig"), diff_config(shown_cluster(), document))
+    found = diff_config(shown_cluster(), document, allowed_to(person(request)))
+    return Proposal(data.decode("utf-8-sig"), found)
 
 
 @require_POST
 def confirm(request: HttpRequest) -> HttpResponse:
     """Import what was proposed, if it would still change exactly what was shown."""
-    require_write(request, Permission.CONFIG_IMPORT)
+    require_import(request)
     text = request.POST.get("document", "").encode()
     try:
-        proposal = _proposal(text)
+        proposal = _proposal(request, text)
     except InputError as error:
         return _refused(request, _told(error))
     try:
@@ -134,6 +141,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
             reason=request.POST.get("reason", ""),
             dry_run=False,
             request_id=request_id(request),
+            allowed=allowed_to(person(request)),
         )
     except InputError as error:
         return _refused(request, _told(error))
@@ -163,5 +171,6 @@ def _show(request: HttpRequest, proposal: Proposal, error: str = "") -> HttpResp
 
 
 def _refused(request: HttpRequest, error: str) -> HttpResponse:
-    context = _context(request, _exportable(request), whole=True) | {"error": error}
+    whole = request.user.has_perm(Permission.CONFIG_EXPORT)
+    context = _context(request, _exportable(request), whole=whole) | {"error": error}
     return render(request, PAGE, context, status=400)
