@@ -1,4 +1,4 @@
-"""What else fits a search for jobs: nodes, users, partitions, projects and plans, each as a link."""
+"""What else fits a search for jobs: nodes, users, partitions, projects, plans, pages and actions, each as a link."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from django.utils.http import urlencode
 from django.utils.translation import pgettext
 
 from console.cluster.models import Cluster, Job, Node
+from console.overview.places import places
+from console.partitions.models import Partition
 from console.projects.selectors import visible_projects
 from console.steering.models import Plan
 
@@ -27,12 +29,21 @@ class FoundPage:
     url: str
 
 
-def find(user: Any, cluster: Cluster, text: str, partitions: Collection[str]) -> list[FoundPage]:
+def find(user: Any, cluster: Cluster, text: str, listed: Collection[Partition]) -> list[FoundPage]:
     """What fits `text` among what the person sees. Four queries at most; none for a text that is too short."""
     if len(text) < SHORTEST and not text.isdecimal():
         return []
+    partitions = [row.name for row in listed]
     return [*_partitions(text, partitions), *_nodes(cluster, text, partitions), *_users(cluster, text, partitions),
-            *_projects(user, text), *_plans(cluster, text, partitions)]  # fmt: skip
+            *_projects(user, text), *_plans(cluster, text, partitions), *_places(user, text, listed)]  # fmt: skip
+
+
+def _places(user: Any, text: str, listed: Collection[Partition]) -> Iterator[FoundPage]:
+    kinds = pgettext("found", "page"), pgettext("found", "action")
+    found = list(places(user, text, listed))
+    for is_action in (False, True):
+        for place in [each for each in found if each.is_action is is_action][:MOST]:
+            yield FoundPage(kinds[is_action], place.name, place.url)
 
 
 def _partitions(text: str, partitions: Collection[str]) -> Iterator[FoundPage]:

@@ -5,6 +5,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from console.accounts.services import set_language
 from console.cluster.models import ClusterPartition, Job, Node
 from console.partitions.models import Partition
 from console.power.models import Processor
@@ -91,6 +92,25 @@ def test_the_search_names_nodes_users_projects_partitions_and_plans(
     Partition.objects.filter(name="x").update(name="xylem")
     ClusterPartition.objects.filter(name="x").update(name="xylem")
     assert 'partition<a href="/partitions/xylem/">' in found(ada, "xyl")
+
+
+def test_the_search_names_pages_and_actions_that_this_person_may(house: House, signed_in: SignedIn) -> None:
+    ada, dave, vera = signed_in("ada"), signed_in("dave"), signed_in("vera")
+    assert 'page<a href="/audit/">Audit log</a>' in found(ada, "audit")
+    assert 'action<a href="/partitions/x/policy/">Change the policy of x</a>' in found(ada, "policy x")
+    assert 'action<a href="/partitions/y/policy/">' in found(ada, "change policy")
+    assert "/partitions/y/policy/" not in found(dave, "change policy"), "y is not his"
+    assert 'action<a href="/priority-file/">Import a priority file</a>' in found(dave, "import")
+    assert 'action<a href="/account/">Make an API token</a>' in found(vera, "token")
+    for text in ("audit", "policy x", "import", "people", "pause"):
+        assert found(vera, text) == "", text
+
+
+def test_pages_are_found_in_the_readers_language_and_in_english(house: House, signed_in: SignedIn) -> None:
+    ada = signed_in("ada")
+    set_language(house.people["ada"], "zh-hans")
+    for text in ("审计", "audit"):
+        assert '<a href="/audit/">审计日志</a>' in found(ada, text)
 
 
 def test_a_search_that_fits_nothing_else_has_no_line(house: House, ada: Client) -> None:

@@ -53,7 +53,9 @@ def jobs(request: HttpRequest) -> HttpResponse:
         "phases": [(value, label) for value, (label, _jobs) in STATES.items()],
         "names": names,
         "global_search": wanted.text,
-        "found": find(person(request), cluster, wanted.text, names) if wanted.text else [],
+        "found": find(person(request), cluster, wanted.text, listed_partitions(person(request)))
+        if wanted.text
+        else [],
         "target": "job-list",
         "kept": kept_parameters(request.GET, *KEPT_PARAMETERS),
     }
