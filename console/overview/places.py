@@ -63,14 +63,28 @@ PLACES = (
     NamedPage(gettext_noop("Set-up"), "setup", _with(Permission.INSTALLATION_SET_UP)),
     NamedPage(gettext_noop("Your account"), "account"),
     NamedPage(gettext_noop("Help"), "help"),
-    NamedPage(gettext_noop("Make a project"), "new-project", _with(Permission.PROJECT_CREATE), is_action=True),
-    NamedPage(gettext_noop("Change the projects’ rules"), "project-rules", _with(Permission.PROJECT_RULES), is_action=True),
+    NamedPage(
+        gettext_noop("Make a project"), "new-project", _with(Permission.PROJECT_CREATE), is_action=True
+    ),
+    NamedPage(
+        gettext_noop("Change the projects’ rules"),
+        "project-rules",
+        _with(Permission.PROJECT_RULES),
+        is_action=True,
+    ),
     NamedPage(gettext_noop("Import a priority file"), "priority-file", imports_some, is_action=True),
-    NamedPage(gettext_noop("Invite somebody"), "setup-people", _with(Permission.INSTALLATION_SET_UP), is_action=True),
+    NamedPage(
+        gettext_noop("Invite somebody"), "setup-people", _with(Permission.INSTALLATION_SET_UP), is_action=True
+    ),
     NamedPage(gettext_noop("Pause everything"), "overview", _with(Permission.PAUSE_ALL), is_action=True),
     NamedPage(gettext_noop("Make an API token"), "account", is_action=True),
-    NamedPage(gettext_noop("Change your password"), "account", lambda user: user.has_usable_password(), is_action=True),
-)  # fmt: skip
+    NamedPage(
+        gettext_noop("Change your password"),
+        "account",
+        lambda user: user.has_usable_password(),
+        is_action=True,
+    ),
+)
 
 
 def _of(permission: Permission) -> Callable[..., bool]:
@@ -81,10 +95,20 @@ OF_PARTITIONS = (
     NamedPage(gettext_noop("Timeline of %s"), "partition-timeline", _of(Permission.PARTITION_VIEW)),
     NamedPage(gettext_noop("Compute power of %s"), "partition-power", _of(Permission.POLICY_VIEW)),
     NamedPage(gettext_noop("Revisions of %s"), "partition-revisions", _of(Permission.POLICY_VIEW)),
-    NamedPage(gettext_noop("Change the policy of %s"), "partition-policy", _of(Permission.POLICY_CHANGE), is_action=True),
-    NamedPage(gettext_noop("Change the quotas of %s"), "partition-quotas", _of(Permission.POLICY_CHANGE), is_action=True),
+    NamedPage(
+        gettext_noop("Change the policy of %s"),
+        "partition-policy",
+        _of(Permission.POLICY_CHANGE),
+        is_action=True,
+    ),
+    NamedPage(
+        gettext_noop("Change the quotas of %s"),
+        "partition-quotas",
+        _of(Permission.POLICY_CHANGE),
+        is_action=True,
+    ),
     NamedPage(gettext_noop("Pause %s"), "partition", _of(Permission.PAUSE_PARTITION), is_action=True),
-)  # fmt: skip
+)
 
 
 def places(user: Any, text: str, partitions: Collection[Partition]) -> Iterator[FoundPlace]:
