@@ -16,6 +16,7 @@ from console.partitions.selectors import policy_of
 from console.projects.models import Project
 from console.setup.lacking import Lack, lacking
 from console.setup.models import Examination, Invitation, PutOff
+from console.setup.signing_in import is_set_up
 from scheduler.model.policy import Enforcement
 
 STEPS: tuple[tuple[str, Any, Any], ...] = (
@@ -24,6 +25,11 @@ STEPS: tuple[tuple[str, Any, Any], ...] = (
         "import",
         _("Partitions and projects"),
         _("Levels to begin with, and a project for each Slurm account."),
+    ),
+    (
+        "sign-in",
+        _("Sign in"),
+        _("With a password of Giveway’s own, through a provider, or with a directory’s password."),
     ),
     (
         "people",
@@ -91,6 +97,7 @@ def steps(cluster: Cluster) -> list[SetupStep]:
         and not cluster.fault
         and bool(found and found.worst != "FAIL"),
         "import": not lacks,
+        "sign-in": is_set_up(),
         "people": User.objects.count() > 1 or Invitation.objects.exists(),
         "shadow": not lacks,
     }

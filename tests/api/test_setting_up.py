@@ -84,7 +84,7 @@ def test_the_set_up_is_told_and_examined(house: House, ada: APIClient) -> None:
     assert told["waits"] is False and told["findings"][0]["check"] == "worker" and told["accounting"] is True
     optics = {"name": "optics", "below": "physics", "users": ["ann", "bob"], "jobs": 0}
     assert optics in told["unknown_accounts"]
-    assert told["done"].keys() == {"cluster", "import", "people", "shadow"}
+    assert told["done"].keys() == {"cluster", "import", "sign-in", "people", "shadow"}
     assert "bare" in told["partitions_without_levels"]
     assert ada.post("/api/v1/setup/").json()["waits"] is True
     assert Examination.objects.get().waits

@@ -134,6 +134,7 @@ CASES = (
     Case("setup-cluster", "post", (SIGN_IN, 404, 404, 404, 404, 302)),
     Case("setup-import", "get", (SIGN_IN, 404, 404, 404, 404, 200)),
     Case("setup-import", "post", (SIGN_IN, 404, 404, 404, 404, 200)),
+    Case("setup-sign-in", "get", (SIGN_IN, 404, 404, 404, 404, 200)),
     Case("setup-people", "get", (SIGN_IN, 404, 404, 404, 404, 200)),
     Case("setup-people", "post", (SIGN_IN, 404, 404, 404, 404, 200)),
     Case("setup-withdraw", "post", (SIGN_IN, 403, 403, 403, 403, 302)),

@@ -101,8 +101,8 @@ PAGES = (
     "/partitions/x/", "/partitions/x/policy/", "/partitions/x/quotas/", "/partitions/x/revisions/",
     "/partitions/x/shadow/", "/partitions/x/timeline/", "/projects/", "/projects/alpha/", "/projects/alpha/levels/",
     "/projects/alpha/work/", "/projects/alpha/history/", "/project-rules/", "/project-requests/", "/audit/",
-    "/audit/1/", "/history/jobs/101/", "/account/", "/setup/", "/setup/people/", "/people/", "/people/vera/",
-    "/setup/cluster/", "/setup/import/", "/setup/shadow/", "/help/", "/priority-file/",
+    "/audit/1/", "/history/jobs/101/", "/account/", "/setup/", "/setup/people/", "/setup/sign-in/",
+    "/people/", "/people/vera/", "/setup/cluster/", "/setup/import/", "/setup/shadow/", "/help/", "/priority-file/",
     "/nothing-here/",
 )  # fmt: skip
 

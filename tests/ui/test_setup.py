@@ -11,12 +11,15 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.utils.html import escape
+from pytest_django import Settings
 from rest_framework.test import APIClient
 
 from console.accounts.models import Role, User
 from console.audit.models import AuditEntry
 from console.cluster.models import Cluster
 from console.core import clock
+from console.health.doctor import directory
+from console.health.doctor.findings import fail
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.partitions.services import activate_policy
@@ -78,6 +81,39 @@ def test_what_is_wrong_is_said_and_nobody_is_made(changes: dict[str, str], messa
 
 
 # --- The steps --------------------------------------------------------------------------------------------
+
+
+def sign_in_page(browser: Client) -> str:
+    return " ".join(browser.get("/setup/sign-in/").content.decode().split())
+
+
+def test_what_is_off_says_what_to_set_and_where_it_leads_back(house: House, ada: Client) -> None:
+    page = sign_in_page(ada)
+    assert "GIVEWAY_OIDC_ISSUER=https://idp.example.org/realms/hpc" in page
+    assert "http://testserver/sign-in/oidc/callback/" in page
+    assert "GIVEWAY_LDAP_URLS=ldaps://ldap.example.org" in page
+    assert "No groups are named" in page
+
+
+def test_what_is_on_says_how_and_tells_no_secret(house: House, ada: Client, settings: Settings) -> None:
+    settings.GIVEWAY_OIDC_ISSUER = "https://idp.site.example"
+    settings.GIVEWAY_OIDC_CLIENT_ID = "gw-console"
+    settings.GIVEWAY_OIDC_CLIENT_SECRET = "sesame-one"
+    settings.GIVEWAY_LDAP_URLS = ["ldaps://one.example"]
+    settings.GIVEWAY_LDAP_BIND_PASSWORD = "sesame-two"
+    settings.GIVEWAY_GROUPS_ADMINISTRATOR = ["hpc-admins"]
+    finding = fail(
+        directory.NAME, "doctor.directory.no_help", address="ldaps://one.example", why="it is away"
+    )
+    Examination.objects.create(cluster=house.cluster, examined_at=clock.now(), findings=[finding.as_json()])
+    page = sign_in_page(ada)
+    assert all(
+        each in page
+        for each in ("https://idp.site.example", "gw-console", "ldaps://one.example", "hpc-admins")
+    )
+    assert "sesame" not in page
+    assert "it is away" in page and "must be mended" in page
+    assert "GIVEWAY_OIDC_ISSUER=" not in page, "nothing is left to set"
 
 
 def test_a_step_is_put_off_and_taken_up_again(house: House, ada: Client) -> None:

@@ -10,14 +10,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.accounts.access import person, require_read, require_write, told
+from console.accounts.models import User
 from console.accounts.permissions import Permission
 from console.cluster.selectors import shown_cluster
 from console.core.fields import add_errors
+from console.health.doctor import directory
 from console.setup import selectors
 from console.setup.asking import ask, put_off
 from console.setup.forms import InviteForm, WithdrawForm
 from console.setup.inviting import Guest, SpentError, invite, withdraw
 from console.setup.mailing import mail
+from console.setup.signing_in import groups, ways
 
 
 def step_context(request: HttpRequest, step: str = "") -> dict[str, Any]:
@@ -57,6 +60,23 @@ def cluster(request: HttpRequest) -> HttpResponse:
     levels = {"FAIL": 0, "WARN": 1, "OK": 2}
     findings = sorted(found.told if found else [], key=lambda each: levels[each["level"]])
     return render(request, "setup/cluster.html", context | {"examination": found, "findings": findings})
+
+
+@require_safe
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """How people can sign in, what to set for what is off, and what the doctor found of it."""
+    context = step_context(request, "sign-in")
+    found = selectors.examination(context["cluster"])
+    more = {
+        "ways": ways(request.build_absolute_uri("/").rstrip("/")),
+        "groups": groups(),
+        "findings": [each for each in (found.told if found else []) if each["check"] == directory.NAME],
+        "examination": found,
+        "passwords": sum(
+            user.has_usable_password() for user in User.objects.filter(is_active=True).only("password")
+        ),
+    }
+    return render(request, "setup/sign_in.html", context | more)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
