@@ -4,6 +4,7 @@ Only ever put into a database that has no accounts yet, so that a restart change
 only where nothing real can come to harm: everybody knows the password, and some partitions stop jobs.
 """
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -14,9 +15,11 @@ from console.accounts.models import User
 from console.accounts.services import AccountData, create_account
 from console.audit.services import SYSTEM
 from console.cluster.connect import configured_cluster
+from console.core import clock
 from console.core.installation import is_simulated
 from console.partitions.priority_file import import_config
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
+from scheduler.contracts.config import BY_DEADLINE
 
 
 def slurm_config() -> dict[str, Any]:
@@ -33,8 +36,13 @@ def slurm_config() -> dict[str, Any]:
 
 
 def demo_config() -> dict[str, Any]:
-    """For the simulated cluster."""
-    return {**DEMO_CONFIG, "cluster": settings.GIVEWAY_CLUSTER_NAME}
+    """For the simulated cluster; one project has a delivery in nine days, and its urgency rises until then."""
+    delivery = {"urgency_by": BY_DEADLINE, "deadline": (clock.now().date() + timedelta(days=9)).isoformat()}
+    projects = [
+        {**project, **delivery} if project["code"] == "delta" else project
+        for project in DEMO_CONFIG["projects"]
+    ]
+    return {**DEMO_CONFIG, "cluster": settings.GIVEWAY_CLUSTER_NAME, "projects": projects}
 
 
 class NotHereError(Exception):

@@ -9,6 +9,7 @@ from scheduler.adapters.simulator.state import SimState, StreamState
 from scheduler.adapters.simulator.submission import accepts, submit
 
 NEVER = 2**62
+MORNING_H, EVENING_H = 6, 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,25 +17,33 @@ class Stream:
     """Jobs that arrive by themselves.
 
     `gaps`: seconds before the first arrival, between it and the second, and so on; then, for ever, a random
-    number between the two of `then` (None: no more). `make` says what arrives the nth time (n counts from 0).
+    number between the two of `then` (None: no more), by night (22 to 6 h UTC) of `night`, where it is given. `make`
+    says what arrives the nth time (n counts from 0).
     """
 
     make: Callable[[Random, SimState, int], Sequence[JobSpec]]
     gaps: tuple[int, ...] = ()
     then: tuple[int, int] | None = None
+    night: tuple[int, int] | None = None
 
-    def gap(self, rng: Random, count: int) -> int:
+    def gap(self, rng: Random, count: int, now: int) -> int:
         """Seconds from one arrival to the next, at least 1; `NEVER` after the last."""
         if count < len(self.gaps):
             return max(1, self.gaps[count])
-        return NEVER if self.then is None else max(1, rng.randint(*self.then))
+        between = self.night if self.night and is_night(now) else self.then
+        return NEVER if between is None else max(1, rng.randint(*between))
+
+
+def is_night(now: int) -> bool:
+    """Whether the simulated people sleep: 22 to 6 h UTC."""
+    return not MORNING_H <= now // 3600 % 24 < EVENING_H
 
 
 def open_streams(state: SimState, streams: Mapping[str, Stream]) -> None:
     """Set the first arrival of streams that the state does not know yet."""
     for name, stream in streams.items():
         if name not in state.streams:
-            state.streams[name] = StreamState(0, state.now + stream.gap(_rng(state, name, 0), 0))
+            state.streams[name] = StreamState(0, state.now + stream.gap(_rng(state, name, 0), 0, state.now))
 
 
 def next_arrival(state: SimState) -> int | None:
@@ -53,7 +62,7 @@ def arrive(state: SimState, streams: Mapping[str, Stream]) -> None:
             if accepts(state, spec):
                 submit(state, spec)
         own.count += 1
-        own.next_at = state.now + stream.gap(rng, own.count)
+        own.next_at = state.now + stream.gap(rng, own.count, state.now)
 
 
 def _rng(state: SimState, name: str, count: int) -> Random:

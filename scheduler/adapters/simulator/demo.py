@@ -1,14 +1,14 @@
-"""The scenario `demo`: a partition that is always full, and every minute or so a job that matters more.
+"""The scenario `demo`: always full, and every minute or two (by night every few) comes a job that matters more.
 
-The background stream tops the queue up whenever it gets short, so the cluster stays full for days and the
-queue never grows without bound. Users, accounts and job names are those of `demo_data`.
+The background stream tops the queue up whenever it gets short, by night later, so the cluster stays full for days and
+the queue never grows without bound. Users, accounts and job names are those of `demo_data`.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from scheduler.adapters.simulator.arrivals import Stream
+from scheduler.adapters.simulator.arrivals import Stream, is_night
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal, SimJob
 from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimPartition, SimState
@@ -17,8 +17,8 @@ from scheduler.model.jobs import JobState, Request
 MIN = 60
 WARM_UP_S = 3600
 WARM_UP_STEP_S = 20
-GPUS_WAITING = 10
-"""So much demand the background keeps in the queue of `demo`."""
+GPUS_WAITING, BY_NIGHT = 10, 3
+"""So much demand the background keeps in the queue of `demo`, by day and by night."""
 URGENT_WAITING = 4
 """As many urgent jobs may wait before the next one is thought better of (when nobody makes room for them)."""
 CPUS_WAITING = 64
@@ -63,7 +63,8 @@ def _background(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]
     waiting = sum(
         _demand(job.spec, "gpu") for job in _waiting(cluster, "demo") if job.spec.account != "alpha"
     )
-    while waiting < GPUS_WAITING:
+    wanted = BY_NIGHT if is_night(cluster.now) else GPUS_WAITING
+    while waiting < wanted:
         spec = rng.choices(_BACKGROUND, _WEIGHTS)[0](rng)
         specs.append(spec)
         waiting += _demand(spec, "gpu") * max(1, spec.array_tasks)
@@ -106,6 +107,25 @@ def _sweep(rng: Random) -> JobSpec:
     return _timed(rng, spec, 5 * MIN, 15 * MIN)
 
 
+def _elastic(rng: Random) -> JobSpec:
+    """Four workers that go on with fewer, of one of three people."""
+    name, user, account, least = rng.choice(
+        (
+            ("delta_ensemble", "gil", "delta", 2),
+            ("epsilon_mc", "ivy", "epsilon", 1),
+            ("zeta_grid", "jan", "zeta", 1),
+        )
+    )
+    comment = f"elastic:min={least},wish=4"
+    spec = JobSpec(_numbered(rng, name), user, _gpus(1), ("demo",), account, comment=comment, array_tasks=4)
+    return _timed(rng, replace(spec, on_signal=OnSignal.CHECKPOINT), 15 * MIN, 40 * MIN)
+
+
+def _teaching(rng: Random) -> JobSpec:
+    spec = JobSpec(_numbered(rng, "zeta_lesson"), "jan", _gpus(1), ("demo",), "zeta")
+    return _timed(rng, spec, 3 * MIN, 15 * MIN)
+
+
 def _training(rng: Random) -> JobSpec:
     spec = JobSpec(_numbered(rng, "p2_train"), "finn", _gpus(rng.choice((1, 2, 2, 3))), ("demo",), "gamma")
     return _timed(rng, replace(spec, on_signal=OnSignal.CHECKPOINT), 10 * MIN, 40 * MIN)
@@ -141,6 +161,8 @@ def _by_chance(rng: Random) -> JobSpec:
 
 
 _BACKGROUND: tuple[Callable[[Random], JobSpec], ...] = (
+    _elastic,
+    _teaching,
     _sweep,
     _training,
     _two_nodes,
@@ -149,13 +171,15 @@ _BACKGROUND: tuple[Callable[[Random], JobSpec], ...] = (
     _not_again,
     _by_chance,
 )
-_WEIGHTS = (4, 5, 2, 3, 2, 2, 3)
+_WEIGHTS = (3, 2, 3, 5, 2, 3, 2, 2, 3)
 _CPU_WORK = (
     ("ann", "alpha", "alpha_prep"),
     ("cy", "beta", "p1_audio"),
     ("dee", "beta", "beta_align"),
     ("eve", "gamma", "gamma_mc"),
     ("finn", "gamma", "p2_fit"),
+    ("hao", "delta", "delta_assim"),
+    ("jan", "zeta", "zeta_lab"),
     ("hal", "", "convert"),
 )
 
@@ -191,5 +215,5 @@ def _demand(spec: JobSpec, resource: str) -> int:
 STREAMS = {
     "background": Stream(_background, then=(3, 8)),
     "cpu": Stream(_cpu_work, then=(5, 15)),
-    "urgent": Stream(_urgent, gaps=(12,), then=(30, 60)),
+    "urgent": Stream(_urgent, gaps=(12,), then=(45, 120), night=(180, 420)),
 }

@@ -15,8 +15,8 @@ DEMO_MANAGERS = ("pam",)
 DEMO_PARTITION_ADMINS = ("dave",)
 """Administrators of the demo's partitions."""
 
-DEMO_USERS = ["ann", "bob", "cy", "dee", "eve", "finn"]
-"""All users there are: the demo shows what a keyword does, and lets nobody else use one."""
+DEMO_USERS = ["ann", "bob", "cy", "dee", "eve", "finn", "gil", "hao", "ivy", "jan"]
+"""All users of projects: the demo shows what a keyword does, and lets nobody else use one."""
 
 DEMO_PROJECTS: list[dict[str, Any]] = [
     {
@@ -51,6 +51,38 @@ DEMO_PROJECTS: list[dict[str, Any]] = [
         "managers": ["pam"],
         "members": ["eve", "finn"],
         "tasks": [{"pattern": "gamma_sweep*", "importance": 0.5}],
+    },
+    {
+        "code": "delta",
+        "name": "Delta: weather model, with a delivery",
+        "size": 24,
+        "grade": 2,
+        "urgency": 1,
+        "slurm_account": "delta",
+        "managers": ["pam"],
+        "members": ["gil", "hao"],
+        "tasks": [{"pattern": "delta_ensemble*", "importance": 1}],
+    },
+    {
+        "code": "epsilon",
+        "name": "Epsilon: materials by chance",
+        "size": 12,
+        "grade": 1,
+        "urgency": 1,
+        "slurm_account": "epsilon",
+        "managers": ["pam"],
+        "members": ["ivy"],
+        "tasks": [{"pattern": "epsilon_mc*", "importance": 1}],
+    },
+    {
+        "code": "zeta",
+        "name": "Zeta: teaching",
+        "size": 12,
+        "grade": 2,
+        "urgency": 1,
+        "slurm_account": "zeta",
+        "managers": ["pam"],
+        "members": ["jan"],
     },
 ]
 
