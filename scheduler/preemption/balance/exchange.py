@@ -4,11 +4,13 @@ set stays even and the waiting job's set becomes even.
 Only a balanced job gives up a node, one that has run for less than `swap_below_s` (its work may have to be repeated),
 may be interrupted at all (neither protected nor exempt, no limit forbids it), is not elastic and does not rank above
 the waiting job. Looked at: the lowest rank first, the shortest run first; of its nodes and the free ones, those
-closest to each other in power first. The first exchange that leaves both sets even is taken.
+closest to each other in power first. The first exchange that leaves both sets even is taken. They share no node: both
+are kept for their jobs until these run (`console/steering/exchanging`), and a node can be kept for one job only.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from scheduler.model.jobs import SnapshotJob
 from scheduler.model.reasons import Reason
@@ -71,7 +73,7 @@ class Exchange:
                 if member is None or len(near) < shape.count - 1:
                     continue
                 for instead in self._instead(runner, up):
-                    chosen = self._even_with(shape, member, self._left_by(near, shape, runner, up, instead))
+                    chosen = self._even_with(shape, member, self._left_by(near, runner, up, instead))
                     if chosen:
                         places = [self._cluster_state.places[each.order] for each in chosen]
                         return Swap(runner, up, instead, placed(shape, places))
@@ -144,17 +146,18 @@ class Exchange:
             for place in powers.between(low, high)
             if place not in mine and _could_take(place, runner.job, up, gives)
         )
-        return sorted(fits, key=lambda place: (abs(powers.of[place.order] - own), place.order))[:MOST_INSTEAD]
+        near = sorted(fits, key=lambda place: (abs(powers.of[place.order] - own), place.order))
+        # The nodes that it keeps, or the processors of the one that it would get, may be too uneven by themselves.
+        others = [place.order for place in runner.places if place is not up]
+        even = (place for place in near if powers.distance([*others, place.order]) <= self._most)
+        return list(islice(even, MOST_INSTEAD))
 
     def _left_by(
-        self, near: Iterable[Member], shape: Shape, runner: RunningJob, up: NodeState, instead: NodeState
+        self, near: Iterable[Member], runner: RunningJob, up: NodeState, instead: NodeState
     ) -> list[Member]:
-        """The free nodes near a power, the one that the runner would get only if both fit onto it."""
-        gives = runner.alloc[up.node.name]
-        both = not shape.exclusive and all(
-            instead.free.get(name, 0) - gives.get(name, 0) >= amount for name, amount in shape.wants
-        )
-        return [member for member in near if both or member.order != instead.order]
+        """The nodes near a power without those that the runner has after the exchange."""
+        its_own = {instead.order, *(place.order for place in runner.places if place is not up)}
+        return [member for member in near if member.order not in its_own]
 
     def _even_with(self, shape: Shape, member: Member, others: list[Member]) -> list[Member] | None:
         """An even set with a certain node in it: the one with the smallest distance."""
