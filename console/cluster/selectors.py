@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -23,6 +24,12 @@ class SeenNode(NamedTuple):
     total: Mapping[str, int]
     used: Mapping[str, int]
     partitions: tuple[str, ...] = ()
+    unit: str = ""
+    own_units: Mapping[str, str] = MappingProxyType({})
+
+    def unit_in(self, partition: str) -> str:
+        """The compute unit that it belongs to as a partition sees the network; empty when none is known."""
+        return self.own_units.get(partition, self.unit)
 
 
 def shown_cluster() -> Cluster:
@@ -39,8 +46,8 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
-            *("pk", "name", "up", "state", "state_reason"),
-            *(Cast(field, TextField()) for field in ("total", "used", "partitions")),
+            *("pk", "name", "up", "state", "state_reason", "unit"),
+            *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )
     known: dict[str, Any] = {}
@@ -51,8 +58,12 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         return known[text]
 
     return [
-        SeenNode(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions)))
-        for pk, name, up, state, reason, total, used, partitions in rows
+        SeenNode(
+            *(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions))),
+            unit=unit,
+            own_units=decoded(own_units),
+        )
+        for pk, name, up, state, reason, unit, total, used, partitions, own_units in rows
     ]
 
 
