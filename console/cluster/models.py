@@ -80,6 +80,11 @@ class Node(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def unit_in(self, partition: str) -> str:
+        """Its unit as a partition sees the network; empty when none is known."""
+        unit: str = self.own_units.get(partition, self.unit)
+        return unit
+
 
 class JobPhase(models.TextChoices):
     """Where a job is."""

@@ -12,6 +12,8 @@ from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
 
+Kind = tuple[tuple[str, int], ...]
+
 
 class SeenNode(NamedTuple):
     """What pages need of a node. A cluster has thousands, so this is no more than that and no model."""
@@ -65,6 +67,12 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         )
         for pk, name, up, state, reason, unit, total, used, partitions, own_units in rows
     ]
+
+
+def kind_of(total: Mapping[str, int]) -> Kind:
+    """What makes a node one of its kind: all that it has but memory, which differs between nodes that are the same to
+    people."""
+    return tuple(sorted((name, amount) for name, amount in total.items() if name != "mem"))
 
 
 def alike(nodes: Collection[SeenNode]) -> list[tuple[SeenNode, int]]:
