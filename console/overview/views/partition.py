@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, TypeVar
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -16,7 +17,7 @@ from console.core.htmx import render_page, unchanged
 from console.overview import joblists
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import held_jobs, moves_of
-from console.overview.nodeview import Squaring, read_nodes
+from console.overview.nodeview import NodeView, Squaring, read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
     PartitionState,
@@ -122,19 +123,7 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     return {
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "filter": wanted,
-        "nodes": lazy(
-            lambda: read_nodes(
-                request.GET,
-                state.nodes,
-                lambda names: held_jobs(held, axis, names),
-                names=[rule.name for rule in state.policy.levels],
-                moves=moves_of(state.plans, kept, takeable_jobs(partition)),
-                squaring=Squaring(
-                    lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
-                    lambda node: node.unit_in(partition.name),
-                ),
-            )
-        ),
+        "nodes": lazy(_nodes, request, partition, state, kept, held),
         "waiting": lazy(
             joblists.read_list,
             request.GET,
@@ -152,6 +141,28 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
             grouped=not state.grouped.isdisjoint(HELD_PHASES),
         ),
     }
+
+
+def _nodes(
+    request: HttpRequest,
+    partition: Partition,
+    state: PartitionState,
+    kept: list[KeptPlace],
+    held: QuerySet[Job],
+) -> NodeView:
+    """The map, as the address asks for it."""
+    axis = level_field(state.policy.mode)
+    return read_nodes(
+        request.GET,
+        state.nodes,
+        lambda names: held_jobs(held, axis, names),
+        names=[rule.name for rule in state.policy.levels],
+        moves=moves_of(state.plans, kept, takeable_jobs(partition)),
+        squaring=Squaring(
+            lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
+            lambda node: node.unit_in(partition.name),
+        ),
+    )
 
 
 def lazy(make: Callable[..., T], *args: object, **keywords: object) -> Callable[[], T]:
