@@ -31,12 +31,13 @@ ENDS = [
 
 
 class LaneSerializer(serializers.Serializer):
-    """A node; those of one `group` stand together."""
+    """A node; those of one `group` stand together, and in it those of one `unit`."""
 
     name = serializers.CharField()
     up = serializers.BooleanField(help_text="New jobs may start there.")
     state = serializers.CharField()
     group = serializers.CharField(help_text="What the node is, in words.")
+    unit = serializers.CharField(allow_blank=True, help_text="Its switch or block; empty: none is known.")
 
 
 class LaneBarSerializer(serializers.Serializer):

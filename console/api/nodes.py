@@ -14,24 +14,41 @@ from console.cluster.models import Node
 
 
 class NodeSerializer(serializers.ModelSerializer):
-    """`up`: new jobs may start there. `used` counts the running jobs of all partitions."""
+    """`up`: new jobs may start there. `used` counts the running jobs of all partitions.
+
+    `unit`: the switch or block that it is in, empty where none is known; `own_units`: the same in partitions that see
+    the network in their own way.
+    """
 
     total = AmountsSerializerField(read_only=True)
     used = AmountsSerializerField(read_only=True)
     features = serializers.ListField(child=serializers.CharField(), read_only=True)
     partitions = serializers.ListField(child=serializers.CharField(), read_only=True)
+    own_units = serializers.DictField(child=serializers.CharField(allow_blank=True), read_only=True)
 
     class Meta:
         model = Node
-        fields: ClassVar = ["name", "up", "state", "state_reason", "total", "used", "features", "partitions"]
+        fields: ClassVar = [
+            "name",
+            "up",
+            "state",
+            "state_reason",
+            "total",
+            "used",
+            "features",
+            "partitions",
+            "unit",
+            "own_units",
+        ]
         read_only_fields = fields
 
 
 class NodeFilter(FilterSet):
-    """By partition and by whether jobs may start there."""
+    """By partition, by unit and by whether jobs may start there."""
 
     partition = django_filters.CharFilter(method="in_partition", label="Nodes of this partition.")
     up = django_filters.BooleanFilter()
+    unit = django_filters.CharFilter(label="Nodes of this switch or block.")
 
     def in_partition(self, nodes: QuerySet[Node], name: str, value: str) -> QuerySet[Node]:
         """A JSON list cannot be searched in SQLite's SQL: the names are compared here, two columns of each node."""

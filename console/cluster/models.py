@@ -51,8 +51,15 @@ class ClusterPartition(models.Model):
         return self.name
 
 
+LONGEST_UNIT = 100
+
+
 class Node(models.Model):
-    """A node as last observed. `total` and `used` map resources to amounts (contract A)."""
+    """A node as last observed. `total` and `used` map resources to amounts (contract A).
+
+    `unit`: the compute unit that it belongs to (a switch, a block); empty when none is known. `own_units`: its unit in
+    those partitions that see the network in their own way.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
     name = models.CharField(max_length=64)
@@ -63,6 +70,8 @@ class Node(models.Model):
     used = models.JSONField(default=dict)
     features = models.JSONField(default=list)
     partitions = models.JSONField(default=list)
+    unit = models.CharField(max_length=LONGEST_UNIT, blank=True)
+    own_units = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["name"]
@@ -70,6 +79,11 @@ class Node(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def unit_in(self, partition: str) -> str:
+        """Its unit as a partition sees the network; empty when none is known."""
+        unit: str = self.own_units.get(partition, self.unit)
+        return unit
 
 
 class JobPhase(models.TextChoices):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
+
+Kind = tuple[tuple[str, int], ...]
 
 
 class SeenNode(NamedTuple):
@@ -23,6 +26,12 @@ class SeenNode(NamedTuple):
     total: Mapping[str, int]
     used: Mapping[str, int]
     partitions: tuple[str, ...] = ()
+    unit: str = ""
+    own_units: Mapping[str, str] = MappingProxyType({})
+
+    def unit_in(self, partition: str) -> str:
+        """The compute unit that it belongs to as a partition sees the network; empty when none is known."""
+        return self.own_units.get(partition, self.unit)
 
 
 def shown_cluster() -> Cluster:
@@ -39,8 +48,8 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
-            *("pk", "name", "up", "state", "state_reason"),
-            *(Cast(field, TextField()) for field in ("total", "used", "partitions")),
+            *("pk", "name", "up", "state", "state_reason", "unit"),
+            *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )
     known: dict[str, Any] = {}
@@ -51,9 +60,19 @@ def seen_nodes(cluster: Cluster) -> list[SeenNode]:
         return known[text]
 
     return [
-        SeenNode(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions)))
-        for pk, name, up, state, reason, total, used, partitions in rows
+        SeenNode(
+            *(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions))),
+            unit=unit,
+            own_units=decoded(own_units),
+        )
+        for pk, name, up, state, reason, unit, total, used, partitions, own_units in rows
     ]
+
+
+def kind_of(total: Mapping[str, int]) -> Kind:
+    """What makes a node one of its kind: all that it has but memory, which differs between nodes that are the same to
+    people."""
+    return tuple(sorted((name, amount) for name, amount in total.items() if name != "mem"))
 
 
 def alike(nodes: Collection[SeenNode]) -> list[tuple[SeenNode, int]]:

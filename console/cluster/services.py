@@ -11,7 +11,7 @@ from django.db.models import F, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.lives import end_runs, go_on
-from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
+from console.cluster.models import LONGEST_UNIT, Cluster, ClusterPartition, Job, JobPhase, JobRun, Node
 from console.core import clock
 from console.core.sentence_field import SentenceField
 from scheduler.model.observation import Observation
@@ -32,8 +32,8 @@ _PLACE_FIELDS = ("place", "line_place", "own_priority")
 """What moves for all who wait when one joins the line: too often to write whole rows for it."""
 VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
 """What is decided about a job: of one that waits it changes much more often than what is observed of it."""
-_NODE_JSON = ("total", "used", "features", "partitions")
-_NODE_FIELDS = ("up", "state", "state_reason", *_NODE_JSON)
+_NODE_JSON = ("total", "used", "features", "partitions", "own_units")
+_NODE_FIELDS = ("up", "state", "state_reason", "unit", *_NODE_JSON)
 
 
 Mark = tuple[str, str]
@@ -144,7 +144,7 @@ def _mark_ended(keys: Sequence[int]) -> None:
 
 def write_nodes(cluster: Cluster, observation: Observation) -> bool:
     """Make the mirror's nodes and partitions equal to what was observed. True when anything changed."""
-    used = _used(observation)
+    used, own_units = _used(observation), _own_units(observation)
     known = _known_nodes(cluster)
     fresh = []
     for seen in observation.nodes:
@@ -152,10 +152,12 @@ def write_nodes(cluster: Cluster, observation: Observation) -> bool:
             seen.up,
             seen.state[:60],
             seen.state_reason[:300],
+            (seen.unit or "")[:LONGEST_UNIT],
             dict(seen.total),
             used.get(seen.name, {}),
             sorted(seen.features),
             list(seen.partitions),
+            own_units.get(seen.name, {}),
         )
         before = known.pop(seen.name, None)
         if before is None or before[1:] != values:
@@ -203,6 +205,17 @@ def _used(observation: Observation) -> dict[str, dict[str, int]]:
         for node, amounts in job.alloc.items():
             _add_nonzero(used.setdefault(node, {}), amounts)
     return used
+
+
+def _own_units(observation: Observation) -> dict[str, dict[str, str]]:
+    """Per node, its unit by partition, in those that have units of their own."""
+    found: dict[str, dict[str, str]] = {}
+    for partition in observation.partitions:
+        if partition.units is not None:
+            for node in partition.nodes:
+                unit = partition.units.get(node, "")
+                found.setdefault(node, {})[partition.name] = unit[:LONGEST_UNIT]
+    return found
 
 
 def _add_nonzero(into: dict[str, int], amounts: Amounts) -> None:

@@ -16,8 +16,8 @@ from console.cluster.selectors import SeenNode
 from console.core import clock, saying
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
+from console.reports.kinds import main_resource
 from console.steering.models import KeptPlace, Plan, PlanState
-from console.steering.work import COUNTED
 from scheduler.model.jobs import Level
 
 DENSE_ABOVE = 48
@@ -156,11 +156,6 @@ class NodeBar:
             return _("%(node)s: %(used)s of %(total)s %(what)s busy") % facts
         facts["state"] = node_state(self.node.state)
         return _("%(node)s, %(state)s: %(used)s of %(total)s %(what)s busy") % facts
-
-
-def main_resource(total: Mapping[str, int]) -> str:
-    """GPUs where there are any, else NPUs, else CPUs."""
-    return next((name for name in COUNTED if total.get(name)), "cpu")
 
 
 def node_map(

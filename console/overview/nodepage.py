@@ -9,9 +9,9 @@ from django.utils.translation import gettext as _
 from console.cluster.lookups import HasAnyKey
 from console.cluster.models import Cluster, Job, Node
 from console.core.saying import amounts
-from console.overview.nodemap import main_resource
 from console.overview.selectors import HELD_PHASES
 from console.power.models import Processor
+from console.reports.kinds import main_resource
 from console.starts.models import ExpectedStart
 from console.steering.models import KeptPlace
 from scheduler.priority.order import natural
@@ -59,6 +59,11 @@ def capacities(node: Node) -> list[NodeCapacity]:
     return [
         NodeCapacity(name, node.total[name], node.used.get(name, 0)) for name in sorted(node.total, key=order)
     ]
+
+
+def units(node: Node, partitions: Collection[str]) -> list[str]:
+    """The compute units that it belongs to, as these partitions see the network: one, or none, for most."""
+    return sorted({unit for partition in partitions if (unit := node.unit_in(partition))})
 
 
 def jobs_there(cluster: Cluster, node: str, partitions: Collection[str]) -> list[JobThere]:

@@ -12,9 +12,10 @@ from django.utils.translation import get_language, gettext_lazy
 
 from console.cluster.selectors import SeenNode, alike
 from console.core import saying
-from console.overview import heat
-from console.overview.heat import HeatCell, HeatColour, HeatScale, Shade
-from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, main_resource, node_map
+from console.overview.nodemap import DENSE_ABOVE, HeldJob, Moves, NodeBar, node_map
+from console.reports import squares
+from console.reports.kinds import main_resource
+from console.reports.squares import Shade, Square, SquareColour, SquareScale, UnitOfSquares
 from scheduler.priority.order import natural
 
 NODES_PER_PAGE = 120
@@ -64,7 +65,8 @@ class MapView:
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages. As bars, or as squares."""
+    """The nodes of one kind on this page; `count`, `idle` and `off` are over all pages. As bars, or as squares:
+    by unit, where units are known."""
 
     label: str
     resource: str
@@ -72,7 +74,8 @@ class NodeKind:
     idle: int
     off: int
     bars: list[NodeBar] = field(default_factory=list)
-    cells: list[HeatCell] = field(default_factory=list)
+    cells: list[Square] = field(default_factory=list)
+    units: list[UnitOfSquares] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class NodeView:
     choices: list[MapChoice]
     dense: bool
     views: list[MapView]
-    colours: list[HeatColour] = field(default_factory=list)
+    colours: list[SquareColour] = field(default_factory=list)
     legend: Sequence[Shade] = ()
 
     @property
@@ -96,6 +99,14 @@ class NodeView:
     def bars(self) -> list[NodeBar]:
         """All bars of the page."""
         return [bar for kind in self.kinds for bar in kind.bars]
+
+
+@dataclass(frozen=True, slots=True)
+class Squaring:
+    """How nodes are shown as squares: coloured by what, and in which unit each is."""
+
+    scale: Callable[[str], SquareScale]
+    unit_of: Callable[[SeenNode], str] = lambda _node: ""
 
 
 def kind_of(node: SeenNode) -> str:
@@ -132,11 +143,11 @@ def read_nodes(
     held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
     moves: Moves | None = None,
-    scale: Callable[[str], HeatScale] | None = None,
+    squaring: Squaring | None = None,
 ) -> NodeView:
     """The map of a partition's nodes; what makes no sense in the address is left out.
 
-    `held`: the jobs that hold something on some of these nodes. `scale`: how squares are coloured.
+    `held`: the jobs that hold something on some of these nodes. `squaring`: how squares are made.
     """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
@@ -151,8 +162,8 @@ def read_nodes(
         label: list(group) for label, group in groupby(wanted, key=lambda node: kinds[id(node.total)][2])
     }
     view = _view(query, len(wanted))
-    if view == GRID and scale:
-        return _grid(query, nodes, wanted, every, chosen, scale)
+    if view == GRID and squaring:
+        return _grid(query, nodes, wanted, every, chosen, squaring)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
     bars = node_map(list(page), held([node.name for node in page]), names, moves)
     return NodeView(
@@ -181,14 +192,17 @@ def _grid(
     wanted: Sequence[SeenNode],
     every: Mapping[str, list[SeenNode]],
     chosen: str,
-    scale: Callable[[str], HeatScale],
+    squaring: Squaring,
 ) -> NodeView:
     """All wanted nodes at once."""
-    colours = heat.colours(query.get("by"))
-    shades = scale(next(colour.value for colour in colours if colour.chosen))
+    colours = squares.colours(query.get("by"))
+    shades = squaring.scale(next(colour.value for colour in colours if colour.chosen))
     return NodeView(
         page=Paginator(wanted, max(1, len(wanted))).get_page(1),
-        kinds=[_kind(label, group, cells=heat.cells(group, shades)) for label, group in every.items()],
+        kinds=[
+            _kind(label, group, cells=squares.squares(group, shades), unit_of=squaring.unit_of)
+            for label, group in every.items()
+        ],
         choices=_choices(nodes, chosen),
         dense=True,
         views=_views(GRID),
@@ -210,7 +224,11 @@ def _choices(nodes: Sequence[SeenNode], chosen: str) -> list[MapChoice]:
 
 
 def _kind(
-    label: str, nodes: Sequence[SeenNode], bars: Sequence[NodeBar] = (), cells: Sequence[HeatCell] = ()
+    label: str,
+    nodes: Sequence[SeenNode],
+    bars: Sequence[NodeBar] = (),
+    cells: Sequence[Square] = (),
+    unit_of: Callable[[SeenNode], str] = lambda _node: "",
 ) -> NodeKind:
     sorts = alike(nodes)
     return NodeKind(
@@ -221,4 +239,5 @@ def _kind(
         off=sum(count for node, count in sorts if not node.up),
         bars=list(bars),
         cells=list(cells),
+        units=squares.by_unit(cells, unit_of),
     )

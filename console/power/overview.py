@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import median
+from typing import Any
 
 from django.conf import settings
 
@@ -17,6 +18,8 @@ from console.power.selectors import (
     outliers,
     processors_of,
 )
+from console.power.units import PowerOfUnit, ends_of_kinds, units_of
+from scheduler.priority.order import natural
 
 LATEST = 10
 PARTS = 5
@@ -25,7 +28,8 @@ PARTS = 5
 
 @dataclass(frozen=True, slots=True)
 class ShownProcessor:
-    """A processor on the map. `shade`: from 1, the fastest, to 5; `slower`: than the middle one, in percent."""
+    """A processor on the map. `shade`: from 1, the fastest of its kind, to 5; `slower`: than the middle one, in
+    percent."""
 
     processor: Processor
     shade: int
@@ -35,11 +39,13 @@ class ShownProcessor:
 
 @dataclass(frozen=True, slots=True)
 class ShownNode:
-    """A node with its processors that are measured; `open`: its measurement under way."""
+    """A node with its processors that are measured; `open`: its measurement under way. Nodes of one unit stand
+    together."""
 
     name: str
     processors: Sequence[ShownProcessor]
     open: Measurement | None
+    unit: PowerOfUnit | None = None
 
     @property
     def sources(self) -> list[str]:
@@ -69,7 +75,8 @@ class PartitionPower:
 def power_of(partition: Partition) -> PartitionPower:
     """Everything of one partition, in four queries."""
     cluster = partition.cluster
-    processors = processors_of(partition)
+    processors, nodes = processors_of(partition), nodes_of(partition)
+    ends, units = ends_of_kinds(nodes, processors), units_of(nodes, processors, partition.name)
     measurements = Measurement.objects.filter(cluster=cluster, partition=partition.name)
     open_rows = list(measurements.filter(state__in=OPEN_STATES))
     figures = [each.figure for each in processors]
@@ -79,7 +86,7 @@ def power_of(partition: Partition) -> PartitionPower:
     for each in processors:
         shown = ShownProcessor(
             each,
-            _shade(each.figure, fastest or 0, slowest or 0),
+            _shade(each.figure, *ends[each.node][each.resource]),
             100 * (each.figure / middle - 1),
             jumped(each),
         )
@@ -87,8 +94,10 @@ def power_of(partition: Partition) -> PartitionPower:
     open_by_node = {row.node: row for row in open_rows}
     return PartitionPower(
         nodes=[
-            ShownNode(node.name, by_node.get(node.name, []), open_by_node.get(node.name))
-            for node in nodes_of(partition)
+            ShownNode(
+                node.name, by_node.get(node.name, []), open_by_node.get(node.name), units.get(node.name)
+            )
+            for node in sorted(nodes, key=lambda node: _place(units.get(node.name), node.name))
         ],
         measured=len(by_node),
         fastest=fastest,
@@ -102,6 +111,11 @@ def power_of(partition: Partition) -> PartitionPower:
         latest=list(measurements.exclude(state__in=OPEN_STATES)[:LATEST]),
         can_measure=measures(cluster) and bool(settings.GIVEWAY_NODES_URL),
     )
+
+
+def _place(unit: PowerOfUnit | None, node: str) -> tuple[Any, ...]:
+    """By unit, those in none last; then by name, numbers as numbers."""
+    return unit is None, natural(unit.name if unit else ""), natural(node)
 
 
 def _shade(figure: float, fastest: float, slowest: float) -> int:

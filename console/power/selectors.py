@@ -11,6 +11,7 @@ from django.db.models import Count, Max
 from console.cluster.models import Cluster, Node
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, MeasuringRule, Processor
+from console.power.units import units_of_job
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.nodes import Power, SnapshotNode
 from scheduler.model.observation import Observation
@@ -167,12 +168,13 @@ def jumped(processor: Processor) -> bool:
 @dataclass(frozen=True, slots=True)
 class JobSet:
     """How even the processors of a running job's nodes are, in seconds of the benchmark. `middle`: of all processors of
-    that kind on the cluster."""
+    that kind on the cluster. `units`: the compute units that its nodes are in, where all are in one."""
 
     resource: str
     fastest: float
     slowest: float
     middle: float
+    units: Sequence[str] = ()
 
     @property
     def slower(self) -> int:
@@ -180,7 +182,7 @@ class JobSet:
         return max(0, round(100 * (self.slowest / self.middle - 1)))
 
 
-def set_of(cluster: Cluster, held: Mapping[str, Mapping[str, int]]) -> JobSet | None:
+def set_of(cluster: Cluster, partition: str, held: Mapping[str, Mapping[str, int]]) -> JobSet | None:
     """The set of a job by what it holds on each node; None for one processor, and where not all are measured."""
     several = {resource: nodes for resource, nodes in _held_on(held).items() if len(nodes) > 1}
     figures = _figures(cluster) if several else {}
@@ -190,7 +192,8 @@ def set_of(cluster: Cluster, held: Mapping[str, Mapping[str, int]]) -> JobSet | 
         if len(known) == len(nodes):
             own = [figure for by_device in known for figure in by_device.values()]
             kind = [figure for node in figures.values() for figure in node.get(resource, {}).values()]
-            return JobSet(resource, min(own), max(own), median(kind))
+            units = units_of_job(cluster, partition, held)
+            return JobSet(resource, min(own), max(own), median(kind), units)
     return None
 
 

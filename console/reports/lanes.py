@@ -7,7 +7,7 @@ among them, nor what an elastic job gave up while it ran on. Moments are epoch s
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 
@@ -38,12 +38,14 @@ _STOP = (
 
 
 class Lane(NamedTuple):
-    """A node. `group`: what it is, in words; lanes of one group stand together."""
+    """A node. `group`: what it is, in words; lanes of one group stand together, and in it those of one compute unit
+    (`unit`, empty where none is known)."""
 
     name: str
     up: bool
     state: str
     group: str
+    unit: str = ""
 
 
 class LaneStop(NamedTuple):
@@ -112,11 +114,20 @@ def read_lanes(partition: Partition, window: LaneWindow) -> Lanes:
 
 
 def _lanes(partition: Partition) -> list[Lane]:
-    """GPUs first, the larger kinds first; then by name, numbers as numbers: as the node map has them."""
+    """GPUs first, the larger kinds first; then by unit, those in none last, and by name, numbers as numbers: as the
+    node map has them."""
     nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
     kinds = _kinds(nodes)
-    nodes.sort(key=lambda node: (kinds[id(node.total)], natural(node.name)))
-    return [Lane(node.name, node.up, node.state, kinds[id(node.total)][2]) for node in nodes]
+    units = {node.name: node.unit_in(partition.name) for node in nodes}
+
+    def order(node: SeenNode) -> tuple[Any, ...]:
+        unit = units[node.name]
+        return kinds[id(node.total)], not unit, natural(unit), natural(node.name)
+
+    nodes.sort(key=order)
+    return [
+        Lane(node.name, node.up, node.state, kinds[id(node.total)][2], units[node.name]) for node in nodes
+    ]
 
 
 def _kinds(nodes: Iterable[SeenNode]) -> dict[int, tuple[bool, int, str]]:

@@ -84,7 +84,11 @@ _NODE: dict[str, Reader[Any]] = {
     "partitions": _texts,
     **dict.fromkeys(("name", "state", "state_reason"), _text),
 }
-_PARTITION: dict[str, Reader[Any]] = {"name": _text, "state": _text, "nodes": _texts}
+_PARTITION: dict[str, Reader[Any]] = {
+    **dict.fromkeys(("name", "state"), _text),
+    "nodes": _texts,
+    "units": maybe(mapping(_text)),
+}
 _REQUEST: dict[str, Reader[Any]] = {
     **dict.fromkeys(("nodes", "count"), _integer),
     **dict.fromkeys(("exclusive", "partial"), flag),

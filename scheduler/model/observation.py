@@ -1,7 +1,7 @@
 """One look at the cluster, as the `Cluster` port returns it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from scheduler.model.jobs import ObservedJob
@@ -10,11 +10,21 @@ from scheduler.model.nodes import SnapshotNode
 
 @dataclass(frozen=True, slots=True)
 class ObservedPartition:
-    """A partition of the cluster: name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and nodes."""
+    """A partition of the cluster: name, Slurm's state word (`UP`, `DOWN`, `DRAIN`, `INACTIVE`) and nodes.
+
+    `units`: the compute units of its nodes where it sees the network in its own way; None: each node's `unit` counts.
+    """
 
     name: str
     state: str = "UP"
     nodes: tuple[str, ...] = ()
+    units: Mapping[str, str] | None = None
+
+    def seen(self, node: SnapshotNode) -> SnapshotNode:
+        """One of its nodes as it is to be planned here."""
+        if self.units is None or self.units.get(node.name) == node.unit:
+            return node
+        return replace(node, unit=self.units.get(node.name))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def snapshot_for(  # noqa: PLR0913 - each is named at the call
     """
     partition = _partition(observation, policy.name)
     theirs = frozenset(partition.nodes)
-    nodes = [node for node in observation.nodes if node.name in theirs]
+    nodes = [partition.seen(node) for node in observation.nodes if node.name in theirs]
     # A partition may name a node of which nothing is told: nothing is planned there.
     names = frozenset(node.name for node in nodes)
     now = observation.taken_at

@@ -110,6 +110,8 @@ TABLE: list[Row] = [
     ("api-partition-timeline", {"name": "x"}, "get", EVERYBODY),
     ("api-partition-lanes", {"name": "x"}, "get", EVERYBODY),
     ("api-partition-lanes", {"name": "nowhere"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-partition-squares", {"name": "x"}, "get", EVERYBODY),
+    ("api-partition-squares", {"name": "nowhere"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-partitions", {}, "get", EVERYBODY),
     ("api-partition", {"name": "x"}, "get", EVERYBODY),
     ("api-policy", {"name": "x"}, "get", (401, 404, 404, 200, 200, 200)),

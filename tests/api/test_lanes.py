@@ -57,7 +57,7 @@ def test_the_frame_says_whose_lanes_they_are_and_when(house: House, ada: APIClie
     assert [lane["name"] for lane in lanes["lanes"]] == ["n1", "n10", "c1"], (
         "kinds together, numbers as numbers"
     )
-    assert lanes["lanes"][2] == {"name": "c1", "up": False, "state": "DOWN", "group": "64 cpu"}
+    assert lanes["lanes"][2] == {"name": "c1", "up": False, "state": "DOWN", "group": "64 cpu", "unit": ""}
     assert (lanes["left_out"], lanes["unplaced"]) == (0, 0)
 
 

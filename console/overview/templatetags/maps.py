@@ -15,10 +15,10 @@ from console.core import clock
 from console.core.markup import job_address, text
 from console.core.resaying import resay
 from console.core.templatetags.ui import level_class, state
-from console.overview.heat import HeatCell
 from console.overview.nodemap import NodeBar, Segment
 from console.overview.plots import Plot
 from console.overview.templatetags.address import present
+from console.reports.squares import Square
 
 register = template.Library()
 
@@ -57,14 +57,14 @@ def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
 
 
 @register.simple_tag
-def squares(cells: Iterable[HeatCell]) -> SafeString:
+def squares(cells: Iterable[Square]) -> SafeString:
     """A kind's nodes as squares, each a link to its node's page."""
     # One address is made, and the name put into it: to resolve thousands of them takes longer than to draw them.
     to = reverse("node", args=[STAND_IN])
     return SafeString(
         "".join(
-            f'<a class="sq {cell.css}" href="{to.replace(STAND_IN, quote(cell.name, safe=""))}" '
-            f'title="{text(cell.label)}"></a>'
+            f'<a class="sq {cell.css}" href="{to.replace(STAND_IN, quote(cell.node.name, safe=""))}" '
+            f'title="{text(cell.node.name)}: {text(cell.words)}"></a>'
             for cell in cells
         )
     )

@@ -98,7 +98,7 @@ def job(request: HttpRequest, job_id: str) -> HttpResponse:
         "forecast": forecast,
         "start": expected_starts(cluster, [known.row]).get(job_id) if _is_there(known.row) else None,
         "risk": risk,
-        "job_set": set_of(cluster, known.row.alloc) if _is_there(known.row) else None,
+        "job_set": set_of(cluster, known.row.partition, known.row.alloc) if _is_there(known.row) else None,
         "most_forecast": MOST_WAITING,
         "answer": explain(known),
         "life": life_of(known),

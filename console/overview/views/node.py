@@ -30,6 +30,7 @@ def node(request: HttpRequest, node_name: str) -> HttpResponse:
     context = live_context(cluster) | {
         "node": row,
         "partitions": partitions,
+        "units": nodepage.units(row, partitions),
         "capacities": nodepage.capacities(row),
         "there": nodepage.jobs_there(cluster, node_name, partitions),
         "coming": nodepage.coming(cluster, node_name, partitions),

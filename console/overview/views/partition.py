@@ -13,14 +13,11 @@ from django.views.decorators.http import require_safe
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
 from console.cluster.models import Cluster, Job, JobPhase
-from console.core import clock
 from console.core.htmx import render_page, unchanged
-from console.forecasts.models import JobForecast
 from console.overview import joblists
-from console.overview.heat import HeatSource
 from console.overview.jobfilter import STATES, JobFilter, kept_parameters
 from console.overview.nodemap import held_jobs, moves_of
-from console.overview.nodeview import read_nodes
+from console.overview.nodeview import NodeView, Squaring, read_nodes
 from console.overview.selectors import (
     HELD_PHASES,
     PartitionState,
@@ -31,9 +28,9 @@ from console.overview.takeable import takeable_jobs
 from console.overview.underway import under_way
 from console.overview.views.home import live_context, observed
 from console.partitions.models import Partition
-from console.power.models import Processor
 from console.reports.immune import NOBODY, immune_parts
 from console.reports.seen import level_field
+from console.reports.squares import SquareSource
 from console.steering.models import KeptPlace, Plan
 from scheduler.model.policy import Dispatch
 
@@ -126,16 +123,7 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     return {
         "looks_like": f"{seen} {get_language()} {query.urlencode()}",
         "filter": wanted,
-        "nodes": lazy(
-            lambda: read_nodes(
-                request.GET,
-                state.nodes,
-                lambda names: held_jobs(held, axis, names),
-                names=[rule.name for rule in state.policy.levels],
-                moves=moves_of(state.plans, kept, takeable_jobs(partition)),
-                scale=lambda by: _heat_source(partition, state, held).scale(by, state.nodes),
-            )
-        ),
+        "nodes": lazy(_nodes, request, partition, state, kept, held),
         "waiting": lazy(
             joblists.read_list,
             request.GET,
@@ -155,15 +143,25 @@ def _same_for_all(request: HttpRequest, partition: Partition, state: PartitionSt
     }
 
 
-def _heat_source(partition: Partition, state: PartitionState, held: QuerySet[Job]) -> HeatSource:
-    cluster = partition.cluster_id
-    return HeatSource(
-        jobs=held,
-        axis=level_field(state.policy.mode),
+def _nodes(
+    request: HttpRequest,
+    partition: Partition,
+    state: PartitionState,
+    kept: list[KeptPlace],
+    held: QuerySet[Job],
+) -> NodeView:
+    """The map, as the address asks for it."""
+    axis = level_field(state.policy.mode)
+    return read_nodes(
+        request.GET,
+        state.nodes,
+        lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
-        processors=Processor.objects.filter(cluster=cluster),
-        forecasts=JobForecast.objects.filter(cluster=cluster, partition=partition.name),
-        now=clock.now().timestamp(),
+        moves=moves_of(state.plans, kept, takeable_jobs(partition)),
+        squaring=Squaring(
+            lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
+            lambda node: node.unit_in(partition.name),
+        ),
     )
 
 

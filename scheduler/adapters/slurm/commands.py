@@ -36,6 +36,7 @@ _JOB_ID = re.compile(JOB_ID)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
+_TOPOLOGY = r"[\w.][\w.-]{0,63}"
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", ""): (
         "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=all", "--states=PENDING",
@@ -47,7 +48,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
     ("scontrol", "show licenses"): ("--oneliner", "--all", "show", "licenses"),
     ("scontrol", "show reservations"): ("--oneliner", "--all", "show", "reservations"),
-    ("scontrol", "show topology"): ("--oneliner", "--all", "show", "topology"),
+    ("scontrol", "show topology"): ("--oneliner", "--all", "show", "topology", _TOPOLOGY),
     ("scontrol", "show config"): ("--all", "show", "config"),
     ("scontrol", "ping"): ("ping",),
     ("scontrol", "update"): (
@@ -128,6 +129,11 @@ def kept_for(reservation: str) -> str:
     """The id of the job that a reservation of ours is for; empty for one of somebody else."""
     found = re.fullmatch(_KEPT, reservation, re.ASCII)
     return reservation.removeprefix(KEPT_FOR) if found else ""
+
+
+def is_topology(text: str) -> bool:
+    """Whether `text` is a name of a topology that can be told to scontrol."""
+    return re.fullmatch(_TOPOLOGY, text, re.ASCII) is not None
 
 
 def is_node_list(text: str) -> bool:

@@ -88,15 +88,16 @@ def odd_node(record: str, error: Exception) -> SnapshotNode:
     )
 
 
-def decode_partition(record: str) -> tuple[ObservedPartition, bool]:
-    """A partition, and whether its jobs get whole nodes. Raises ValueError, KeyError when it does not decode.
+def decode_partition(record: str) -> tuple[ObservedPartition, bool, str]:
+    """A partition, whether its jobs get whole nodes, and the name of the topology that it has of its own, if any.
 
-    Slurm 26.05 says the latter in a word of its own.
+    Raises ValueError, KeyError when it does not decode. Slurm 26.05 says of whole nodes in a word of its own.
     """
     words: dict[str, str] = dict(_WORD.findall(record))
     partition = ObservedPartition(words["PartitionName"], words["State"], values.nodes(words["Nodes"]))
     exclusive = values.text(words.get("Exclusive", "NO")) not in {"", "NO"}
-    return partition, exclusive or words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
+    whole = exclusive or words.get("OverSubscribe", "NO").startswith("EXCLUSIVE")
+    return partition, whole, values.text(words.get("Topology", ""))
 
 
 def odd_partition(record: str) -> ObservedPartition:

@@ -1,7 +1,7 @@
 """`observe()`: four cheap calls, and further ones only for jobs that those do not tell exactly.
 
 `scontrol show config` every few minutes: what counts as a resource here, and slurmctld's clock; with it `show topology`
-where there is a tree of switches. Then each time
+where there may be one, once more for each that a partition has of its own. Then each time
 `scontrol show nodes`, `show partitions`, `show reservations` and squeue, in this order: a job that starts in between is
 then seen on its nodes rather than missed. Only when some job's share is not told there is one more, of what slurmctld
 has given out of each node (`untold`).
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 from scheduler.adapters.slurm import config as configs
 from scheduler.adapters.slurm import licenses, nodes, reservations, topology, untold, values
-from scheduler.adapters.slurm.commands import CommandRunner
+from scheduler.adapters.slurm.commands import CommandRunner, is_topology
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
 from scheduler.adapters.slurm.queue import QueueReader
@@ -73,7 +73,7 @@ class Reader:
     _queue: QueueReader = field(init=False)
     _config: Config | None = field(default=None, init=False)
     _config_at: float = field(default=0.0, init=False)
-    _units: Mapping[str, str] = field(default_factory=dict, init=False)
+    _units: dict[str, Mapping[str, str]] = field(default_factory=dict, init=False)
     _room: ClusterShape | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Reader:
         if self._config is None or not 0 <= now - self._config_at < CONFIG_S:
             self._config = self.fresh_config()
             self._config_at = now
-            self._units = self._switches() if self._config.topology == topology.TREE else {}
+            self._units = {}
         return self._config
 
     def fresh_config(self) -> Config:
@@ -130,18 +130,21 @@ class Reader:
 
     def _machines(self, config: Config) -> _Machines:
         machines = _Machines()
+        units = self._topology() if topology.may_be_told(config.topology, config.version) else {}
         for record in self._records("nodes", "NodeName"):
             try:
                 node, threads = nodes.decode_node(record, config)
             except (ValueError, KeyError) as error:
                 machines.odd_nodes.append(nodes.odd_node(record, error))
                 continue
-            unit = self._units.get(node.name)
+            unit = units.get(node.name)
             machines.nodes.append(replace(node, unit=unit) if unit else node)
             machines.threads.add(threads)
         for record in self._records("partitions", "PartitionName"):
             try:
-                partition, exclusive = nodes.decode_partition(record)
+                partition, exclusive, own = nodes.decode_partition(record)
+                if own:
+                    partition = replace(partition, units=self._topology(own))
             except (ValueError, KeyError):
                 partition, exclusive = nodes.odd_partition(record), False
             machines.partitions.append(partition)
@@ -153,12 +156,18 @@ class Reader:
         machines.faults = list(machines.untrustworthy())
         return machines
 
-    def _switches(self) -> Mapping[str, str]:
-        """The leaf switch of each node. An answer that is not understood costs nearness, nothing else."""
-        try:
-            return topology.units(self._records("topology", "SwitchName"))
-        except SlurmOutputError:
-            return {}
+    def _topology(self, name: str = "") -> Mapping[str, str]:
+        """The unit of each node, in the cluster's topology or in one that a partition names. As old as the
+        configuration at most. What is refused or not understood costs nearness, nothing else."""
+        if name not in self._units:
+            if name and not is_topology(name):
+                return {}
+            named = (name,) if name else ()
+            answer = self.runner.run("scontrol", "--oneliner", "--all", "show", "topology", *named)
+            if answer.code != 0:
+                return {}
+            self._units[name] = topology.units(answer.out)
+        return self._units[name]
 
     def _records(self, what: str, key: str, *options: str) -> list[str]:
         out = self._ask("scontrol", "--oneliner", *options, "--all", "show", what)

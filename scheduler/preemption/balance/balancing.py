@@ -4,10 +4,11 @@
   over nodes, or for several of one node where a node's own differ; requests in units are placed like any others.
 - Nodes without a measured power are no candidates as long as the measured ones that the request allows suffice.
 - Free room: the set inside one compute unit with the smallest distance if that is small enough, else the set with the
-  smallest distance anywhere (`evenset`).
+  smallest distance anywhere (`evenset`). What is counted over nodes comes from one node first, if one has it all.
 - Where somebody must be stopped, cost_in comes first: nodes are looked at from the cheapest on, until some of them are
   close enough together. The dearest node is then as cheap as it can be. Victims are chosen on nodes of that range of
-  power only (`search`), so whatever they are, the set is even.
+  power only (`search`), so whatever they are, the set is even. A set inside one unit is preferred where that does
+  hardly more harm (`inside_a_unit`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,6 +29,11 @@ from scheduler.preemption.shapes import Shape, ShapeKey
 
 MOST_RANGES = 2
 """How many ranges of power are tried for a request counted over nodes that needs victims, or time."""
+
+WORTH_S = 600
+"""So much more of the job's own room, in seconds, may be lost on a node for a set inside one unit."""
+MOST_NEAR = 64
+"""So many of the cheapest nodes are looked at for it, or eight times as many as the job asks for."""
 
 Priced = Sequence[tuple[NodeState, Price]]
 T = TypeVar("T")
@@ -121,6 +127,15 @@ class Balancing:
                 return [self.powers.within(shape, low, low + self.most)]
         return self._nearest_for_victims(wanted) if nearest else []
 
+    def inside_a_unit(self, wanted: Wanted) -> Shape | None:
+        """The shape on nodes of one unit among which every set is even, if room there does hardly more harm than
+        anywhere: on no node of it victims of a higher class, more victims, or much more loss than on the dearest node
+        of the cheapest even set."""
+        if wanted.shape.count < 2 or not self.powers.units or not self.measured_suffice(wanted.shape):
+            return None
+        wanted = replace(wanted, shape=self.powers.measured(wanted.shape))
+        return next(filter(None, (self._near(wanted, prices) for prices in self._tiers(wanted))), None)
+
     def window(self, ordered: Iterable[int], count: int) -> list[int] | None:
         """From nodes, by their indices, in the order in which they are welcome: the first even set that they
         complete."""
@@ -142,6 +157,34 @@ class Balancing:
         yield lambda count: self._search.cheapest(wanted, count, both=False)
         if wanted.scope.second_floor is not None:
             yield lambda count: self._search.cheapest(wanted, count, both=True)
+
+    def _near(self, wanted: Wanted, prices: Callable[[int], Priced]) -> Shape | None:
+        """In one tier, which is only asked for as many nodes as are looked at."""
+        shape, dearest = wanted.shape, Price()
+        looked_at: list[tuple[NodeState, Price]] = []
+
+        def noted() -> Iterator[Member]:
+            nonlocal dearest
+            for place, dearest in gradually(prices, shape.count):
+                looked_at.append((place, dearest))
+                yield self.powers.member(place.order, dearest.waste)
+
+        if first_set(noted(), shape.count, self.most) is None:
+            return None
+        worth = WORTH_S * dict(shape.wants).get(shape.cost_in, 1)
+        looked_at += prices(max(MOST_NEAR, 8 * shape.count))[len(looked_at) :]
+        by_unit: dict[str, list[Member]] = {}
+        for place, price in looked_at:
+            unit = self.powers.units.get(place.order)
+            if unit is None or not hardly_dearer(price, dearest, worth):
+                continue
+            inside = by_unit.setdefault(unit, [])
+            inside.append(self.powers.member(place.order, price.waste))
+            found = first_set(inside, shape.count, self.most) if len(inside) >= shape.count else None
+            if found:
+                low = min(member.power for member in found)
+                return self.powers.within(shape, low, low + self.most, unit)
+        return None
 
     def _as_members(self, prices: Iterable[tuple[NodeState, Price]]) -> Iterator[Member]:
         return (self.powers.member(place.order, known.waste) for place, known in prices)
@@ -166,9 +209,13 @@ class Balancing:
         return placed(shape, places[: shape.count]) if len(places) >= shape.count else None
 
     def _best_range(self, shape: Shape, coming: bool) -> tuple[int, Placement] | None:
-        """The same for a request that is counted over nodes: inside a unit, else anywhere."""
+        """The same for a request that is counted over nodes: on one node, else inside a unit, else anywhere."""
         if not self._search.pool(self.powers.measured(shape)).fits(shape, coming=coming):
             return None
+        alone = self._alone(shape, coming)
+        if alone is not None:
+            placement = self._search.room(self.powers.alone(shape, alone.order), coming=coming)
+            return (alone.high - alone.power, placement) if placement else None
         found = self._ranges(shape, coming)
         near = min((each for each in found if each[2] is not None), default=None, key=lambda each: each[:2])
         if near is None or near[0] > self.most:
@@ -179,14 +226,22 @@ class Balancing:
         placement = self._search.room(self.powers.within(shape, low, low + distance, unit), coming=coming)
         return (distance, placement) if placement else None
 
+    def _alone(self, shape: Shape, coming: bool) -> Giving | None:
+        """The node that has it all and whose own processors are closest; of equal ones the least left over."""
+        wants = dict(shape.wants)
+        given = self._giving(shape, coming=coming)
+        enough = (node for node in given if node.high - node.power <= self.most and covers(node.gives, wants))
+
+        def order(node: Giving) -> tuple[int, int, int]:
+            total = self._cluster_state.places[node.order].node.total
+            left = sum((node.gives[name] - n) * 1000 // total[name] for name, n in shape.wants)
+            return node.high - node.power, left, node.order
+
+        return min(enough, default=None, key=order)
+
     def _ranges(self, shape: Shape, coming: bool) -> list[tuple[int, int, str | None]]:
         """The narrowest range anywhere and in each unit: how wide, from which power on, the unit."""
         nodes = sorted(self._giving(shape, coming=coming), key=lambda node: (node.power, node.order))
-        in_units = (node for node in nodes if node.order in self.powers.units)
-        enough = (node for node in in_units if covers(node.gives, dict(shape.wants)))
-        alone = min(enough, default=None, key=lambda node: node.high - node.power)
-        if alone and alone.high - alone.power <= self.most:
-            return [(alone.high - alone.power, alone.power, self.powers.units[alone.order])]
         groups: dict[str | None, list[Giving]] = {None: nodes}
         for node in nodes:
             if node.order in self.powers.units:
@@ -199,6 +254,15 @@ class Balancing:
         return [
             Giving(self.powers.of[order], self.powers.high[order], order, gives) for order, gives in given
         ]
+
+
+def hardly_dearer(price: Price, dearest: Price, worth: int) -> bool:
+    """Whether a node costs hardly more than another one: no higher class, no more victims, not much more loss."""
+    if not price.cost:
+        return True
+    if not dearest.cost or price.cost[0][0] > dearest.cost[0][0] or len(price.victims) > len(dearest.victims):
+        return False
+    return price.cost[0][0] < dearest.cost[0][0] or price.cost[0][1] <= dearest.cost[0][1] + worth
 
 
 def gradually(fetch: Callable[[int], Sequence[T]], count: int) -> Iterator[T]:

@@ -74,6 +74,10 @@ class Powers:
             self._sorted_places[shape.each] = known
         return known
 
+    def alone(self, shape: Shape, order: int) -> Shape:
+        """The shape on one node only."""
+        return self._restricted(shape, ("alone", order), lambda: [self._cluster_state.places[order]])
+
     def within(self, shape: Shape, low: int, high: int, unit: str | None = None) -> Shape:
         """The shape only on nodes whose processors have a power from `low` to `high`, in one unit if one is named."""
 

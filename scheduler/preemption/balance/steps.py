@@ -3,7 +3,8 @@
 1. An even set is free: it starts. An even set is coming: it waits for the jobs that are ending.
 2. What is free is too uneven, but an exchange with a young running job makes both sets even (`exchange`).
 3. Where the partition says so, it gets the nearest set, however uneven.
-4. Lower jobs make room on nodes that are even enough. Else it stays in the queue.
+4. Lower jobs make room on nodes that are even enough, in one unit if that does hardly more harm. Else it stays in the
+   queue.
 """
 
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from scheduler.preemption.methods import Ask
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.planning_run import PlanningRun
 from scheduler.preemption.search import Wanted
-from scheduler.preemption.stopping import no_room, stop_lower_jobs
+from scheduler.preemption.stopping import no_room, stop_lower_jobs, stop_or_not
 
 
 def even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
@@ -65,7 +66,13 @@ def nearest_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision 
 
 
 def stop_for_an_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
-    """Step 4."""
+    """Step 4, inside one unit if that does hardly more harm and no limit forbids it."""
+    shape = balancing.inside_a_unit(Wanted(ask.shape, ask.scope))
+    if shape is not None:
+        below = cycle.cluster_state.below(ask.scope)
+        found = cycle.limits.victims(ask.job, Wanted(shape, ask.scope), below)
+        if found is not None and not found.held:
+            return _said(balancing, cycle, stop_or_not(cycle, replace(ask, shape=shape), found))
     for shape in balancing.for_victims(Wanted(ask.shape, ask.scope)):
         decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
         if decision is not None:

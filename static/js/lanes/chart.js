@@ -20,6 +20,7 @@
       this.skew = Number(root.dataset.clock) - Date.now() / 1000;
       this.view = new chart.View(this.clock());
       this.facts = null;
+      this.fold = new chart.Fold();
       this.chosen = null;
       this.dirty = false;
       this.source = new chart.Source(root.dataset.lanes, (answer) => this.take(answer), (gone) => this.failed(gone));
@@ -38,13 +39,32 @@
     take(answer) {
       const before = this.chosen && this.facts.bars[this.chosen.bar];
       this.skew = answer.now - Date.now() / 1000;
-      this.facts = chart.facts(answer);
+      this.facts = chart.facts(answer, this.fold);
       this.chosen = before ? this.pieceOf(before) : null;
       this.fade();
       this.resize();
       this.tell();
       this.fillTable(false);
-      this.root.dataset.bars = answer.bars.length;
+      Object.assign(this.root.dataset, { bars: answer.bars.length, rows: this.facts.rows.length });
+      this.root.querySelector("[data-lanes-do=units]").hidden = !answer.lanes.some((lane) => lane.unit);
+    }
+
+    // --- Units -------------------------------------------------------------------------------------------------
+    refold() {
+      chart.arrange(this.facts, this.fold);
+      this.resize();
+      this.root.dataset.rows = this.facts.rows.length;
+    }
+
+    turnUnits() {
+      if (!this.facts) return;
+      this.fold.turnAll(this.facts.answer.lanes);
+      this.refold();
+    }
+
+    rowAt(y) {
+      const down = y - chart.AXIS_PX + this.view.scroll;
+      return y < chart.AXIS_PX ? undefined : this.facts.rows.find((each) => down >= each.top && down < each.top + each.height);
     }
 
     /* The same run, or the same job where it has begun meanwhile. */
@@ -130,8 +150,8 @@
       const { facts, view } = this;
       if (!facts || x < view.label || y < chart.AXIS_PX) return null;
       const down = y - chart.AXIS_PX + view.scroll;
-      const row = facts.rows.find((each) => each.lane >= 0 && down >= each.top && down < each.top + each.height);
-      if (!row) return null;
+      const row = this.rowAt(y);
+      if (!row || row.lane < 0) return null;
       const lane = facts.lanes[row.lane];
       const slot = Math.floor(((down - row.top - 2) / (facts.lanePx - 4)) * lane.slots);
       const near = (3 / view.plot) * view.span;
@@ -195,6 +215,8 @@
     /* Bring a job into sight, and no further. */
     show(piece) {
       const { view, box } = this;
+      const row = this.facts.rows.find((each) => each.unit && each.unit.folded && each.unit.places.includes(piece.lane));
+      if (row) { this.fold.turn(row.unit.key); this.refold(); }
       if (piece.to < view.from || piece.from > view.to) view.pan(piece.from - view.from - view.span / 4);
       const top = this.facts.rowOfLane[piece.lane];
       const seen = view.height - chart.AXIS_PX - this.facts.lanePx;
@@ -220,7 +242,8 @@
       window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.paint());
       new MutationObserver(() => this.paint()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
       this.root.querySelectorAll("[data-lanes-do]").forEach((button) => button.addEventListener("click", () => {
-        if (button.dataset.lanesDo === "now") this.goToNow(); else this.zoom(button.dataset.lanesDo === "in" ? 1 / ZOOM : ZOOM);
+        if (button.dataset.lanesDo === "units") this.turnUnits();
+        else if (button.dataset.lanesDo === "now") this.goToNow(); else this.zoom(button.dataset.lanesDo === "in" ? 1 / ZOOM : ZOOM);
       }));
       ["job-filter", "level-filter"].forEach((id) => {
         const filter = document.getElementById(id);
@@ -249,6 +272,8 @@
       const { held } = this;
       this.held = null;
       if (!held || held.far) return;
+      const row = this.facts && this.rowAt(event.offsetY);
+      if (row && row.unit) { this.fold.turn(row.unit.key); this.refold(); return; }
       this.choose(this.at(event.offsetX, event.offsetY));
       this.open();
     }

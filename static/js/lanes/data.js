@@ -10,24 +10,6 @@
      nothing jumps. */
   function laneHeight(count) { return count <= 8 ? 48 : count <= 24 ? 32 : chart.LANE_PX; }
 
-  /* The rows from the top: the heading of each group, then its lanes. */
-  function rowsOf(lanes) {
-    const rows = [];
-    const lanePx = laneHeight(lanes.length);
-    let group = null;
-    let top = 0;
-    lanes.forEach((lane, index) => {
-      if (lane.group !== group) {
-        group = lane.group;
-        rows.push({ top, height: chart.GROUP_PX, lane: -1, label: group });
-        top += chart.GROUP_PX;
-      }
-      rows.push({ top, height: lanePx, lane: index, label: lane.name, off: !lane.up });
-      top += lanePx;
-    });
-    return { rows, height: top, lanePx };
-  }
-
   /* Jobs that share a lane stand below each other: each takes the first place that is free when it begins. */
   function packed(pieces) {
     pieces.sort((a, b) => a.from - b.from || a.to - b.to);
@@ -73,8 +55,8 @@
     return bars.length ? bars[0].index : -1;
   }
 
-  /* What the chart draws from, of one answer. */
-  chart.facts = function (answer) {
+  /* What the chart draws from, of one answer; `fold`: which units are one lane. */
+  chart.facts = function (answer, fold) {
     const byRun = new Map();
     const byJob = new Map();
     answer.bars.forEach((bar, index) => {
@@ -85,20 +67,13 @@
     const lanes = piecesOf(answer);
     const runOf = (mark) => byRun.get(runKey(mark.job, mark.start, mark.restarts));
     const known = (mark) => mark.bar !== undefined;
-    return {
-      answer, lanes, bars: answer.bars, first: firstPieces(lanes), ...rowsOf(answer.lanes),
-      rowOfLane: laneRows(answer.lanes),
+    return chart.arrange({
+      answer, lanes, bars: answer.bars, first: firstPieces(lanes), lanePx: laneHeight(answer.lanes.length),
       stops: answer.stops.map((stop) => ({ ...stop, bar: runOf(stop), to: servedBar(stop, byJob) })).filter(known),
       saves: answer.checkpoints.map((save) => ({ ...save, bar: runOf(save) })).filter(known),
       faded: new Uint8Array(answer.bars.length),
-    };
+    }, fold);
   };
-
-  function laneRows(lanes) {
-    const places = [];
-    rowsOf(lanes).rows.forEach((row) => { if (row.lane >= 0) places[row.lane] = row.top; });
-    return places;
-  }
 
   /* What the filters above the chart leave out is faded: a part of the number, name or user, and the level. */
   chart.fade = function (facts, text, level) {

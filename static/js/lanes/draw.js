@@ -22,6 +22,10 @@
     };
   };
 
+  function unitLabel(unit, now) {
+    return `${unit.folded ? "▸" : "▾"} ${chart.busyAt(unit.steps, now)}/${unit.places.length} ${unit.name}`;
+  }
+
   chart.Drawing = class {
     constructor(canvas) {
       this.canvas = canvas;
@@ -52,7 +56,7 @@
       pen.clip();
       pen.font = `10px ${colours.font}`;
       pen.textBaseline = "middle";
-      this.eachRow((row, top) => { if (row.lane >= 0) this.lane(facts.lanes[row.lane], top); });
+      this.eachRow((row, top) => { if (row.unit) this.unit(row.unit, top); else if (row.lane >= 0) this.lane(facts.lanes[row.lane], top); });
       this.threads();
       this.saves();
       if (chosen) this.outline(chosen);
@@ -93,6 +97,24 @@
         if (pieces[i].to > view.from) this.piece(pieces[i], top + 2 + pieces[i].slot * thick, thick);
       }
       this.pen.globalAlpha = 1;
+    }
+
+    /* How many of its nodes are busy, as steps of a full lane; paler from now on. */
+    unit(unit, top) {
+      const { pen, view, colours } = this;
+      const full = chart.LANE_PX - 4;
+      pen.fillStyle = colours.quiet;
+      unit.steps.forEach(([at, busy], i) => {
+        const to = i + 1 < unit.steps.length ? unit.steps[i + 1][0] : at;
+        if (!busy || to <= view.from || at >= view.to) return;
+        const high = Math.max(1, (full * busy) / unit.places.length);
+        [[at, Math.min(to, view.now), 2 * PALE], [Math.max(at, view.now), to, PALE]].forEach(([begin, end, alpha]) => {
+          if (end <= begin) return;
+          pen.globalAlpha = alpha;
+          pen.fillRect(view.x(begin), top + 2 + full - high, view.x(end) - view.x(begin), high);
+        });
+      });
+      pen.globalAlpha = 1;
     }
 
     piece(piece, top, thick) {
@@ -191,13 +213,14 @@
       const { pen, view, colours } = this;
       pen.textBaseline = "middle";
       this.eachRow((row, top) => {
-        const heading = row.lane < 0;
+        const heading = row.lane < 0 && !row.unit;
+        const label = row.unit ? unitLabel(row.unit, view.now) : row.label;
         pen.fillStyle = colours.paper;
         pen.fillRect(0, top, heading ? view.width : view.label, row.height);
         pen.fillStyle = heading || row.off ? colours.quiet : colours.ink;
         pen.font = `${heading ? "600 " : ""}11px ${colours.font}`;
         const most = Math.floor((heading ? view.width : view.label - 12) / LETTER_PX);
-        pen.fillText(row.label.length > most ? `${row.label.slice(0, most - 1)}…` : row.label, 6, top + row.height / 2);
+        pen.fillText(label.length > most ? `${label.slice(0, most - 1)}…` : label, 6, top + row.height / 2);
         if (row.off) pen.fillRect(6, top + row.height / 2, Math.min(view.label - 14, row.label.length * LETTER_PX), 1);
       });
     }

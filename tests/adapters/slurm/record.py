@@ -1,9 +1,9 @@
 """Records what a real Slurm says, odd jobs included, for the tests beside this file.
 
-`python -m tests.adapters.slurm.record [system] [24.11] [26.05]` starts a private Slurm of each release and writes
-recordings/VERSION/SCENE/*.txt: the answers to every command that the adapter reads with, and `jobs.json`, which names
-the jobs of the scene. `answers.json` has what scontrol and scancel say about changes. Run it again on each Slurm
-release that is to be supported.
+`python -m tests.adapters.slurm.record [networks] [system] [24.11] [26.05]` starts a private Slurm of each release and
+writes recordings/VERSION/SCENE/*.txt: the answers to every command that the adapter reads with, and `jobs.json`, which
+names the jobs of the scene. `answers.json` has what scontrol and scancel say about changes. Run it again on each Slurm
+release that is to be supported; with `networks` only the scenes of its topologies are made.
 """
 
 import json
@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from deploy.private_slurm import Partition, PrivateSlurm, releases
 from scheduler.adapters.slurm.asking import ONE_BY_ONE
@@ -49,6 +50,37 @@ NODES = {
     "n3": "Gres=gpu:a100:6,gpu:v100:2 Feature=new,ib MemSpecLimit=1000",
     "n4": "Gres=gpu:a100:6,gpu:v100:2 Feature=new,ib MemSpecLimit=1000",
 }
+
+SWITCHES = "SwitchName=leaf1 Nodes=n[1-2]\nSwitchName=leaf2 Nodes=n[3-4]\nSwitchName=top Switches=leaf[1-2]\n"
+BLOCKS = "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2,4\n"
+FILE = """- topology: net
+  cluster_default: true
+  tree:
+    switches:
+      - switch: top
+        children: leaf[1-2]
+      - switch: leaf1
+        nodes: n[1-2]
+      - switch: leaf2
+        nodes: n[3-4]
+- topology: racks
+  block:
+    block_sizes: [2]
+    blocks:
+      - block: b1
+        nodes: n[1,3]
+      - block: b2
+        nodes: n[2,4]
+- topology: flat
+  flat: true
+"""
+NETWORKS = {
+    "tree": ("topology.conf", SWITCHES, {"TopologyPlugin": "topology/tree"}, ()),
+    "block": ("topology.conf", BLOCKS, {"TopologyPlugin": "topology/block"}, ()),
+    "own": ("topology.yaml", FILE, {}, ("racks", "flat")),
+}
+"""The file that tells a network, its text, settings, and the topologies that partitions have of their own."""
+KNOWN_IN = {"tree": (releases.SYSTEM, "24.11", "26.05"), "block": ("24.11", "26.05"), "own": ("26.05",)}
 
 SHAPES: Mapping[str, Sequence[str]] = {
     "tasks": ("-n", "30", "--mem-per-cpu=50"),
@@ -112,6 +144,19 @@ def _odd(line: str) -> str:
     return re.sub(r"Gres=\S+ Feature=\S+", NODES[match[1]], line) if match else line
 
 
+class Wired(PrivateSlurm):
+    """Its network is told in a file."""
+
+    def __init__(self, root: Path, file: str, text: str, **options: Any) -> None:
+        super().__init__(root, **options)
+        self.wiring = (file, text)
+
+    def _write_config(self, ports: Sequence[int]) -> None:
+        super()._write_config(ports)
+        file, text = self.wiring
+        (self.root / file).write_text(text)
+
+
 class Recorder:
     """Writes answers into a folder, without the names of this machine."""
 
@@ -127,7 +172,8 @@ class Recorder:
     def scene(self, name: str, jobs: Mapping[str, str]) -> None:
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "job").mkdir(parents=True)
+        for part in ("job", "topology"):
+            (folder / part).mkdir(parents=True)
         show = ("--all", "show")
         answers = {
             "config": self.runner.run("scontrol", *show, "config"),
@@ -136,7 +182,10 @@ class Recorder:
             "reservations": self.runner.run("scontrol", "--oneliner", *show, "reservations"),
             "nodes_given_out": self.runner.run("scontrol", "--oneliner", "--details", *show, "nodes"),
             "squeue": self.runner.run("squeue", *Table(MARK).arguments),
+            "topology": self.runner.run("scontrol", "--oneliner", *show, "topology"),
         }
+        for own in set(re.findall(r" Topology=(\S+)", answers["partitions"].out)):
+            answers[f"topology/{own}"] = self.runner.run("scontrol", "--oneliner", *show, "topology", own)
         if len(jobs) > ONE_BY_ONE:
             answers["jobs"] = self.runner.run("scontrol", "--oneliner", "--details", *show, "job")
         for record in Table(MARK).records(answers["squeue"].out):
@@ -148,6 +197,7 @@ class Recorder:
         for key, answer in answers.items():
             assert answer.code == 0, answer
             (folder / f"{key}.txt").write_text(self.clean(answer.out))
+        (folder / "topology").rmdir() if not any((folder / "topology").iterdir()) else None
         (folder / "jobs.json").write_text(json.dumps(jobs, indent=1) + "\n")
 
     def answers(self, commands: Sequence[Sequence[str]]) -> None:
@@ -291,6 +341,28 @@ def record(version: str) -> None:
         shutil.rmtree(root, ignore_errors=True)
 
 
+def record_networks(version: str) -> None:
+    """The ways to tell a network that a release knows, each as a scene without jobs."""
+    for name, (file, text, options, of_partition) in NETWORKS.items():
+        if version not in KNOWN_IN[name]:
+            continue
+        root = Path(tempfile.mkdtemp(prefix="giveway-record-", dir="/tmp"))
+        root.chmod(0o755)
+        every = (1, 2, 3, 4)
+        partitions = [
+            Partition("x", every, {"Default": "YES"}),
+            *(Partition(own, every, {"Topology": own}) for own in of_partition),
+        ]
+        try:
+            with Wired(root, file, text, partitions=partitions, version=version, options=options) as slurm:
+                Recorder(slurm).scene(name, {})
+        finally:
+            shutil.rmtree(root, ignore_errors=True)
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:] or [releases.SYSTEM]:
-        record(name)
+    chosen = [name for name in sys.argv[1:] if name != "networks"]
+    for name in chosen or [releases.SYSTEM]:
+        if "networks" not in sys.argv:
+            record(name)
+        record_networks(name)

@@ -71,9 +71,9 @@ def _name_of(program: str, arguments: Sequence[str]) -> str:
     words = [word for word in arguments if not word.startswith("--")][1:]
     if words[0] == "nodes" and "--details" in arguments:
         return "nodes_given_out"
-    if words[0] != "job":
-        return words[0]
-    return f"job/{words[1]}" if len(words) > 1 else "jobs"
+    if len(words) > 1:
+        return "/".join(words)
+    return "jobs" if words[0] == "job" else words[0]
 
 
 def _with_mark(text: str, arguments: Sequence[str]) -> str:

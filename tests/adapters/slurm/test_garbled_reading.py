@@ -31,6 +31,7 @@ TEXTS = (
     "reservations",
     "config",
     "licenses",
+    "topology",
 )
 RESERVED = (
     "ReservationName=soon StartTime=2026-11-21T21:21:00 EndTime=2036-11-21T22:21:00 Duration=01:00:00 "

@@ -109,7 +109,7 @@ def test_partitions_of_whole_nodes_are_known() -> None:
 
     assert nodes.decode_partition(line.format("EXCLUSIVE"))[1]
     assert not nodes.decode_partition(line.format("NO"))[1]
-    partition, _ = nodes.decode_partition("PartitionName=empty Nodes=(null) State=INACTIVE")
+    partition, *_ = nodes.decode_partition("PartitionName=empty Nodes=(null) State=INACTIVE")
     assert (partition.nodes, partition.state) == ((), "INACTIVE")
 
 
@@ -126,7 +126,7 @@ def test_partitions_of_whole_nodes_are_known() -> None:
     ],
 )
 def test_whether_a_partition_gives_whole_nodes(words: str, *, exclusive: bool) -> None:
-    partition, whole = nodes.decode_partition(f"PartitionName=x Nodes=n[1-2] {words} State=UP")
+    partition, whole, _ = nodes.decode_partition(f"PartitionName=x Nodes=n[1-2] {words} State=UP")
 
     assert (partition.nodes, whole) == (("n1", "n2"), exclusive)
 

@@ -83,7 +83,7 @@ def test_every_observation_comes_back_exactly(
         cluster="dev",
         taken_at=builders.NOW,
         nodes=tuple(places),
-        partitions=(ObservedPartition("x", "DOWN", ("n1",)), ObservedPartition("y")),
+        partitions=(ObservedPartition("x", "DOWN", ("n1",)), ObservedPartition("y", units={"n1": "b1"})),
         jobs=tuple(some),
         faults=tuple(faults),
     )

@@ -20,6 +20,7 @@ from scheduler.model.plan import Decision, DecisionKind, How
 from scheduler.model.policy import AppliesTo, Balance, Mode, Otherwise
 from scheduler.model.reasons import Reason
 from scheduler.model.snapshot import PartitionRules, Snapshot
+from scheduler.preemption.balance.designated import designated
 from scheduler.preemption.explain import explain
 from scheduler.preemption.planner import plan
 from tests.builders import HOUR, NOW, anywhere, ending, node, on_nodes, one_node, pending, running
@@ -365,7 +366,7 @@ def after(made: Snapshot, decided: Iterable[Decision]) -> dict[str, dict[str, in
 def test_sets_are_even_and_nothing_is_given_twice(made: Snapshot) -> None:
     limit = oracle_balance.most(made.partition)
     decided = plan(made).decisions
-    running_ones = {job.id: job for job in made.jobs if job.state is JobState.RUNNING}
+    running_ones = {job.id: job for job in designated(made).jobs if job.state is JobState.RUNNING}
     held = after(made, decided)
     for place in made.nodes:
         assert sum(each.get(place.name, 0) for each in held.values()) <= place.total["cpu"]

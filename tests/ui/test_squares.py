@@ -1,5 +1,6 @@
 """All nodes at a glance: what a square's shade and words say, and when the map is squares."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,8 +8,8 @@ from django.test import Client
 
 from console.cluster.models import Job
 from console.core import clock
-from console.overview.heat import COLOURS
 from console.power.models import Processor, Source
+from console.reports.squares import COLOURS
 from tests import factories
 from tests.markup import flat
 from tests.ui.conftest import House
@@ -140,3 +141,38 @@ def test_names_of_nodes_are_text_in_every_colour(by: str, house: House, ada: Cli
     page = ada.get(f"/partitions/x/?map=grid&by={by}").content.decode()
     assert "<b>x" not in page
     assert 'href="/nodes/n%22%3E%3Cb%3Ex/"' in page
+
+
+def groups(page: str) -> list[tuple[str, list[str]]]:
+    """The units of the map with the nodes of each."""
+    parts = flat(page).split('<div class="unit"><h4>')[1:]
+    return [
+        (part.partition("</h4>")[0], re.findall(r'href="/nodes/([^/]+)/"', part.partition("</div></div>")[0]))
+        for part in parts
+    ]
+
+
+def test_nodes_of_one_unit_stand_together(wide: House, ada: Client) -> None:
+    for name, unit in (("w1", "s10"), ("w2", "s2"), ("w4", "s10"), ("w5", "s2<b>")):
+        wide.cluster.nodes.filter(name=name).update(unit=unit)
+    page = ada.get("/partitions/x/?map=grid").content.decode()
+    assert groups(page) == [
+        ("s2", ["w2"]), ("s2&lt;b&gt;", ["w5"]), ("s10", ["w1", "w4"]), ("in no unit", ["w3", "w6"]),
+    ]  # fmt: skip
+
+
+def test_where_no_unit_is_known_nothing_is_said_of_units(wide: House, ada: Client) -> None:
+    page = ada.get("/partitions/x/?map=grid").content.decode()
+    assert groups(page) == [] and "in no unit" not in page
+
+
+def test_a_partition_with_its_own_topology_has_its_own_units(wide: House, ada: Client) -> None:
+    wide.cluster.nodes.update(unit="leaf", own_units={"x": "b1"})
+    assert [name for name, _ in groups(ada.get("/partitions/x/?map=grid").content.decode())] == ["b1"]
+
+
+def test_what_other_partitions_hold_is_not_called_no_job(wide: House, ada: Client) -> None:
+    wide.cluster.nodes.filter(name="w5").update(used={"gpu": 3})
+    assert seen(ada, "level", "w5") == [("sq-elsewhere", "w5: held elsewhere")]
+    assert seen(ada, "end", "w5") == [("sq-elsewhere", "w5: held elsewhere")]
+    assert seen(ada, "end", "w1") == [("sq-none", "w1: no end predicted")], "there are jobs of this partition"
