@@ -119,10 +119,10 @@ def _lanes(partition: Partition) -> list[Lane]:
     nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
     kinds = _kinds(nodes)
     units = {node.name: node.unit_in(partition.name) for node in nodes}
+    places = {unit: (not unit, natural(unit)) for unit in set(units.values())}
 
     def order(node: SeenNode) -> tuple[Any, ...]:
-        unit = units[node.name]
-        return kinds[id(node.total)], not unit, natural(unit), natural(node.name)
+        return kinds[id(node.total)], places[units[node.name]], natural(node.name)
 
     nodes.sort(key=order)
     return [

@@ -7,7 +7,7 @@ node is held elsewhere.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain
 from typing import NamedTuple
 
 from django.db.models import Min, QuerySet
@@ -245,13 +245,13 @@ def squares(nodes: Iterable[SeenNode], scale: SquareScale) -> list[Square]:
 
 def by_unit(shown: Iterable[Square], unit_of: Callable[[SeenNode], str]) -> list[UnitOfSquares]:
     """The squares of each unit together, the units by name; those in none last. Empty where no unit is known."""
-
-    def unit(square: Square) -> str:
-        return unit_of(square.node)
-
-    ordered = sorted(shown, key=lambda square: (not unit(square), natural(unit(square))))
-    found = [UnitOfSquares(name, list(each)) for name, each in groupby(ordered, key=unit)]
-    return found if any(each.name for each in found) else []
+    found: dict[str, list[Square]] = {}
+    for square in shown:
+        found.setdefault(unit_of(square.node), []).append(square)
+    if found.keys() <= {""}:
+        return []
+    names = sorted(found, key=lambda name: (not name, natural(name)))
+    return [UnitOfSquares(name, found[name]) for name in names]
 
 
 def colours(asked: str | None) -> list[SquareColour]:

@@ -123,6 +123,8 @@ def test_the_conformance_check_itself_can_fail(document: dict[str, Any]) -> None
         "used": {},
         "features": [],
         "partitions": ["x"],
+        "unit": "",
+        "own_units": {},
     }
     assert not list(faults(node))
     assert list(faults({**node, "surprise": 1}))
