@@ -53,10 +53,15 @@ def words_of(record: str) -> dict[str, str]:
     return dict(_WORD.findall(record[: free.start()] if free else record))
 
 
+def reason_of(record: str) -> str:
+    """Why a node is in its state, with who said so; empty where nobody did."""
+    reason = _REASON.search(record)
+    return " ".join(reason[1].split()) if reason else ""
+
+
 def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
     """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
     words = words_of(record)
-    reason = _REASON.search(record)
     total = {"cpu": values.number(words.get("CPUEfctv") or words["CPUTot"])}
     if config.memory_counts:
         spared = values.text(words.get("MemSpecLimit", "")) or "0"
@@ -69,7 +74,7 @@ def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
         total=total,
         features=frozenset(filter(None, values.text(words.get("ActiveFeatures", "")).split(","))),
         state=words["State"],
-        state_reason=" ".join(reason[1].split()) if reason else "",
+        state_reason=reason_of(record),
         partitions=partitions,
     )
     return node, max(1, values.number(words.get("ThreadsPerCore", "1")))
