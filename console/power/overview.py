@@ -69,6 +69,7 @@ class PartitionPower:
 def power_of(partition: Partition) -> PartitionPower:
     """Everything of one partition, in four queries."""
     cluster = partition.cluster
+    nodes = nodes_of(partition)
     processors = processors_of(partition)
     measurements = Measurement.objects.filter(cluster=cluster, partition=partition.name)
     open_rows = list(measurements.filter(state__in=OPEN_STATES))
@@ -87,15 +88,14 @@ def power_of(partition: Partition) -> PartitionPower:
     open_by_node = {row.node: row for row in open_rows}
     return PartitionPower(
         nodes=[
-            ShownNode(node.name, by_node.get(node.name, []), open_by_node.get(node.name))
-            for node in nodes_of(partition)
+            ShownNode(node.name, by_node.get(node.name, []), open_by_node.get(node.name)) for node in nodes
         ],
         measured=len(by_node),
         fastest=fastest,
         slowest=slowest,
         spread=100 * (slowest / fastest - 1) if fastest and slowest else None,
         oldest=min((each.taken_at for each in processors), default=None),
-        outliers=outliers(processors),
+        outliers=outliers(processors, {node.name: node.total for node in nodes}),
         open=open_rows,
         left=sum(row.state == MeasurementState.ASKED for row in open_rows),
         running=[row for row in open_rows if row.state == MeasurementState.SUBMITTED],

@@ -3,8 +3,11 @@
 from celery import shared_task
 from django.conf import settings
 
-from console.cluster.connect import configured_cluster, connect_benchmarks
+from console.cluster.connect import configured_cluster, connect_benchmarks, connect_nodes
+from console.power.draining import tend
 from console.power.measuring import measure
+from console.power.models import OPEN_DRAINS, NodeDrain
+from console.power.standouts import look
 
 
 @shared_task(name="power.measure")
@@ -14,3 +17,12 @@ def measure_some() -> None:
     port = connect_benchmarks(cluster)
     if port is not None and settings.GIVEWAY_NODES_URL:
         measure(cluster, port)
+
+
+@shared_task(name="power.watch")
+def watch() -> None:
+    """Which processors stand out, and the nodes that people have drained because of them."""
+    cluster = configured_cluster()
+    look(cluster)
+    if NodeDrain.objects.filter(cluster=cluster, state__in=OPEN_DRAINS).exists():
+        tend(cluster, connect_nodes(cluster))
