@@ -26,7 +26,9 @@ from console.api import (
     plans,
     policies,
     power,
+    power_drivers,
     power_incidents,
+    power_losses,
     project_reports,
     project_rules,
     projects,
@@ -72,6 +74,16 @@ urlpatterns: list[URLPattern] = [
     path("measurements/", power.MeasurementView.as_view(), name="api-measurements"),
     path("partitions/<name:name>/power/", power.PowerView.as_view(), name="api-power"),
     path("partitions/<name:name>/power/rule/", power.RuleView.as_view(), name="api-power-rule"),
+    path(
+        "partitions/<name:name>/power/drivers/",
+        power_drivers.DriversView.as_view(),
+        name="api-power-drivers",
+    ),
+    path(
+        "partitions/<name:name>/power/losses/",
+        power_losses.ProjectLossList.as_view(),
+        name="api-power-losses",
+    ),
     path(
         "partitions/<name:name>/power/incidents/",
         power_incidents.PowerIncidentList.as_view(),

@@ -13,6 +13,7 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
+from console.power.losses import lost_by_partition
 from console.power.models import PowerIncident, StandoutState
 from console.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
 from console.starts.quality import StopScore, stop_scores
@@ -55,6 +56,8 @@ class Measurements:
     """Open ones: (cluster, partition)"""
     stand_out: Counted = field(default_factory=dict)
     """Processors with an open incident: (cluster, resource)"""
+    hours_lost: dict[tuple[str, ...], float] = field(default_factory=dict)
+    """To waiting for the slowest processor, over 30 days: (cluster, partition, resource)"""
     lost: Counted = field(default_factory=dict)
     """(cluster, partition)"""
     audit_rows: int = 0
@@ -90,6 +93,7 @@ def measure() -> Measurements:
         stand_out=_counts(
             PowerIncident.objects.filter(state=StandoutState.OPEN), "cluster__name", "resource"
         ),
+        hours_lost=lost_by_partition(),
         # Of victims seen again after all the incidents stay: it never becomes less.
         lost={key: every for key, (every, _) in incidents.items()},
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,

@@ -202,6 +202,12 @@ def _incidents(figures: Measurements) -> Iterator[Metric]:
         ["cluster", "resource"],
         nothing | figures.stand_out,
     )
+    yield _gauge(
+        "hours_lost",
+        "Hours of processors lost to waiting for the slowest one of a run, over the last 30 days.",
+        [*PLACE, "resource"],
+        figures.hours_lost,
+    )
     yield _counter("victims_lost", "Stopped jobs that did not come back.", PLACE, none | figures.lost)
 
 

@@ -142,7 +142,7 @@ SENTENCES: dict[str, str] = {
     "doctor.power.failed.cure": "Mend what it says, and ask for the node to be measured on the partition's page.",
     "doctor.power.drain": "%(node)s could not be drained: %(why)s",
     "doctor.power.drain.cure": (
-        "Drain it by hand. Slurm drains nodes for root, SlurmUser and users whose AdminLevel is Administrator only."
+        "Drain it by hand. If Slurm has denied it: it may want AdminLevel=Administrator, or SlurmUser, for that."
     ),
     "doctor.power.jumped": "%(what)s",
     "doctor.power.jumped.cure": "Have the processor looked at, or leave the incident on the partition's page.",

@@ -45,6 +45,11 @@ def _figures(cluster: Cluster) -> _Figures:
     return figures
 
 
+def figures_by_device(cluster: Cluster) -> Mapping[str, Mapping[str, Mapping[int, float]]]:
+    """The figures in force by node, resource and device; never to be changed."""
+    return _figures(cluster)
+
+
 def with_powers(cluster: Cluster, observation: Observation) -> Observation:
     """The observation with each node's figures in force; what the cluster itself tells (the simulator does) stays where
     nothing is measured."""

@@ -95,6 +95,7 @@ def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
         ("api-checkpoint-token", "post"),
         ("api-checkpoints", "post"),
         ("api-measurements", "post"),
+        ("api-power-drivers", "post"),
     }
     writes = {
         (str(pattern.name), method)

@@ -91,6 +91,7 @@ CASES = (
     Case("partition-shadow", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("partition-power", "get", EVERYBODY, ("x",)),
     Case("partition-power", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("partition-power-losses", "get", EVERYBODY, ("x",)),
     # There is none in this house; tests/power has one.
     Case("power-incident", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),
     Case("power-incident-drain", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),

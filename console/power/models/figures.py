@@ -216,7 +216,10 @@ class RunLoss(models.Model):
                 fields=["cluster", "job_id", "start", "restarts"], name="power_run_loss_unique"
             )
         ]
-        indexes = [models.Index(fields=["cluster", "partition", "ended"])]
+        indexes = [
+            models.Index(fields=["cluster", "partition", "ended"]),
+            models.Index(fields=["cluster", "ended"], name="power_run_loss_ended"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.job_id}: {self.lost:.1f} of {self.hours:.1f} h"

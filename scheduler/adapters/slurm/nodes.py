@@ -16,6 +16,7 @@ _NOT_FOR_NEW_JOBS = frozenset({
 NOT_UNDERSTOOD = "NOT UNDERSTOOD"
 """Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
+_BOOT = re.compile(r" BootTime=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
 _FREE = re.compile(r"\s(?:Comment|Extra|Reason)=", re.DOTALL)
@@ -57,6 +58,16 @@ def reason_of(record: str) -> str:
     """Why a node is in its state, with who said so; empty where nobody did."""
     reason = _REASON.search(record)
     return " ".join(reason[1].split()) if reason else ""
+
+
+def boot_of(name: str, record: str) -> dict[str, int]:
+    """When a node was booted, by its name; empty where Slurm does not know, or in words that are not understood."""
+    told = _BOOT.search(record)
+    try:
+        at = values.moment(told[1]) if told else None
+    except ValueError:
+        return {}
+    return {name: at} if at else {}
 
 
 def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
