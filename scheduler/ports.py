@@ -29,6 +29,22 @@ class BenchmarkPort(Protocol):
         ...
 
 
+class NodePort(Protocol):
+    """A cluster whose nodes can be taken out of service and put back; one at a time, by a person's wish.
+
+    Neither raises for what the cluster answers. `reason` begins with `DRAIN_MARK` and is the only one of its kind: by
+    it a node is known as the one that was drained with it.
+    """
+
+    def drain(self, node: str, reason: str) -> ActionOutcome:
+        """No new jobs there; those that run go on. REFUSED where somebody else has drained it: `detail` has why."""
+        ...
+
+    def put_back(self, node: str, reason: str) -> ActionOutcome:
+        """New jobs there again. REFUSED where it is drained for another reason; ALREADY where it is not drained."""
+        ...
+
+
 class ClusterPort(Protocol):
     """A named cluster that can be looked at and changed."""
 

@@ -21,6 +21,7 @@ from console.cluster.models import Cluster, ClusterPartition, Job, JobPhase, Nod
 from console.core import clock
 from console.forecasts.models import JobForecast
 from console.partitions.models import Partition, PartitionAdmin, PolicyRevision
+from console.power.models import PowerIncident
 from console.projects.models import MemberRole, Membership, Project, TaskPattern
 from console.starts.models import ExpectedStart
 from console.steering.models import Cycle, CycleOutcome, Fate, Incident, Plan, PlannedAction, Victim
@@ -277,6 +278,15 @@ def make_incident(plan: Plan, **fields: Any) -> Incident:
         cluster=plan.cluster, victim=victim, kind="gone", beneficiary=plan.job_id, opened_at=NOW,
         **{**defaults, **fields},
     )  # fmt: skip
+
+
+def make_power_incident(cluster: Cluster, node: str, **fields: Any) -> PowerIncident:
+    """The third GPU of a node is 18 % slower than its 31 siblings."""
+    known: dict[str, Any] = {
+        "resource": "gpu", "device": 2, "kind": "far", "figure": 11.8, "figure_at": NOW, "usual": 10.0, "share": 0.18,
+        "siblings": 31, "opened_at": NOW,
+    }  # fmt: skip
+    return PowerIncident.objects.create(cluster=cluster, node=node, **{**known, **fields})
 
 
 # --- Forecasts --------------------------------------------------------------------------------------------

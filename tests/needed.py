@@ -7,7 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from console.cluster.models import Cluster, Node
-from console.health.doctor.findings import Finding, fail, warn
+from console.health.doctor.findings import Finding, fail
 from console.projects.models import Project, UrgencyRequest
 from console.setup.models import Examination
 from console.steering.models import CycleMeter, Fate, Pause, Plan, Victim
@@ -83,8 +83,7 @@ def node(cluster: Cluster, partition: str = "x") -> None:
 
 def uneven(cluster: Cluster, partition: str = "x") -> None:
     factories.make_node(cluster, "n8", partitions=[partition])
-    far = warn("power", "doctor.power.far", node="n8", resource="gpu", device=1, n=30, others=7)
-    doctor(cluster, far)
+    factories.make_power_incident(cluster, "n8")
 
 
 def unconfigured(cluster: Cluster, partition: str = "x", count: int = 20) -> None:

@@ -19,6 +19,7 @@ class Permission(StrEnum):
     PAUSE_PARTITION = "steering.pause_partition"
     PAUSE_ALL = "steering.pause_all"
     INCIDENT_CLOSE = "steering.close_incident"
+    NODE_DRAIN = "power.drain_node"
     CHECKPOINT_TELL = "steering.tell_checkpoint"
     PROJECT_VIEW = "projects.view"
     PROJECT_CHANGE = "projects.change"
@@ -49,6 +50,10 @@ SENTENCES: dict[Permission, str] = {
     Permission.PAUSE_PARTITION: "Pause a partition, so that nobody is stopped there, and lift the pause.",
     Permission.PAUSE_ALL: "Pause the whole installation, and lift the pause.",
     Permission.INCIDENT_CLOSE: "Close an incident of a partition: a stopped job that did not come back.",
+    Permission.NODE_DRAIN: (
+        "Drain a node with a slow processor, put back what was drained so, or leave it as it is: who looks after all "
+        "partitions of the node."
+    ),
     Permission.CHECKPOINT_TELL: "Tell that a job has saved its state (the job's own user only).",
     Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",

@@ -92,6 +92,11 @@ class PowerOfPartition(ApiView):
         require_write(request, Permission.POLICY_CHANGE, partition)
         return partition
 
+    @property
+    def context(self) -> Context:
+        """Where a change comes from."""
+        return Context(request_id=self.request_id)
+
     def readable(self, name: str) -> Partition:
         """The partition, if this person may see it."""
         found = visible_partitions(self.person).filter(cluster=self.cluster, name=name).first()

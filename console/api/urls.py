@@ -27,6 +27,9 @@ from console.api import (
     plans,
     policies,
     power,
+    power_drivers,
+    power_incidents,
+    power_losses,
     project_reports,
     project_rules,
     projects,
@@ -77,6 +80,36 @@ urlpatterns: list[URLPattern] = [
     path("measurements/", power.MeasurementView.as_view(), name="api-measurements"),
     path("partitions/<name:name>/power/", power.PowerView.as_view(), name="api-power"),
     path("partitions/<name:name>/power/rule/", power.RuleView.as_view(), name="api-power-rule"),
+    path(
+        "partitions/<name:name>/power/drivers/",
+        power_drivers.DriversView.as_view(),
+        name="api-power-drivers",
+    ),
+    path(
+        "partitions/<name:name>/power/losses/",
+        power_losses.ProjectLossList.as_view(),
+        name="api-power-losses",
+    ),
+    path(
+        "partitions/<name:name>/power/incidents/",
+        power_incidents.PowerIncidentList.as_view(),
+        name="api-power-incidents",
+    ),
+    path(
+        "partitions/<name:name>/power/incidents/<int:pk>/drain/",
+        power_incidents.PowerIncidentDrain.as_view(),
+        name="api-power-incident-drain",
+    ),
+    path(
+        "partitions/<name:name>/power/incidents/<int:pk>/put-back/",
+        power_incidents.PowerIncidentPutBack.as_view(),
+        name="api-power-incident-put-back",
+    ),
+    path(
+        "partitions/<name:name>/power/incidents/<int:pk>/leave/",
+        power_incidents.PowerIncidentLeave.as_view(),
+        name="api-power-incident-leave",
+    ),
     path(
         "partitions/<name:name>/power/measurements/",
         power.MeasureNowView.as_view(),

@@ -10,7 +10,7 @@ from console.cluster.selectors import shown_cluster
 from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
 from scheduler.model.finished import FinishedRuns
-from scheduler.ports import BenchmarkPort, ClusterPort
+from scheduler.ports import BenchmarkPort, ClusterPort, NodePort
 
 
 def configured_cluster() -> ClusterRow:
@@ -82,6 +82,20 @@ def connect_benchmarks(row: ClusterRow) -> BenchmarkPort | None:
     from scheduler.adapters.slurm.benchmarks import SlurmBenchmarks, runner_for
 
     return SlurmBenchmarks(runner_for(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S))
+
+
+def connect_nodes(row: ClusterRow) -> NodePort:
+    """Where nodes are taken out of service and put back."""
+    if row.kind == "slurm":
+        from scheduler.adapters.slurm.benchmarks import runner_for
+        from scheduler.adapters.slurm.draining import SlurmNodes
+
+        return SlurmNodes(runner_for(timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S))
+    from scheduler.adapters.simulator.draining import SimulatorNodes
+    from scheduler.adapters.simulator.stored import StoredSimulator
+
+    file = Path(str(settings.HOME)) / f"simulator-{row.name}.json"
+    return SimulatorNodes(StoredSimulator(file, settings.GIVEWAY_SCENARIO, name=row.name).opened)
 
 
 def forget_adapters() -> None:

@@ -111,4 +111,6 @@ def _new(job: Job) -> JobRun:
         start=job.start,
         restarts=job.restarts,
         nodes=sorted(job.alloc),
+        partition=job.partition,
+        held=job.alloc,
     )

@@ -72,6 +72,8 @@ class Node(models.Model):
     partitions = models.JSONField(default=list)
     unit = models.CharField(max_length=LONGEST_UNIT, blank=True)
     own_units = models.JSONField(default=dict)
+    booted = models.BigIntegerField(default=0)
+    """When it was booted, epoch seconds; 0 where that is not told."""
 
     class Meta:
         ordering = ["name"]
@@ -199,7 +201,10 @@ class Job(models.Model):
 
 
 class JobRun(models.Model):
-    """One run of a job, as it was seen; `ended` is None while it runs. Times are epoch seconds."""
+    """One run of a job, as it was seen; `ended` is None while it runs. Times are epoch seconds.
+
+    `held`: what it held of each node when it began, and `partition` where.
+    """
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="job_runs")
     job_id = models.CharField(max_length=40)
@@ -207,6 +212,8 @@ class JobRun(models.Model):
     restarts = models.PositiveIntegerField()
     ended = models.BigIntegerField(null=True)
     nodes = models.JSONField(default=list)
+    partition = models.CharField(max_length=64, blank=True)
+    held = models.JSONField(default=dict)
 
     class Meta:
         ordering = ["start"]

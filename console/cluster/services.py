@@ -33,7 +33,7 @@ _PLACE_FIELDS = ("place", "line_place", "own_priority")
 VERDICT_FIELDS = ("verdict", "reason", "explain", "startable", "plan", "line_ordered", "keeps_place")
 """What is decided about a job: of one that waits it changes much more often than what is observed of it."""
 _NODE_JSON = ("total", "used", "features", "partitions", "own_units")
-_NODE_FIELDS = ("up", "state", "state_reason", "unit", *_NODE_JSON)
+_NODE_FIELDS = ("up", "state", "state_reason", "unit", "booted", *_NODE_JSON)
 
 
 Mark = tuple[str, str]
@@ -153,6 +153,7 @@ def write_nodes(cluster: Cluster, observation: Observation) -> bool:
             seen.state[:60],
             seen.state_reason[:300],
             (seen.unit or "")[:LONGEST_UNIT],
+            observation.boots.get(seen.name, 0),
             dict(seen.total),
             used.get(seen.name, {}),
             sorted(seen.features),

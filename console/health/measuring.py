@@ -13,6 +13,8 @@ from console.audit.models import AuditEntry
 from console.cluster.models import Cluster, Job, JobPhase
 from console.notices.models import Notice
 from console.partitions.models import Partition
+from console.power.losses import lost_by_partition
+from console.power.models import PowerIncident, StandoutState
 from console.reports.immune import NOBODY, RESOURCES, WHY, immune_parts
 from console.starts.quality import StopScore, stop_scores
 from console.starts.selectors import last_said_of_all
@@ -52,6 +54,10 @@ class Measurements:
     """(cluster, partition): what came of the chances of being stopped"""
     incidents: Counted = field(default_factory=dict)
     """Open ones: (cluster, partition)"""
+    stand_out: Counted = field(default_factory=dict)
+    """Processors with an open incident: (cluster, resource)"""
+    hours_lost: dict[tuple[str, ...], float] = field(default_factory=dict)
+    """To waiting for the slowest processor, over 30 days: (cluster, partition, resource)"""
     lost: Counted = field(default_factory=dict)
     """(cluster, partition)"""
     audit_rows: int = 0
@@ -84,6 +90,10 @@ def measure() -> Measurements:
         starts_said=last_said_of_all(),
         chances=stop_scores(),
         incidents={key: opened for key, (_, opened) in incidents.items()},
+        stand_out=_counts(
+            PowerIncident.objects.filter(state=StandoutState.OPEN), "cluster__name", "resource"
+        ),
+        hours_lost=lost_by_partition(),
         # Of victims seen again after all the incidents stay: it never becomes less.
         lost={key: every for key, (every, _) in incidents.items()},
         audit_rows=AuditEntry.objects.aggregate(last=Max("sequence"))["last"] or 0,

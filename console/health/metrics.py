@@ -195,6 +195,19 @@ def _incidents(figures: Measurements) -> Iterator[Metric]:
         PLACE,
         none | figures.incidents,
     )
+    nothing: dict[tuple[str, ...], int] = {(cluster.name, "gpu"): 0 for cluster in figures.clusters}
+    yield _gauge(
+        "processors_standing_out",
+        "Processors far slower than their kind, or whose figure has jumped, not left.",
+        ["cluster", "resource"],
+        nothing | figures.stand_out,
+    )
+    yield _gauge(
+        "hours_lost",
+        "Hours of processors lost to waiting for the slowest one of a run, over the last 30 days.",
+        [*PLACE, "resource"],
+        figures.hours_lost,
+    )
     yield _counter("victims_lost", "Stopped jobs that did not come back.", PLACE, none | figures.lost)
 
 

@@ -140,6 +140,12 @@ SENTENCES: dict[str, str] = {
     "doctor.power.address.cure": "Set GIVEWAY_NODES_URL to the address under which nodes reach this console.",
     "doctor.power.failed": "Measuring %(node)s failed: %(why)s",
     "doctor.power.failed.cure": "Mend what it says, and ask for the node to be measured on the partition's page.",
+    "doctor.power.drain": "%(node)s could not be drained: %(why)s",
+    "doctor.power.drain.cure": (
+        "Drain it by hand. If Slurm has denied it: it may want AdminLevel=Administrator, or SlurmUser, for that."
+    ),
+    "doctor.power.jumped": "%(what)s",
+    "doctor.power.jumped.cure": "Have the processor looked at, or leave the incident on the partition's page.",
     "doctor.power.far": (
         "%(node)s, %(resource)s %(device)s, is %(n)s %% slower than the middle of its %(others)s siblings."
     ),

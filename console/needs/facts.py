@@ -21,11 +21,11 @@ from console.health.selectors import late_after_s
 from console.needs.rows import Need, NeedKind
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.power.models import PowerIncident
 from console.reports.seen import Seen, level_field
 from console.setup.models import Examination
 from console.steering.operations.pausing import EVERYWHERE
 from console.steering.operations.standing import SteeringNotices
-from scheduler.model.sentence import Sentence
 
 Mine = Callable[[str], bool]
 """Whether a person may act on a partition; the empty one is all of them."""
@@ -33,7 +33,6 @@ LARGE = 0.5
 """A larger share of jobs without a level is worth a look..."""
 FEWEST = 10
 """...where there are so many jobs at least."""
-FAR = "doctor.power.far"
 TOLD_APART = frozenset(
     {"doctor.incidents.open", "doctor.incidents.open.one", "doctor.worker.failed", "doctor.worker.blind"}
 )
@@ -107,21 +106,15 @@ def sick(seen: Seen, partitions: Collection[str]) -> Iterator[Need]:
         yield Need(NeedKind.NODE, said, None, partition, _partition(partition, nodes="off"))
 
 
-def uneven(found: Examination, seen: Seen, partitions: Collection[str]) -> Iterator[Need]:
-    """Nodes with a processor far from its kind, as the doctor found them."""
-    far = [each["what"] for each in found.told if getattr(each["what"], "code", "") == FAR]
-    if not far:
-        return
-    of_node = {node.name: node.partitions for node in seen.nodes}
-    for what in far:
-        own = next((name for name in of_node.get(_node(what), ()) if name in partitions), None)
+def uneven(found: Iterable[PowerIncident], seen: Seen, partitions: Collection[str]) -> Iterator[Need]:
+    """Processors that stand out, on nodes of these partitions."""
+    rows = list(found)
+    of_node = {node.name: node.partitions for node in seen.nodes} if rows else {}
+    for row in rows:
+        own = next((name for name in of_node.get(row.node, ()) if name in partitions), None)
         if own is not None:
-            url = reverse("partition-power", args=[own])
-            yield Need(NeedKind.UNEVEN, resay(what), found.examined_at, own, url)
-
-
-def _node(what: Sentence) -> str:
-    return str(what.params.get("node", ""))
+            url = reverse("power-incident", args=[own, row.pk])
+            yield Need(NeedKind.UNEVEN, resay(row.words), row.opened_at, own, url, row.pk)
 
 
 def doctor(found: Examination) -> Iterator[Need]:

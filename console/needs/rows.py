@@ -23,7 +23,7 @@ class NeedKind(TextChoices):
     UNDONE = "undone", pgettext_lazy("what needs you", "Undone plan")
     DOCTOR = "doctor", pgettext_lazy("what needs you", "Doctor")
     NODE = "node", pgettext_lazy("what needs you", "Sick node")
-    UNEVEN = "uneven", pgettext_lazy("what needs you", "Uneven node")
+    UNEVEN = "uneven", pgettext_lazy("what needs you", "Slow processor")
     UNCONFIGURED = "unconfigured", pgettext_lazy("what needs you", "Without a level")
     REQUEST = "request", pgettext_lazy("what needs you", "Own request")
 

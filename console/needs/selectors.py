@@ -1,4 +1,4 @@
-"""The list of one person: what there is to act on, gathered in four queries, and none for who acts on nothing."""
+"""The list of one person: what there is to act on, gathered in five queries, and none for who acts on nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from console.cluster.models import Cluster
 from console.needs import decisions, facts
 from console.needs.rows import Need, in_order
 from console.partitions.models import Partition
+from console.power.incidents import open_incidents
 from console.projects.selectors import managed_projects
 from console.reports.seen import Seen, see
-from console.setup.models import Examination
 from console.setup.selectors import examination
 from console.steering.operations.standing import standing_for
 
@@ -61,15 +61,10 @@ def _of_steering(acts: Acts, cluster: Cluster, seen: Seen | None) -> Iterator[Ne
     yield from decisions.of_plans(acts.user, cluster)
     yield from decisions.late(cluster, acts.partitions)
     yield from facts.sick(seen, acts.partitions)
-    yield from _examined(acts, found, seen)
+    yield from facts.uneven(open_incidents(cluster), seen, acts.partitions)
+    if found is not None and acts.user.has_perm(Permission.INSTALLATION_SET_UP):
+        yield from facts.doctor(found)
     yield from facts.unconfigured(seen, acts.partitions.values())
-
-
-def _examined(acts: Acts, found: Examination | None, seen: Seen) -> Iterator[Need]:
-    if found is not None:
-        yield from facts.uneven(found, seen, acts.partitions)
-        if acts.user.has_perm(Permission.INSTALLATION_SET_UP):
-            yield from facts.doctor(found)
 
 
 def _of_projects(acts: Acts) -> Iterator[Need]:

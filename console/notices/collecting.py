@@ -19,6 +19,7 @@ from console.notices.incidents import incidents
 from console.notices.may_end import may_end
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN, requests
+from console.notices.slow_processors import slow_processors
 from console.notices.spoken import Spoken
 from console.steering.models import (
     STOP_KINDS,
@@ -55,6 +56,7 @@ def collect() -> int:
             *_paused(cluster, spoken),
             *may_end(cluster, spoken),
             *incidents(cluster, since, spoken),
+            *slow_processors(cluster, since, spoken),
             *requests(cluster, since, spoken),
         )
     ]

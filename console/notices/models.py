@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 
 
 class NoticeKind(models.TextChoices):
-    """What happened to whose job, or who is to decide what. `ASKED`, `DECIDED` and `PAUSED` are about no job, and
-    they and the last one about no plan."""
+    """What happened to whose job, or who is to decide what. `ASKED`, `DECIDED`, `POWER` and `PAUSED` are about no job,
+    and they and the last one about no plan."""
 
     STOPPED = "stopped", _("Stopped")
     RESUMED = "resumed", _("Running again")
@@ -18,6 +18,7 @@ class NoticeKind(models.TextChoices):
     ASKED = "asked", _("A request waits for a decision")
     DECIDED = "decided", _("A request was decided")
     PAUSED = "paused", _("A partition was paused")
+    POWER = "power", _("A processor stands out")
     MAY_END = "may_end", _("May be cancelled")
 
 

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
+from console.power.models import PowerIncident
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
 from console.steering.explanations.wording import kept, one_line, victims, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
@@ -94,6 +95,15 @@ def _facts(incident: Incident) -> dict[str, object]:
         "why": kept(incident.words),
         "incident": incident.pk,
     }
+
+
+def stands_out(incident: PowerIncident, partition: str) -> str:
+    """To who looks after a partition of its node."""
+    text = _(
+        "In partition %(partition)s a processor stands out: %(why)s On the partition's page of compute power it can be "
+        "drained, or left as it is."
+    )
+    return text % {"partition": clean(partition), "why": kept(incident.words)}
 
 
 def paused(pause: Pause) -> str:

@@ -8,3 +8,10 @@ class PowerConfig(AppConfig):
 
     name = "console.power"
     label = "power"
+
+    def ready(self) -> None:
+        """Make the app's sentences known."""
+        from console.power.sentences import SENTENCES
+        from scheduler.model.sentence import add_lines
+
+        add_lines(SENTENCES)

@@ -34,6 +34,12 @@ class RuleForm(forms.Form):
         return cls(initial={name: getattr(rule, name) for name in cls.NAMES})
 
 
+class StandoutForm(forms.Form):
+    """What is done about a processor that stands out carries a reason."""
+
+    reason = ReasonField()
+
+
 class FiguresForm(forms.Form):
     """Figures that somebody knows, as a table."""
 

@@ -4,7 +4,7 @@ A measurement is written down before it is submitted, and holds no node for whic
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from django.db import transaction
@@ -54,7 +54,13 @@ def measure(cluster: Cluster, port: BenchmarkPort) -> list[Measurement]:
 
 
 def ask(
-    cluster: Cluster, rule: MeasuringRule, nodes: Iterable[Node], cause: Cause, *, by: str = ""
+    cluster: Cluster,
+    rule: MeasuringRule,
+    nodes: Iterable[Node],
+    cause: Cause,
+    *,
+    by: str = "",
+    not_before: datetime | None = None,
 ) -> list[Measurement]:
     """Write down that nodes are to be measured, but for those that are already, or have no such processor."""
     asked = []
@@ -64,7 +70,7 @@ def ask(
             continue
         row = Measurement(
             cluster=cluster, partition=rule.partition.name, node=node.name, resource=rule.resource, devices=devices,
-            cause=cause, asked_by=by,
+            cause=cause, asked_by=by, not_before=not_before,
         )  # fmt: skip
         asked += _wished(row)
     return asked
@@ -157,6 +163,7 @@ def _wished(wish: Measurement) -> list[Measurement]:
             "devices": wish.devices,
             "cause": wish.cause,
             "asked_by": wish.asked_by,
+            "not_before": wish.not_before,
             "asked_at": clock.now(),
         },
     )
@@ -197,7 +204,9 @@ def _submit_some(
     name = rule.partition.name
     rows = [row for row in open_measurements(cluster) if row.partition == name]
     free = rule.at_most - sum(row.state == MeasurementState.SUBMITTED for row in rows)
-    asked = [row for row in rows if row.state == MeasurementState.ASKED]
+    now = clock.now()
+    waiting = (row for row in rows if row.state == MeasurementState.ASKED)
+    asked = [row for row in waiting if row.not_before is None or row.not_before <= now]
     if free <= 0 or not asked:
         return []
     idle = {node.name for node in nodes if _is_idle(node)}

@@ -104,7 +104,7 @@ def power_of(partition: Partition) -> PartitionPower:
         slowest=slowest,
         spread=100 * (slowest / fastest - 1) if fastest and slowest else None,
         oldest=min((each.taken_at for each in processors), default=None),
-        outliers=outliers(processors),
+        outliers=outliers(processors, {node.name: node.total for node in nodes}),
         open=open_rows,
         left=sum(row.state == MeasurementState.ASKED for row in open_rows),
         running=[row for row in open_rows if row.state == MeasurementState.SUBMITTED],

@@ -46,6 +46,11 @@ def _figures(cluster: Cluster) -> _Figures:
     return figures
 
 
+def figures_by_device(cluster: Cluster) -> Mapping[str, Mapping[str, Mapping[int, float]]]:
+    """The figures in force by node, resource and device; never to be changed."""
+    return _figures(cluster)
+
+
 def with_powers(cluster: Cluster, observation: Observation) -> Observation:
     """The observation with each node's figures in force; what the cluster itself tells (the simulator does) stays where
     nothing is measured."""
@@ -146,17 +151,47 @@ class Outlier:
         return round(100 * abs(self.share))
 
 
-def outliers(processors: Sequence[Processor]) -> list[Outlier]:
-    """Those that are far from the middle of their kind, the farthest first."""
-    found = []
-    by_kind: dict[str, list[Processor]] = defaultdict(list)
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The processors that one is compared with. `middle`: their middle figure; `siblings`: how many others."""
+
+    middle: float
+    siblings: int
+
+    def share(self, figure: float) -> float:
+        """By how much of the middle figure one is slower (above 0) or faster."""
+        return figure / self.middle - 1
+
+
+def kinds_of(cluster: Cluster) -> dict[str, dict[str, int]]:
+    """By node, what it has: the models of its processors among it, where Slurm is told of them (`gpu:a100`)."""
+    return dict(Node.objects.filter(cluster=cluster).values_list("name", "total"))
+
+
+def kinds_among(processors: Iterable[Processor], totals: Mapping[str, Mapping[str, int]]) -> dict[int, Kind]:
+    """By key of the processor, its kind: the same resource, of the same model, as many of them in a node. None for one
+    with fewer than `FEWEST` of its kind."""
+    alike: dict[tuple[str, ...], list[Processor]] = defaultdict(list)
     for each in processors:
-        by_kind[each.resource].append(each)
-    for kind in by_kind.values():
-        middle = median(each.figure for each in kind)
-        if len(kind) >= FEWEST:
-            shares = ((each, each.figure / middle - 1) for each in kind)
-            found += [Outlier(each, share, len(kind) - 1) for each, share in shares if abs(share) > FAR]
+        alike[_model(each.resource, totals.get(each.node, {}))].append(each)
+    found = {}
+    for rows in alike.values():
+        if len(rows) >= FEWEST:
+            kind = Kind(median(row.figure for row in rows), len(rows) - 1)
+            found.update(dict.fromkeys((row.pk for row in rows), kind))
+    return found
+
+
+def _model(resource: str, total: Mapping[str, int]) -> tuple[str, ...]:
+    models = sorted(name for name in total if name.startswith(f"{resource}:"))
+    return resource, str(total.get(resource, 0)), *models
+
+
+def outliers(processors: Sequence[Processor], totals: Mapping[str, Mapping[str, int]]) -> list[Outlier]:
+    """Those that are far from the middle of their kind, the farthest first. `totals`: what each node has."""
+    kinds = kinds_among(processors, totals)
+    shares = ((each, kinds[each.pk].share(each.figure)) for each in processors if each.pk in kinds)
+    found = [Outlier(each, share, kinds[each.pk].siblings) for each, share in shares if abs(share) > FAR]
     return sorted(found, key=lambda each: -abs(each.share))
 
 

@@ -12,9 +12,11 @@ from console.cluster.models import Cluster, Node
 from console.partitions.models import Partition
 from console.partitions.services import subject_of
 from console.power import figures
+from console.power.causes import NewDriver, ask_after_change, driver_of, note_drivers
 from console.power.figures import NewReading
 from console.power.measuring import ask, end
 from console.power.models import Cause, Measurement, MeasurementState, MeasuringRule, Processor, Source
+from console.power.selectors import nodes_of
 
 LONGEST = 1e9
 """Seconds."""
@@ -32,6 +34,7 @@ def tell_result(
     Raises `AlreadyToldError`. Must run inside a transaction.
     """
     _check_open(measurement, device)
+    driver, firmware = driver_of(measurement, driver, firmware)
     told = NewReading(measurement.node, measurement.resource, device, seconds, driver, firmware)
     try:
         with transaction.atomic():
@@ -50,6 +53,7 @@ def tell_result(
     if measurement.readings.count() < measurement.devices:
         return True
     end(measurement, MeasurementState.DONE)
+    ask_after_change(measurement)
     return False
 
 
@@ -96,12 +100,45 @@ def ask_now(
         raise ValidationError(_("Measuring is switched off here. Switch it on first."))
     with transaction.atomic():
         asked = ask(partition.cluster, rule, nodes, Cause.ASKED, by=actor)
+        waiting = Measurement.objects.filter(cluster=partition.cluster, state=MeasurementState.ASKED)
+        waiting.filter(node__in=[node.name for node in nodes]).update(not_before=None)
         if asked:
             record(
                 actor=actor,
                 action="power.asked",
                 subject=subject_of(partition),
                 after={"nodes": [row.node for row in asked]},
+                context=context,
+            )
+    return asked
+
+
+def tell_drivers(
+    partition: Partition, told: Iterable[NewDriver], *, actor: str, reason: str, context: Context
+) -> list[Measurement]:
+    """What drivers nodes have now: those that have changed are to be measured anew, where the partition measures.
+
+    Raises `ValidationError`; then nothing is changed.
+    """
+    rows = list(told)
+    known = {node.name: node for node in nodes_of(partition)}
+    for row in rows:
+        if row.node not in known:
+            raise ValidationError(_("%(where)s: the partition has no such node.") % {"where": row.node})
+    with transaction.atomic():
+        changed = note_drivers(partition.cluster, rows)
+        rule = rule_of(partition)
+        nodes = [known[row.node] for row in changed if row.resource == rule.resource]
+        asked = ask(partition.cluster, rule, nodes, Cause.DRIVER, by=actor) if rule.enabled else []
+        if changed:
+            record(
+                actor=actor,
+                action="power.driver_told",
+                subject=subject_of(partition),
+                after={
+                    f"{row.node} {row.resource}": f"{row.driver} {row.firmware}".strip() for row in changed
+                },
+                reason=reason,
                 context=context,
             )
     return asked

@@ -19,6 +19,9 @@ from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
 from console.power import services
 from console.power.forms import FiguresForm, RuleForm
+from console.power.incidents import standing_in
+from console.power.loss_views import visible_losses
+from console.power.losses import DAYS
 from console.power.models import Source
 from console.power.overview import power_of
 from console.power.selectors import nodes_of
@@ -44,6 +47,9 @@ def _show(request: HttpRequest, partition: Partition, status: int = 200, **forms
         "partition": partition,
         "policy": policy_of(partition),
         "tab": "power",
+        "incidents": standing_in(partition),
+        "losses": visible_losses(person(request), partition),
+        "loss_days": DAYS,
         "power": shown,
         "nodes": Paginator(shown.nodes, NODES_PER_PAGE).get_page(request.GET.get("page")),
         "rule_form": RuleForm.of(services.rule_of(partition)),

@@ -26,4 +26,6 @@ GIVEWAY_BENCHMARK_CPU: str = env.str("GIVEWAY_BENCHMARK_CPU", default="")
 GIVEWAY_BENCHMARK_GPU: str = env.str("GIVEWAY_BENCHMARK_GPU", default="")
 POWER_SCHEDULE: dict[str, dict[str, Any]] = {
     "measure": {"task": "power.measure", "schedule": 15.0, "options": {"expires": 15.0}},
+    "count-losses": {"task": "power.count_losses", "schedule": 60.0, "options": {"expires": 60.0}},
+    "watch-power": {"task": "power.watch", "schedule": 5.0, "options": {"expires": 5.0}},
 }

@@ -32,6 +32,7 @@ SENTENCES = (
     "console.audit.sentences",
     "console.health.sentences",
     "console.health.slurm_sentences",
+    "console.power.sentences",
     "console.steering.sentences",
 )
 """Modules with sentences by their codes; a further one of an app is added here, and by the app to the registry."""

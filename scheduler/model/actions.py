@@ -52,6 +52,9 @@ BY_NICE = "~"
 MOST_NICE = 2_147_483_645
 """As far as Slurm takes it, to both sides."""
 
+DRAIN_MARK = "giveway: "
+"""So begins the reason of a node that Giveway has drained."""
+
 FIRST_ALLOW = "allow"
 NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""

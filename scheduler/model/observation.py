@@ -43,6 +43,7 @@ class Observation:
     `faults` lists in words what could not be read or decoded. An observation with faults is *degraded*:
     it may be shown, but nothing may be planned on it (design, "One job's way", step 2).
     `kept`: what is kept at Giveway's wish; jobs are told as if it were not, for it is planned anew in each cycle.
+    `boots`: by node, when it was booted (epoch seconds), where that is told; for the console, nothing is planned by it.
     """
 
     cluster: str
@@ -52,6 +53,7 @@ class Observation:
     jobs: tuple[ObservedJob, ...] = ()
     faults: tuple[str, ...] = ()
     kept: tuple[KeptNodes, ...] = ()
+    boots: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def degraded(self) -> bool:

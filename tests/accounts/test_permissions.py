@@ -31,6 +31,7 @@ PARTITION = {
     Permission.POLICY_VIEW,
     Permission.POLICY_CHANGE,
     Permission.PAUSE_PARTITION,
+    Permission.NODE_DRAIN,
     Permission.CONFIG_EXPORT,
     Permission.CONFIG_IMPORT,
 }
@@ -144,6 +145,7 @@ EXPECTED = {
     Permission.PLAN_DECIDE: ("yes", "–", "own", "–", "–"),
     Permission.PAUSE_PARTITION: ("yes", "–", "own", "–", "–"),
     Permission.INCIDENT_CLOSE: ("yes", "–", "own", "–", "–"),
+    Permission.NODE_DRAIN: ("yes", "–", "own", "–", "–"),
     Permission.PAUSE_ALL: ("yes", "–", "–", "–", "–"),
     # ... and the view asks whether the job is their own.
     Permission.CHECKPOINT_TELL: ("yes", "yes", "yes", "yes", "yes"),

@@ -27,6 +27,9 @@ SAME: dict[str, Done] = {
     "partition-power-figures": {("api-power", "post")},
     "partition-power-measure": {("api-power-measurements", "post")},
     "partition-power-rule": {("api-power-rule", "put")},
+    "power-incident-drain": {("api-power-incident-drain", "post")},
+    "power-incident-leave": {("api-power-incident-leave", "post")},
+    "power-incident-put-back": {("api-power-incident-put-back", "post")},
     "pause-all": {("api-pause", "put")},
     "pause-partition": {("api-partition-pause", "put")},
     "person": {("api-person", "patch")},
@@ -95,6 +98,7 @@ def test_every_change_over_the_api_is_on_a_page_or_for_programs() -> None:
         ("api-checkpoint-token", "post"),
         ("api-checkpoints", "post"),
         ("api-measurements", "post"),
+        ("api-power-drivers", "post"),
     }
     writes = {
         (str(pattern.name), method)

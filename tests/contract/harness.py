@@ -13,7 +13,7 @@ from typing import Protocol
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.observation import Observation
-from scheduler.ports import ClusterPort
+from scheduler.ports import ClusterPort, NodePort
 
 NODES = ("n1", "n2", "n3", "n4")
 CPUS = 8
@@ -87,6 +87,11 @@ class Harness(Protocol):
 
     def admin_comment(self, job_id: str) -> str:
         """What administrators have left with a job that has not ended."""
+        ...
+
+    @property
+    def nodes(self) -> NodePort:
+        """The adapter that drains nodes."""
         ...
 
     def drain(self, node: str) -> None:

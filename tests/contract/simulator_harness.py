@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from scheduler.adapters.simulator.cluster import SimulatedCluster
+from scheduler.adapters.simulator.draining import SimulatorNodes
 from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.scenarios import scenario
 from scheduler.adapters.simulator.state import SimNodeState
@@ -28,6 +29,7 @@ class SimulatorHarness:
     ) -> None:
         self.cluster = cluster
         self._opened = opened
+        self.nodes = SimulatorNodes(opened)
         self.pass_time = pass_time
 
     def submit(self, work: Work) -> str:

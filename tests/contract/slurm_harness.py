@@ -9,6 +9,8 @@ from pathlib import Path
 
 from deploy.private_slurm import PrivateSlurm
 from scheduler.adapters.slurm import SlurmCluster
+from scheduler.adapters.slurm.benchmarks import runner_for
+from scheduler.adapters.slurm.draining import SlurmNodes
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
 from tests.contract.harness import PATIENCE_S, Work
@@ -44,6 +46,7 @@ class SlurmHarness:
         self._slurm = slurm
         self._ready: dict[str, Path] = {}
         self.cluster = SlurmCluster(env={**os.environ, **slurm.env})
+        self.nodes = SlurmNodes(runner_for({**os.environ, **slurm.env}))
 
     def submit(self, work: Work) -> str:
         template = STUBBORN if work.ends_slowly else CHECKPOINTING if work.checkpoints else SLEEPING

@@ -90,7 +90,7 @@ def test_each_gpu_of_each_idle_node_is_measured_and_the_throttled_one_stands_out
     slow = figures.pop((SLOW, 1))
     assert slow > 0.9
     assert all(0.3 <= figure < slow for figure in figures.values()), figures
-    assert outliers(list(Processor.objects.all()))[0].processor.node == SLOW
+    assert outliers(list(Processor.objects.all()), {})[0].processor.node == SLOW
     assert {row.driver for row in Processor.objects.all()} == {"535.1"}
     assert {status for _body, status in console.told} == {200}
     driver.slurm.wait_until(lambda: not driver.slurm.states(), "their jobs are gone")

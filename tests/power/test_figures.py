@@ -60,7 +60,7 @@ def test_one_far_from_its_kind_stands_out(site: Site) -> None:
     for device in range(4):
         read(site, 10, device=device)
     read(site, 12, 12, 12, device=4)
-    (found,) = outliers(list(Processor.objects.all()))
+    (found,) = outliers(list(Processor.objects.all()), {})
     assert (found.processor.device, found.percent, found.siblings) == (4, 20, 4)
 
 

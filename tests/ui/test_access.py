@@ -91,6 +91,12 @@ CASES = (
     Case("partition-shadow", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("partition-power", "get", EVERYBODY, ("x",)),
     Case("partition-power", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
+    Case("partition-power-losses", "get", EVERYBODY, ("x",)),
+    # There is none in this house; tests/power has one.
+    Case("power-incident", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),
+    Case("power-incident-drain", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),
+    Case("power-incident-put-back", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),
+    Case("power-incident-leave", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("x", "9")),
     Case("partition-power-rule", "post", (SIGN_IN, 403, 403, 422, 403, 422), ("x",)),
     Case("partition-power-measure", "post", (SIGN_IN, 403, 403, 302, 403, 302), ("x",)),
     Case("partition-power-figures", "post", (SIGN_IN, 403, 403, 422, 403, 422), ("x",)),

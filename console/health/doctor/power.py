@@ -9,8 +9,17 @@ from console.cluster.connect import measures
 from console.cluster.models import Cluster
 from console.core import clock
 from console.health.doctor.findings import Finding, ok, warn
-from console.power.models import Measurement, MeasurementState, Processor
-from console.power.selectors import outliers, rules_in_force
+from console.power.models import (
+    DrainState,
+    Measurement,
+    MeasurementState,
+    NodeDrain,
+    PowerIncident,
+    Processor,
+    StandoutKind,
+    StandoutState,
+)
+from console.power.selectors import kinds_of, outliers, rules_in_force
 
 NAME = "power"
 LATELY = timedelta(days=1)
@@ -32,13 +41,32 @@ def check_power() -> Iterator[Finding]:
     ).first()
     if failed is not None:
         yield warn(NAME, "doctor.power.failed", node=failed.node, why=failed.outcome)
+    drain = NodeDrain.objects.filter(cluster=cluster, state=DrainState.FAILED, changed_at__gte=since).first()
+    if drain is not None:
+        yield warn(NAME, "doctor.power.drain", node=drain.node, why=drain.detail)
+    yield from _stand_out(cluster)
+
+
+def _stand_out(cluster: Cluster) -> Iterator[Finding]:
+    """But for those that somebody has left as they are."""
+    standing = PowerIncident.objects.filter(cluster=cluster).exclude(state=StandoutState.CLOSED)
+    known = {(row.node, row.resource, row.device): row for row in standing}
+    for row in known.values():
+        if (row.kind, row.state) == (StandoutKind.JUMPED, StandoutState.OPEN):
+            yield warn(NAME, "doctor.power.jumped", what=row.words)
+    left = {key for key, row in known.items() if row.state == StandoutState.LEFT}
     processors = list(Processor.objects.filter(cluster=cluster))
-    far = [each for each in outliers(processors) if each.share > 0]
+    far = [each for each in outliers(processors, kinds_of(cluster)) if each.share > 0]
+    far = [each for each in far if _key(each.processor) not in left]
     for each in far[:MOST]:
-        row = each.processor
+        node, resource, device = _key(each.processor)
         yield warn(
             NAME, "doctor.power.far",
-            node=row.node, resource=row.resource, device=row.device, n=each.percent, others=each.siblings,
+            node=node, resource=resource, device=device, n=each.percent, others=each.siblings,
         )  # fmt: skip
-    if processors and not far:
+    if processors and not far and not known:
         yield ok(NAME, "doctor.power.even", n=len(processors))
+
+
+def _key(row: Processor) -> tuple[str, str, int]:
+    return row.node, row.resource, row.device

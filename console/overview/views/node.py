@@ -12,6 +12,7 @@ from console.core.htmx import render_page, unchanged
 from console.overview import nodepage
 from console.overview.selectors import listed_partitions
 from console.overview.views.home import live_context, observed
+from console.power.incidents import standing_on
 
 
 @require_safe
@@ -34,6 +35,7 @@ def node(request: HttpRequest, node_name: str) -> HttpResponse:
         "capacities": nodepage.capacities(row),
         "there": nodepage.jobs_there(cluster, node_name, partitions),
         "coming": nodepage.coming(cluster, node_name, partitions),
+        "incidents": standing_on(cluster, [node_name]),
         "processors": nodepage.processors(cluster, node_name),
     }
     return render_page(request, "overview/node.html", context)

@@ -28,6 +28,7 @@ _MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _TASKS = r"[1-9]\d{0,9}_\[\d{1,10}(?:[,-]\d{1,10})*\]"
 _ID_OR_TASKS = rf"(?:{JOB_ID}|{_TASKS})"
 _NODE_LIST = r"[A-Za-z0-9][\w.-]{0,63}(?:,[A-Za-z0-9][\w.-]{0,63}){0,1999}"
+_NODE = r"[A-Za-z0-9][\w.-]{0,63}"
 KEPT_FOR = "giveway_"
 """How the names of our own reservations begin; then comes the id of the job (see keeping.py)."""
 _KEPT = rf"{KEPT_FOR}{JOB_ID}"
@@ -45,6 +46,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", "--version"): ("--version",),
     ("scontrol", "show job"): ("--oneliner", "--details", "--all", "show", "job", JOB_ID),
     ("scontrol", "show nodes"): ("--oneliner", "--details", "--all", "show", "nodes"),
+    ("scontrol", "show node"): ("--oneliner", "--all", "show", "node", _NODE),
     ("scontrol", "show partitions"): ("--oneliner", "--all", "show", "partitions"),
     ("scontrol", "show licenses"): ("--oneliner", "--all", "show", "licenses"),
     ("scontrol", "show reservations"): ("--oneliner", "--all", "show", "reservations"),
@@ -58,6 +60,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
         "Requeue=1", r"AdminComment=[^\x00-\x1f\x7f]{0,250}",
         "ReservationName=giveway-doctor",  # there is none: see checkup.py
         rf"ReservationName=(?:{_KEPT})?", rf"Nodes={_NODE_LIST}", rf"EndTime={_MOMENT}",
+        rf"NodeName={_NODE}", "State=DRAIN", "State=UNDRAIN", r"Reason=giveway: [^\x00-\x1f\x7f]{1,200}",
     ),
     ("scontrol", "create"): (
         "create", "reservation", rf"ReservationName={_KEPT}", rf"Nodes={_NODE_LIST}", "StartTime=now",
@@ -134,6 +137,11 @@ def kept_for(reservation: str) -> str:
 def is_topology(text: str) -> bool:
     """Whether `text` is a name of a topology that can be told to scontrol."""
     return re.fullmatch(_TOPOLOGY, text, re.ASCII) is not None
+
+
+def is_node(text: str) -> bool:
+    """Whether `text` is the name of one node."""
+    return re.fullmatch(_NODE, text, re.ASCII) is not None
 
 
 def is_node_list(text: str) -> bool:

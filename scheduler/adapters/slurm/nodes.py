@@ -16,6 +16,7 @@ _NOT_FOR_NEW_JOBS = frozenset({
 NOT_UNDERSTOOD = "NOT UNDERSTOOD"
 """Stands for the state of what does not decode; no state of Slurm's is called so."""
 _WORD = re.compile(r"(?:^| )([A-Za-z/:]+)=(\S*)")
+_BOOT = re.compile(r" BootTime=(\S+)")
 _REASON = re.compile(r"\sReason=(.*)", re.DOTALL)
 # The free texts of a node; what follows them is not Slurm's own.
 _FREE = re.compile(r"\s(?:Comment|Extra|Reason)=", re.DOTALL)
@@ -53,10 +54,25 @@ def words_of(record: str) -> dict[str, str]:
     return dict(_WORD.findall(record[: free.start()] if free else record))
 
 
+def reason_of(record: str) -> str:
+    """Why a node is in its state, with who said so; empty where nobody did."""
+    reason = _REASON.search(record)
+    return " ".join(reason[1].split()) if reason else ""
+
+
+def boot_of(name: str, record: str) -> dict[str, int]:
+    """When a node was booted, by its name; empty where Slurm does not know, or in words that are not understood."""
+    told = _BOOT.search(record)
+    try:
+        at = values.moment(told[1]) if told else None
+    except ValueError:
+        return {}
+    return {name: at} if at else {}
+
+
 def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
     """A node, and how many threads share one of its cores. Raises ValueError, KeyError when it does not decode."""
     words = words_of(record)
-    reason = _REASON.search(record)
     total = {"cpu": values.number(words.get("CPUEfctv") or words["CPUTot"])}
     if config.memory_counts:
         spared = values.text(words.get("MemSpecLimit", "")) or "0"
@@ -69,7 +85,7 @@ def decode_node(record: str, config: Config) -> tuple[SnapshotNode, int]:
         total=total,
         features=frozenset(filter(None, values.text(words.get("ActiveFeatures", "")).split(","))),
         state=words["State"],
-        state_reason=" ".join(reason[1].split()) if reason else "",
+        state_reason=reason_of(record),
         partitions=partitions,
     )
     return node, max(1, values.number(words.get("ThreadsPerCore", "1")))

@@ -40,6 +40,7 @@ class _Machines:
     exclusive: set[str] = field(default_factory=set)
     reservations: list[SlurmReservation] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    boots: dict[str, int] = field(default_factory=dict)
 
     def untrustworthy(self) -> Iterator[str]:
         """Why what is told of the machines cannot be believed as a whole."""
@@ -126,6 +127,7 @@ class Reader:
             jobs=tuple(limited),
             faults=(*machines.faults, *found.faults),
             kept=reservations.kept_by_us(machines.reservations, taken_at),
+            boots=machines.boots,
         )
 
     def _machines(self, config: Config) -> _Machines:
@@ -139,6 +141,7 @@ class Reader:
                 continue
             unit = units.get(node.name)
             machines.nodes.append(replace(node, unit=unit) if unit else node)
+            machines.boots.update(nodes.boot_of(node.name, record))
             machines.threads.add(threads)
         for record in self._records("partitions", "PartitionName"):
             try:

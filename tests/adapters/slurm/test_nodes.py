@@ -137,3 +137,15 @@ def test_a_node_that_does_not_decode_keeps_its_name_state_and_partitions() -> No
     assert (node.name, node.up, node.state, node.total) == ("n1", False, "MIXED", {})
     assert node.partitions == ("x", "y")
     assert node.state_reason == "node n1 does not decode: 'some' is no number"
+
+
+@pytest.mark.parametrize(
+    ("words", "boots"),
+    [
+        ("BootTime=2026-11-22T17:11:57 SlurmdStartTime=2026-11-23T00:00:00", {"n1": 1795367517}),
+        ("BootTime=None SlurmdStartTime=None", {}),
+        ("BootTime=soon", {}),
+    ],
+)
+def test_when_a_node_was_booted(words: str, boots: dict[str, int]) -> None:
+    assert nodes.boot_of("n1", f"NodeName=n1 {words} Reason=x BootTime=2020-01-01T00:00:00\n") == boots

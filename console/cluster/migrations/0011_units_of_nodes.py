@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("cluster", "0009_jobs_by_node"),
+        ("cluster", "0010_boots_and_shares"),
     ]
 
     operations = [

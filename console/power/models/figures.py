@@ -39,14 +39,16 @@ class Cause(models.TextChoices):
     DUE = "due", _("its figures are old")
     REPAIRED = "repaired", _("it is back from a repair")
     ASKED = "asked", _("somebody asked")
+    REBOOTED = "rebooted", _("it was booted anew")
+    DRIVER = "driver", _("its driver or firmware has changed")
     REPEATED = "repeated", _("it made room for a job before")
 
 
 class Measurement(models.Model):
     """A job that measures the processors of one node, one after the other, or the wish for one.
 
-    `job_id` is empty until it is submitted. `devices`: how many processors; `outcome`: what went wrong, in the words of
-    the benchmark or of Slurm.
+    `job_id` is empty until it is submitted; that is not before `not_before`. `devices`: how many processors;
+    `outcome`: what went wrong, in the words of the benchmark or of Slurm.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", models.CASCADE, related_name="measurements")
@@ -58,6 +60,7 @@ class Measurement(models.Model):
     cause = models.CharField(max_length=10, choices=Cause.choices)
     asked_by = models.CharField(max_length=150, blank=True)
     asked_at = models.DateTimeField()
+    not_before = models.DateTimeField(null=True)
     job_id = models.CharField(max_length=40, blank=True)
     submitted_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
@@ -149,3 +152,84 @@ class DownNode(models.Model):
 
     def __str__(self) -> str:
         return self.node
+
+
+class NodeBoot(models.Model):
+    """When a node that takes jobs was last booted, as Slurm tells it (epoch seconds); when that changes it is measured
+    anew."""
+
+    cluster = models.ForeignKey("cluster.Cluster", models.CASCADE, related_name="node_boots")
+    node = models.CharField(max_length=64)
+    booted = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["cluster", "node"], name="power_node_boot_unique")]
+
+    def __str__(self) -> str:
+        return self.node
+
+
+class ToldDriver(models.Model):
+    """The driver and firmware of a node's processors of one kind, as somebody has told them over the API."""
+
+    cluster = models.ForeignKey("cluster.Cluster", models.CASCADE, related_name="told_drivers")
+    node = models.CharField(max_length=64)
+    resource = models.CharField(max_length=64)
+    driver = models.CharField(max_length=60, blank=True)
+    firmware = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "node", "resource"], name="power_told_driver_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.node} {self.resource}: {self.driver} {self.firmware}"
+
+
+class RunLoss(models.Model):
+    """What one run of a job on several processors has lost to waiting for its slowest one; kept when it has ended.
+
+    `hours`: what its processors were held for, in all; `lost`: the part of it that they waited (`losses.lost_hours`).
+    `start` and `ended` are epoch seconds.
+    """
+
+    cluster = models.ForeignKey("cluster.Cluster", models.CASCADE, related_name="run_losses")
+    job_id = models.CharField(max_length=40)
+    start = models.BigIntegerField()
+    restarts = models.PositiveIntegerField()
+    ended = models.BigIntegerField()
+    partition = models.CharField(max_length=64)
+    project = models.CharField(max_length=64, blank=True)
+    user = models.CharField(max_length=64)
+    resource = models.CharField(max_length=64)
+    processors = models.PositiveIntegerField()
+    hours = models.FloatField()
+    lost = models.FloatField()
+    slowest = models.CharField(max_length=64)
+    """The node of its slowest processor."""
+
+    class Meta:
+        ordering = ["-ended", "-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "job_id", "start", "restarts"], name="power_run_loss_unique"
+            )
+        ]
+        indexes = [
+            models.Index(fields=["cluster", "partition", "ended"]),
+            models.Index(fields=["cluster", "ended"], name="power_run_loss_ended"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id}: {self.lost:.1f} of {self.hours:.1f} h"
+
+
+class LossMark(models.Model):
+    """Up to when the ended runs of a cluster have been looked at, epoch seconds."""
+
+    cluster = models.OneToOneField("cluster.Cluster", models.CASCADE, related_name="loss_mark")
+    until = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.cluster_id}: {self.until}"
