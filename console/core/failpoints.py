@@ -25,6 +25,7 @@ KINDS = (
     "shrink",
     "keep",
     "let_go",
+    "begin",
 )
 CYCLE = (
     "lease.taken",

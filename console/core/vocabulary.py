@@ -79,6 +79,7 @@ WORDS: dict[str, Any] = {
     "shrink": gettext_lazy("Take nodes from it while it runs"),
     "keep": gettext_lazy("Keep nodes for it"),
     "let_go": gettext_lazy("Keep no nodes for it any more"),
+    "begin": gettext_lazy("Set when it may begin"),
     "start": gettext_lazy("starts"),
     "preempt": gettext_lazy("makes room"),
     "wait": gettext_lazy("waits"),

@@ -32,6 +32,7 @@ ACTION_SENTENCES: dict[str, Promise] = {
     ActionKind.SHRINK: gettext_lazy("Giveway took nodes from it; it goes on with the others"),
     ActionKind.KEEP: gettext_lazy("Giveway kept nodes for it"),
     ActionKind.LET_GO: gettext_lazy("Giveway keeps no nodes for it any more"),
+    ActionKind.BEGIN: gettext_lazy("Giveway set when it may begin"),
 }
 ACTION_ICONS: dict[str, str] = {
     ActionKind.PRIORITISE: "arrow-up",
@@ -48,6 +49,7 @@ ACTION_ICONS: dict[str, str] = {
     ActionKind.SHRINK: "arrow-down",
     ActionKind.KEEP: "lock",
     ActionKind.LET_GO: "lock-open",
+    ActionKind.BEGIN: "clock",
 }
 
 

@@ -46,6 +46,8 @@ from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
 from console.steering.models import BEGUN_STATES, Plan, PlanState
+from console.steering.placing.choosing import choose, wishes_of
+from console.steering.placing.placing import place_jobs
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
@@ -187,7 +189,11 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             make_room(cluster, acting.observation, connect_benchmarks(cluster))
         with failures.kept():
-            report.kept = keep_nodes(cluster, acting, verdicts)
+            chosen = choose(verdicts, acting.observation, failures.holds)
+            report.kept = keep_nodes(
+                cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at)
+            )
+            report.begun = place_jobs(cluster, acting, chosen)
         with failures.kept():
             report.placed = put_line_in_order(
                 cluster, acting.adapter, acting.lease, acting.lines, acting.observation

@@ -21,6 +21,8 @@ class Report:
     """Jobs that got another nice."""
     kept: int = 0
     """Jobs that nodes were asked to be kept for, or no longer."""
+    begun: int = 0
+    """Jobs that were asked to begin on chosen nodes, or later."""
     phases: dict[str, float] = field(default_factory=dict)
     open_before: list[tuple[int, str]] = field(default_factory=list)
     """Plans that were open when the cycle began, with their states."""

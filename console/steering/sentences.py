@@ -49,6 +49,9 @@ SENTENCES: dict[str, str] = {
     "kept.gone": "The job has left the queue.",
     "kept.runs": "The job runs.",
     "kept.waits": "Another job comes first, or the partition keeps no nodes just now.",
+    # Jobs that are started on chosen nodes (placing/)
+    "placed.elsewhere": "Slurm started it on other nodes than those that were chosen.",
+    "placed.given_back": "It gets no nodes chosen for it here: Slurm starts it like any other.",
     # How a plan that was begun goes on (actions/)
     "plan.runs": "%(job)s runs.",
     "plan.runs_already": "%(job)s runs already.",

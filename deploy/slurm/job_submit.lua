@@ -1,7 +1,8 @@
 -- Giveway's part in slurmctld's job_submit/lua (Lua 5.1): docs/job-submit.md says how to install it.
 --
 -- Refuses, or tells about, a submission with a level keyword that its user may not use, or beyond its user's quota;
--- and a job that must not be requeued, of a user who may not have such jobs.
+-- and a job that must not be requeued, of a user who may not have such jobs. A job that is to have nodes of equal
+-- compute power begins some seconds later, so that Giveway can have it started on these.
 -- What it knows stands in one small file that Giveway replaces whenever something changes. A file that is missing,
 -- broken, cut short or old, and any error in here, lets everything through and is told in slurmctld's log.
 
@@ -148,8 +149,15 @@ function LINES.written(rules, words) rules.written = whole(words[2]) end
 function LINES.valid(rules, words) rules.valid = whole(words[2]) end
 
 -- Behind the cluster's name, which is for people, may stand a task type: its partition, the pattern of its names, and
--- what is filled in where a request leaves it out. Scripts that do not know that word take no notice of what stands there.
+-- what is filled in where a request leaves it out; or that a partition has jobs placed: which ("all" of several
+-- processors, or who asks), by how many seconds they begin later, and patterns of names that ask for it. Scripts that
+-- do not know these words take no notice of what stands there.
 function LINES.cluster(rules, words)
+  if words[3] == "place" then
+    local place = { whom = one_of(words[5], "all", "asked"), seconds = whole(words[6]), patterns = {} }
+    for i = 7, #words do table.insert(place.patterns, compile(decoded(words[i]))) end
+    rules.places[text_of(words[4])] = place
+  end
   if words[3] ~= "type" then return end
   local name = text_of(words[4])
   rules.types[name] = rules.types[name] or {}
@@ -198,7 +206,7 @@ local function parse(text)
   for line in text:gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
   if lines[1] ~= HEADER then error("it does not begin with \"" .. HEADER .. "\"", 0) end
   if text:sub(-1) ~= "\n" or lines[#lines] ~= "end " .. (#lines - 1) then error("it is cut short", 0) end
-  local rules = { partitions = {}, types = {} }
+  local rules = { partitions = {}, types = {}, places = {} }
   for number = 2, #lines - 1 do
     local words = {}
     for word in lines[number]:gmatch("%S+") do words[#words + 1] = word end
@@ -403,8 +411,10 @@ local function is_said(number)
   return number ~= nil and number ~= 65534 and number ~= 4294967294 and number < 18446744073709549568
 end
 
+local GPU_KEYS = { "tres_per_node", "tres_per_job", "tres_per_socket", "tres_per_task", "gres" }
+
 local function asks_gpus(job_desc)
-  for _, key in ipairs({ "tres_per_node", "tres_per_job", "tres_per_socket", "tres_per_task", "gres" }) do
+  for _, key in ipairs(GPU_KEYS) do
     local text = job_desc[key]
     if text and text:find("gpu", 1, true) then return true end
   end
@@ -451,6 +461,57 @@ local function fill_by_type(job_desc, job, tell)
   end
 end
 
+-- --- Placing ---------------------------------------------------------------------------------------------------------
+
+local PLACE_MARK = "giveway-place:"
+local LATEST = 120
+
+-- Whether a request is for several processors, as far as that can be said here: Giveway gives back whom it does not place.
+local function asks_for_several(job_desc)
+  for _, key in ipairs({ "min_nodes", "num_tasks" }) do
+    if is_said(job_desc[key]) and tonumber(job_desc[key]) > 1 then return true end
+  end
+  for _, key in ipairs(GPU_KEYS) do
+    for count in (job_desc[key] or ""):gmatch("gpu[^,]*[:=](%d+)") do
+      if tonumber(count) > 1 then return true end
+    end
+  end
+  return false
+end
+
+local function asks_to_be_placed(job_desc, name, place)
+  for word in (job_desc.comment or ""):gmatch("[^%s;]+") do
+    if word == "balanced" then return true end
+  end
+  for _, pattern in ipairs(place.patterns) do
+    if matches(pattern, name) then return true end
+  end
+  return place.whom == "all"
+end
+
+-- A batch job in one partition that could begin at once. Slurm's numbers for "not said" are larger than any moment.
+local function may_be_placed(job_desc, job)
+  local begin = tonumber(job_desc.begin_time) or 0
+  if is_said(begin) and begin > os.time() then return false end
+  local part = job_desc.array_inx or job_desc.dependency or job_desc.reservation or is_said(job_desc.het_job_offset)
+  local held = tonumber(job_desc.priority) == 0
+  return (job_desc.script or "") ~= "" and #job.partitions == 1 and not part and not held
+end
+
+-- Let a job that Giveway is to place begin a little later, with a mark that its user cannot set: the moment.
+local function put_off(job_desc, job, tell)
+  local rules = current_rules()
+  local place = rules and rules.places[job.partitions[1]]
+  if not place or place.seconds > LATEST or not may_be_placed(job_desc, job) or not asks_for_several(job_desc) then
+    return
+  end
+  if not asks_to_be_placed(job_desc, codes(job.name), place) then return end
+  local moment = os.time() + place.seconds
+  job_desc.begin_time = moment
+  job_desc.admin_comment = PLACE_MARK .. string.format("%d", moment)
+  tell("giveway: it starts on nodes of equal compute power; until these are free Slurm says BeginTime")
+end
+
 -- An error in here is ours, never the user's.
 local function guarded(work)
   local fine, result = pcall(work)
@@ -468,7 +529,10 @@ function slurm_job_submit(job_desc, part_list, _submit_uid)
     }
     local function tell(words) slurm.log_user("%s", words) end
     local decided = answer(job, tell, function() return nil end)
-    if decided == slurm.SUCCESS then fill_by_type(job_desc, job, tell) end
+    if decided == slurm.SUCCESS then
+      fill_by_type(job_desc, job, tell)
+      put_off(job_desc, job, tell)
+    end
     return decided
   end)
 end

@@ -102,7 +102,7 @@ _JOB: dict[str, Reader[Any]] = {
     "partitions": _texts,
     "alloc": mapping(amounts),
     "request": maybe(_maker(Request, _REQUEST)),
-    **dict.fromkeys(("held", "batch", "requeue", "was_requeueable"), flag),
+    **dict.fromkeys(("held", "batch", "requeue", "was_requeueable", "to_be_placed"), flag),
     **dict.fromkeys(("submit", "priority", "nice", "restarts"), _integer),
     **dict.fromkeys(("start", "time_limit_s", "estimated_start", "eligible", "no_requeue_since"), maybe(_integer)),
     **dict.fromkeys(

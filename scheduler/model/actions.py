@@ -30,6 +30,9 @@ class ActionKind(StrEnum):
     so does the job, should it have started and the moment pass. Asked for again with another moment or other nodes, it
     is these from then on. It ends by itself: nothing has to be taken back by a Giveway that is not there any more.
     LET_GO: nothing is kept for this job any more, whatever has become of it.
+    BEGIN: a pending job may start from this epoch second on (`value`), and not before; a moment that is past: at once.
+    While it has not come the job waits to be placed (`ObservedJob.to_be_placed`). It comes by itself: nothing has to be
+    taken back by a Giveway that is not there any more. A begin time that its user has set is refused.
     """
 
     PRIORITISE = "prioritise"
@@ -46,6 +49,7 @@ class ActionKind(StrEnum):
     SHRINK = "shrink"
     KEEP = "keep"
     LET_GO = "let_go"
+    BEGIN = "begin"
 
 
 BY_NICE = "~"

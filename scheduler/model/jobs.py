@@ -162,6 +162,7 @@ class ObservedJob:
     ever made for such a job, because it might not start in it. `licenses`: what it asks for, in Slurm's words.
     `not_understood`: what of Slurm's words about the job itself is not, for people. It is never stopped, and nothing is
     concluded from how it looks; what is not told of its share is its nodes' `held_elsewhere`.
+    `to_be_placed`: that it is not `eligible` yet is Giveway's own doing (`ActionKind.BEGIN`); pending only.
     Of earlier looks, where they are remembered: `was_requeueable`: it was seen requeueable, and is not any more.
     `no_requeue_since`: the second in which it was first seen as it is, by the cluster's clock; not requeueable only.
     """
@@ -200,6 +201,7 @@ class ObservedJob:
     reason_code: str = ""
     was_requeueable: bool = False
     no_requeue_since: int | None = None
+    to_be_placed: bool = False
 
     @property
     def run(self) -> RunKey:

@@ -264,6 +264,8 @@ SENTENCES: dict[str, str] = {
         "It asks for %(what)s as a whole, not for each node; with other nodes it would hold as much as before."
     ),
     "resize.part": "It is a part of a heterogeneous job, whose parts are not resized one by one.",
+    "begin.part": "It is a part of an array or of a heterogeneous job, whose parts have no begin time of their own.",
+    "begin.theirs": "Its begin time was set by its user, or by Slurm.",
     "resize.not_in_place": "This cluster takes no nodes from a job that runs.",
     "resize.once": (
         "Without slurmdbd this version of Slurm takes nodes from a job only once in a run, and has done so."

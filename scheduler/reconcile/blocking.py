@@ -66,7 +66,7 @@ def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
         return say("waits.partition", state=partition_state.upper()[:40])
     if job.dependency:
         return say("waits.for_job", job=job.dependency[:80])
-    if job.eligible is not None and job.eligible > now:
+    if job.eligible is not None and job.eligible > now and not job.to_be_placed:
         return _REASONS["begintime"]
     if job.unplannable:
         return _unplannable(job)
@@ -74,7 +74,8 @@ def why_blocked(job: ObservedJob, partition_state: str, now: int) -> str:
         return say("waits.unknown")
     word = _word(job.reason_code or job.slurm_reason)
     text = job.slurm_reason.strip().strip("()").replace("_", " ").lower()
-    if word in _WAITS_FOR_ROOM or (not job.reason_code and text.startswith(_SAYS_RESOURCES)):
+    is_ours = job.to_be_placed and word == "begintime"  # Until it is placed, which is what is planned.
+    if is_ours or word in _WAITS_FOR_ROOM or (not job.reason_code and text.startswith(_SAYS_RESOURCES)):
         return ""
     return _REASONS.get(word) or say("waits.says", state=job.slurm_reason[:80])
 

@@ -88,6 +88,7 @@ def cannot_start(job: ObservedJob) -> str:
     Only what its user or an administrator has done to it counts. Slurm's other reasons change from one moment to the
     next while room is being made.
     """
-    if job.held or job.dependency or job.slurm_reason.lower() == BEGIN_TIME:
+    is_delayed = job.slurm_reason.lower() == BEGIN_TIME and not job.to_be_placed
+    if job.held or job.dependency or is_delayed:
         return say("again.does_not_start", job=job.id, why=why_blocked(job, "", job.eligible or 0))
     return ""

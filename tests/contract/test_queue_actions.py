@@ -26,6 +26,7 @@ VALUES = {
     ActionKind.RESIZE: "1",
     ActionKind.SHRINK: "n1",
     ActionKind.KEEP: "4000000000 n1",
+    ActionKind.BEGIN: "4000000000",
 }
 WHOLE = Work(partitions=("x",), cpus=8)
 

@@ -71,6 +71,16 @@ def forbids(name: str) -> Deed:
     return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
 
 
+def measured(**seconds: float) -> Deed:
+    """The nodes have these figures."""
+
+    def deed(cluster: SimulatedCluster) -> None:
+        for name, each in seconds.items():
+            cluster.state.nodes[name].power = {"cpu": each}
+
+    return deed
+
+
 def _id_of(cluster: SimulatedCluster, name: str) -> str:
     return next((job.id for job in cluster.state.jobs.values() if job.spec.name == name), "none")
 
@@ -353,6 +363,25 @@ WORLDS: dict[str, World] = {
             "dispatch": "managed",
             "protected_users": ["*"],
             "task_types": [{"pattern": "*", "time_s": 30}],
+        },
+    ),
+    # n1 and n3 come free first and are too uneven: it does not begin before n2 and n4 are kept for it.
+    "placed": World(
+        deeds={
+            0: (
+                measured(n1=12.0, n2=10.0, n3=14.0, n4=10.2),
+                *(
+                    submits(f"short{n}", "ann", 8, partition="wide", run_time_s=run_s)
+                    for n, run_s in enumerate((6, 14, 6, 14))
+                ),
+            ),
+            3: (submits("even", "cy", 8, nodes=2, partition="wide", run_time_s=9),),
+        },
+        starts=("short0", "short1", "short2", "short3", "even"),
+        policy={
+            "name": "wide",
+            "protected_users": ["*"],
+            "balance": {"resource": "cpu", "max_distance": 0.5},
         },
     ),
 }

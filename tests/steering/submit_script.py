@@ -36,7 +36,13 @@ end
 for line in io.lines() do
   local kind, first, second = line:match("^(%S+) ?([^|]*)|?(.*)$")
   if kind == "time" then now = tonumber(first) end
-  if kind == "submit" then say("answer", tostring(slurm_job_submit(table_of(first), parts, 0))) end
+  if kind == "submit" then
+    local job, before = table_of(first), table_of(first)
+    say("answer", tostring(slurm_job_submit(job, parts, 0)))
+    for _, key in ipairs({ "begin_time", "admin_comment" }) do
+      if job[key] ~= before[key] then say("job", key .. ":" .. job[key]) end
+    end
+  end
   if kind == "modify" then say("answer", tostring(slurm_job_modify(table_of(first), table_of(second), parts, 0))) end
   if kind == "sabotage" then slurm.log_user = function() error("no user") end end
   io.write(table.concat(reply, " "), "\\n")
@@ -50,12 +56,14 @@ SUCCESS, DENIED, OVER_QUOTA = 0, 2002, 2050
 
 @dataclass(frozen=True)
 class Said:
-    """What the script answered, and what it told the user and slurmctld's log (`info`, `error`)."""
+    """What the script answered, and what it told the user and slurmctld's log (`info`, `error`). `job`: when it lets
+    the job begin, and what it leaves with it for administrators."""
 
     answer: int | None
     user: list[str]
     info: list[str]
     error: list[str]
+    job: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -114,12 +122,12 @@ class SubmitScript:
         assert stdin is not None and stdout is not None
         stdin.write(line + "\n")
         stdin.flush()
-        said: dict[str, list[str]] = {"answer": [], "user": [], "info": [], "error": []}
+        said: dict[str, list[str]] = {"answer": [], "user": [], "info": [], "error": [], "job": []}
         for word in _line(stdout).split():
             kind, _, text = word.partition("=")
             said[kind].append(unquote(text))
         answer = int(said["answer"][0]) if said["answer"] else None
-        return Said(answer, said["user"], said["info"], said["error"])
+        return Said(answer, said["user"], said["info"], said["error"], said["job"])
 
 
 def _line(stdout: IO[str]) -> str:

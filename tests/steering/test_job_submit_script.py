@@ -434,7 +434,7 @@ def test_a_name_has_the_same_level_for_slurmctld_and_for_the_worker(
     over = [words for words in said.user if "running in partition" in words]
     assert len(over) == len(wanted)
     assert all(words in over[0] for words in wanted)
-    assert any("counts for nothing" in words for words in said.user) is ("is not" in standing.task_origin)
+    assert any("counts for nothing" in words for words in said.user) is ("to use" in standing.task_origin)
 
 
 # --- Task types -------------------------------------------------------------------------------------------
@@ -490,3 +490,88 @@ def test_gpus_are_left_out_where_it_is_not_known_how_slurm_calls_them(
     assert typed(script, rules, TYPE.replace("gres/gpu", "-")) == [
         "giveway: task type TRAIN*: 8 CPUs, 64000 MB, 90 minutes filled in"
     ]
+
+
+# --- Placing ----------------------------------------------------------------------------------------------
+
+PLACE = "cluster dev place x all 20\n"
+ASKED = "cluster dev place x asked 20 TRAIN* eval-?\n"
+TWO_NODES = {
+    "script": "#!",
+    "min_nodes": "2",
+    "num_tasks": NOT_SAID_32,
+    "begin_time": "0",
+    "het_job_offset": NOT_SAID_32,
+}
+PUT_OFF = [f"begin_time:{NOW + 20}", f"admin_comment:giveway-place:{NOW + 20}"]
+
+
+def put_off(
+    script: SubmitScript, rules: Path, line: str = PLACE, name: str = "job", partition: str = "x", **said: str
+) -> list[str]:
+    rules.write_text(whole(RULES.replace("partition x enforce", f"{line}partition x enforce")))
+    answer = script.submit("ann", name, partition, **{**TWO_NODES, **said})
+    assert (answer.answer, answer.error) == (SUCCESS, [])
+    told = ["giveway: it starts on nodes of equal compute power; until these are free Slurm says BeginTime"]
+    assert answer.user == (told if answer.job == PUT_OFF else [])
+    return answer.job
+
+
+def test_a_job_of_several_nodes_begins_later_and_is_marked(script: SubmitScript, rules: Path) -> None:
+    assert put_off(script, rules) == PUT_OFF
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"min_nodes": NOT_SAID_32, "num_tasks": "8"},
+        {"min_nodes": "1", "tres_per_node": "gres:gpu:2"},
+        {"min_nodes": "1", "tres_per_job": "gres/gpu:a100:4"},
+        {"min_nodes": "1", "tres_per_job": "gres/gpu=4"},
+        {"begin_time": str(NOW - 100)},
+    ],
+)
+def test_so_does_one_of_several_processors(script: SubmitScript, rules: Path, said: dict[str, str]) -> None:
+    assert put_off(script, rules, **said) == PUT_OFF
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"min_nodes": "1"},
+        {"min_nodes": NOT_SAID_32, "num_tasks": "1"},
+        {"min_nodes": "1", "tres_per_node": "gres:gpu:1"},
+        {"begin_time": str(NOW + 3600)},
+        {"array_inx": "0-3"},
+        {"het_job_offset": "1"},
+        {"dependency": "afterok:7"},
+        {"reservation": "course"},
+        {"priority": "0"},
+        {"partition": "x,y"},
+        {"partition": "y"},
+    ],
+)
+def test_nobody_else_does(script: SubmitScript, rules: Path, said: dict[str, str]) -> None:
+    """Whose begin time is his own, whom nobody would place, and who asks for one processor."""
+    assert put_off(script, rules, **said) == []
+
+
+def test_only_who_asks_where_the_rule_says_so(script: SubmitScript, rules: Path) -> None:
+    assert put_off(script, rules, ASKED) == []
+    assert put_off(script, rules, ASKED, comment="mine;balanced x") == PUT_OFF
+    assert put_off(script, rules, ASKED, comment="unbalanced") == []
+    assert put_off(script, rules, ASKED, name="TRAIN_7") == PUT_OFF
+    assert put_off(script, rules, ASKED, name="eval-12") == []
+
+
+def test_a_job_without_a_script_of_its_own_begins_at_once(script: SubmitScript, rules: Path) -> None:
+    """Somebody waits for it at a terminal."""
+    rules.write_text(whole(RULES.replace("partition x enforce", f"{PLACE}partition x enforce")))
+    said = {key: text for key, text in TWO_NODES.items() if key != "script"}
+    assert script.submit("ann", "job", "x", **said).job == []
+
+
+def test_an_old_file_puts_nobody_off(script: SubmitScript, rules: Path) -> None:
+    rules.write_text(whole(RULES.replace("partition x enforce", f"{PLACE}partition x enforce")))
+    script.time(NOW + 601)
+    assert script.submit("ann", "job", "x", **TWO_NODES).job == []

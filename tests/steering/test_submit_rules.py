@@ -15,6 +15,7 @@ from console.core import clock
 from console.core.resaying import resay
 from console.health.doctor import work
 from console.health.doctor.findings import Level
+from console.steering.operations.pausing import pause
 from console.steering.recording import submit_rules
 from console.steering.recording.submit_rules import fault_of_rules, rules_text
 from scheduler.model.policy import LevelRule, PartitionPolicy
@@ -285,3 +286,25 @@ def test_task_types_stand_where_older_scripts_do_not_look(
     sim.policy(task_types=TYPES, enforcement="shadow")
     sim.cycle()
     assert " type " not in path.read_text()
+
+
+def test_who_is_to_be_placed_stands_there_too_where_it_would_be_done(sim: Sim, path: Path) -> None:
+    rule = {"resource": "cpu", "max_distance": 0.5}
+
+    def places() -> list[str]:
+        sim.cycle()
+        return [line for line in path.read_text().splitlines() if " place " in line]
+
+    sim.policy(balance=rule)
+    assert places() == [], "nothing is measured"
+    for node in sim.port.state.nodes.values():
+        node.power = {"cpu": 1.0}
+    assert places() == ["cluster dev place x all 20"]
+    types = [{"pattern": "MPI *", "balanced": True}, {"pattern": "OTHER*", "cpus": 1}]
+    sim.policy(balance={**rule, "applies_to": "asked"}, task_types=types)
+    assert places() == ["cluster dev place x asked 20 MPI%20*"]
+    sim.policy(balance=rule, enforcement="approve")
+    assert places() == []
+    sim.policy(balance=rule)
+    pause(actor="dave", cluster=sim.cluster, reason="Test.")
+    assert places() == []

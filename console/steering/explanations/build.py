@@ -10,6 +10,7 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart, JobAnswer, Return, Stage
 from console.steering.explanations.growing import growth
+from console.steering.explanations.placed import runs_on_its_nodes
 from console.steering.explanations.reading import Known
 from console.steering.explanations.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.explanations.waiting import waiting
@@ -135,6 +136,7 @@ def _running_lines(known: Known, row: Job) -> Iterator[AnswerLine]:
     where = saying.names(clean(node) for node in sorted(row.alloc)) if row.alloc else clean(row.partition)
     if row.start:
         yield AnswerLine(_("It started on %s") % where, clock.from_epoch(row.start))
+    yield from runs_on_its_nodes(known)
     if row.phase == JobPhase.COMPLETING:
         return
     for plan in known.proposals:

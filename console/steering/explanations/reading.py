@@ -19,6 +19,7 @@ from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
     Checkpoint,
+    ChosenPlace,
     Fate,
     KeptPlace,
     Plan,
@@ -74,6 +75,7 @@ class Known:
     lost: Mapping[tuple[int, RunKey], Victim] = field(default_factory=dict)
     runs: Sequence[JobRun] = ()
     kept: KeptPlace | None = None
+    placed: ChosenPlace | None = None
 
     @property
     def anything(self) -> bool:
@@ -163,16 +165,26 @@ def read(
         lost=_lost(cluster, job_id) if done and _may_be_lost(rows) else {},
         runs=_runs(cluster, job_id, rows),
         kept=_kept(cluster, job_id, rows, policies),
+        placed=_placed(cluster, job_id, rows, policies),
     )
 
 
 def _kept(
     cluster: Cluster, job_id: str, rows: Sequence[Job], policies: Mapping[str, PartitionPolicy]
 ) -> KeptPlace | None:
-    managed = (policy.dispatch is Dispatch.MANAGED for policy in policies.values())
+    managed = (policy.dispatch is Dispatch.MANAGED or policy.balance for policy in policies.values())
     if not any(managed) or not any(row.phase == JobPhase.PENDING for row in rows):
         return None
     return KeptPlace.objects.filter(cluster=cluster, job_id=job_id, until__gt=0).first()
+
+
+def _placed(
+    cluster: Cluster, job_id: str, rows: Sequence[Job], policies: Mapping[str, PartitionPolicy]
+) -> ChosenPlace | None:
+    """Asked for only where a rule has jobs placed."""
+    if not rows or not any(policy.balance for policy in policies.values()):
+        return None
+    return ChosenPlace.objects.filter(cluster=cluster, job_id=job_id).first()
 
 
 def _runs(cluster: Cluster, job_id: str, rows: Sequence[Job]) -> list[JobRun]:

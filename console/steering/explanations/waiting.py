@@ -13,6 +13,7 @@ from console.core.saying import names
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
+from console.steering.explanations.placed import waits_for_its_nodes
 from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import jobs, kept, lower_first, one_line, sentence, victims, who
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
@@ -93,6 +94,7 @@ def _lines(known: Known, row: Job, plan: Plan | None) -> Iterator[AnswerLine]:
         yield AnswerLine(kept(row.explain, 1000))
     if known.kept is not None and known.kept.partition == row.partition:
         yield from _kept_nodes(known.kept)
+    yield from waits_for_its_nodes(known, row)
     if plan is not None:
         yield from _of_plan(plan)
     yield from _in_line(known, row)

@@ -43,10 +43,12 @@ def places(cluster: Cluster) -> dict[str, KeptPlace]:
     return found
 
 
-def keep_nodes(cluster: Cluster, acting: Acting, verdicts: Iterable[Verdicts]) -> int:
-    """Bring what is kept in line with the decisions; how many jobs were asked for."""
+def keep_nodes(
+    cluster: Cluster, acting: Acting, verdicts: Iterable[Verdicts], before: Sequence[Wish] = ()
+) -> int:
+    """Bring what is kept in line with the decisions; how many jobs were asked for. `before`: as in `wishes`."""
     known = places(cluster)
-    wished = wishes(cluster, verdicts, acting.observation, known, acting.failures.holds)
+    wished = wishes(cluster, verdicts, acting.observation, known, acting.failures.holds, before)
     failpoint("act.let_go.due")
     asked = let_go(cluster, acting, [place for place in known.values() if _is_over(place, wished)])
     failpoint("act.keep.due")

@@ -49,12 +49,13 @@ def wishes(
     observation: Observation,
     places: Mapping[str, KeptPlace],
     holds: Callable[[str], bool],
+    before: Sequence[Wish] = (),
 ) -> list[Wish]:
     """All of them, hosts before their guests. No job and no node is in two. `holds`: whether a failure holds a
-    partition."""
+    partition. `before`: wishes that come first."""
     jobs = {job.id: job for job in observation.jobs if job.state is JobState.PENDING}
-    found: list[Wish] = []
-    given: set[str] = set()
+    found = list(before)
+    given = {name for wish in before for name in wish.nodes}
     for verdict in verdicts:
         if not may_keep(verdict) or holds(verdict.facts.row.name):
             continue

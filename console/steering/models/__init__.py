@@ -5,6 +5,7 @@ May import: no other folder of this app.
 
 from console.steering.models.actions import STOP_KINDS, ActionState, PlannedAction
 from console.steering.models.checkpoints import Checkpoint, Via
+from console.steering.models.chosen import ChosenPlace
 from console.steering.models.cycles import Cycle, CycleLease, CycleMeter, CycleOutcome, StoredSnapshot
 from console.steering.models.failed_starts import FailedStart
 from console.steering.models.incidents import Incident, IncidentKind
@@ -22,6 +23,7 @@ __all__ = [
     "STOP_KINDS",
     "ActionState",
     "Checkpoint",
+    "ChosenPlace",
     "Cycle",
     "CycleLease",
     "CycleMeter",

@@ -28,6 +28,8 @@ HEADER = "giveway-submit-rules 1"
 VALID_S = 600
 """The plugin lets everything through when the file is older than this."""
 REWRITE_S = 60
+PLACED_AFTER_S = 20
+"""So much later a job begins that is to be placed: Giveway lets it begin sooner, or later still."""
 UNTRIED = "-"
 NOBODY = ":"
 """Fits no user: the file of accounts has a colon between its columns."""
@@ -50,6 +52,7 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
         body = [f"cluster {_word(cluster.name)}"]
         for verdict in verdicts:
             body.extend(type_lines(cluster, verdict.facts.policy))
+            body.extend(place_lines(cluster, verdict))
         for verdict in verdicts:
             body.extend(partition_lines(verdict.facts.policy.at(verdict.snapshot.now), verdict.jobs.values()))
         _bring_up_to_date(path, body, now)
@@ -155,6 +158,20 @@ def type_lines(cluster: Cluster, policy: PartitionPolicy) -> Iterator[str]:
         if row.fills:
             words = ("cluster", _word(cluster.name), "type", _word(policy.name), _word(row.pattern))
             yield " ".join([*words, *map(str, needs)])
+
+
+def place_lines(cluster: Cluster, verdict: Verdicts) -> Iterator[str]:
+    """That jobs of a partition begin later so that they can be placed; behind the cluster's name like task types.
+
+    Not where nobody would place them (`placing.choosing.may_place`), or nothing is measured.
+    """
+    policy, balance = verdict.facts.policy, verdict.facts.policy.balance
+    if balance is None or policy.enforcement is not Enforcement.ENFORCE or verdict.facts.paused:
+        return
+    if any(balance.resource in node.power for node in verdict.snapshot.nodes):
+        asking = [_word(row.pattern) for row in policy.task_types if row.balanced]
+        words = ("cluster", _word(cluster.name), "place", _word(policy.name), balance.applies_to.value)
+        yield " ".join([*words, str(PLACED_AFTER_S), *asking])
 
 
 def gpu_word(software: str) -> str:

@@ -4,6 +4,7 @@ from scheduler.adapters.simulator import lifecycle
 from scheduler.adapters.simulator.faults import FaultEffect
 from scheduler.adapters.simulator.jobs import Afterwards, HeldBy, SimJob
 from scheduler.adapters.simulator.keeping import keep_or_let_go
+from scheduler.adapters.simulator.placing import begin
 from scheduler.adapters.simulator.resizing import resize
 from scheduler.adapters.simulator.state import SimState, What
 from scheduler.model.actions import (
@@ -144,6 +145,8 @@ def _waiting(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
             return _prioritise(state, job, action.value)
         case ActionKind.PLACE:
             return _place(state, job, action.value)
+        case ActionKind.BEGIN:
+            return begin(state, job, action.value)
         case _:
             return _restore_priority(state, job)
 

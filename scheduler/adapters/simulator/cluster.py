@@ -149,7 +149,8 @@ class SimulatedCluster:
         """The clock jumps and nothing happens meanwhile: what was still to come comes that much later."""
         self.state.now += seconds
         for job in self.state.jobs.values():
-            job.begin += seconds if job.begin > self.state.now - seconds else 0
+            if job.begin > self.state.now - seconds:
+                job.begin, job.put_off = job.begin + seconds, job.put_off + (seconds if job.put_off else 0)
             for name in ("ends_at", "limit_at", "checkpoint_at", "free_at"):
                 moment = getattr(job, name)
                 setattr(job, name, None if moment is None else moment + seconds)

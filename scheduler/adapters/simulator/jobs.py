@@ -76,6 +76,7 @@ class SimJob:
     `saved_s`: seconds of work that the last checkpoint has kept; `resumed_s`: where the present run began.
     `ends_at`: when the present run ends by itself; `limit_at`: when Slurm would end it.
     `nice` is taken off the cluster's priority, unless that is `fixed` by an administrator.
+    `begin`: it does not start before; `put_off`: the begin time that Giveway has set, 0: none.
     `waits_for`: ids it depends on still, each with the kind of dependency (`never`: that one has failed).
     """
 
@@ -93,6 +94,7 @@ class SimJob:
     reason: str = "None"
     array_job_id: str = ""
     begin: int = 0
+    put_off: int = 0
     waits_for: dict[str, str] = field(default_factory=dict)
     restarts: int = 0
     start: int | None = None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from scheduler.adapters.simulator.jobs import HeldBy, SimJob
 from scheduler.adapters.simulator.placement import with_untyped
+from scheduler.adapters.simulator.placing import is_put_off
 from scheduler.adapters.simulator.state import SimNode, SimNodeState, SimState
 from scheduler.model.jobs import JobState, ObservedJob, Request
 from scheduler.model.nodes import SnapshotNode
@@ -24,7 +25,7 @@ def look(state: SimState) -> Observation:
             ObservedPartition(part.name, part.state, tuple(sorted(part.nodes)))
             for part in sorted(state.partitions.values(), key=lambda part: part.name)
         ),
-        jobs=tuple(_job(job) for job in sorted(jobs, key=_id_order)),
+        jobs=tuple(_job(state, job) for job in sorted(jobs, key=_id_order)),
         faults=faults.partial,
         kept=tuple(
             KeptNodes(job_id, kept.nodes, kept.until)
@@ -66,7 +67,7 @@ def _state_word(state: SimState, node: SimNode) -> str:
     return "ALLOCATED" if cpus >= node.total.get("cpu", 0) else "MIXED"
 
 
-def _job(job: SimJob) -> ObservedJob:
+def _job(state: SimState, job: SimJob) -> ObservedJob:
     spec, pending = job.spec, job.state is JobState.PENDING
     return ObservedJob(
         id=job.id,
@@ -94,6 +95,7 @@ def _job(job: SimJob) -> ObservedJob:
         array_job_id=job.array_job_id,
         dependency=",".join(f"{kind}:{other}" for other, kind in sorted(job.waits_for.items())),
         alloc={name: dict(part) for name, part in sorted(job.alloc.items())},
+        to_be_placed=pending and is_put_off(state, job),
         request=_request(spec.request) if pending else _limits(spec.request, job.alloc),
     )
 

@@ -26,6 +26,7 @@ from scheduler.model.sentence import Listed, say
 HIGHEST_PRIORITY = 2**32 - 3
 """Slurm keeps the two numbers above for itself."""
 _NODES = re.compile(r"[1-9]\d{0,4}", re.ASCII)
+_MOMENT = re.compile(r"[1-9]\d{0,9}", re.ASCII)
 
 _GONE = ActionOutcome(OutcomeKind.GONE, "Invalid job id specified")
 _STILL_COMPLETING = ActionOutcome(
@@ -183,6 +184,15 @@ def _keep(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | No
     return None if is_user(row.user) else _refused("the name of its user cannot be told to scontrol")
 
 
+def _begin(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+    if state is JobState.RUNNING:
+        return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
+    if state is JobState.COMPLETING:
+        return _STILL_COMPLETING
+    # One record of an array is many jobs, and of a heterogeneous job only a part.
+    return _refused(say("begin.part")) if row.array_id or row.het_id else None
+
+
 def _refused(why: str) -> ActionOutcome:
     return ActionOutcome(OutcomeKind.REFUSED, why)
 
@@ -201,6 +211,7 @@ _VERDICTS: Mapping[ActionKind, Callable[[Action, QueueRow, JobState], ActionOutc
     ActionKind.RESIZE: _resize,
     ActionKind.SHRINK: _shrink,
     ActionKind.KEEP: _keep,
+    ActionKind.BEGIN: _begin,
 }
 
 
@@ -218,6 +229,8 @@ def malformed(action: Action) -> ActionOutcome | None:
         return ActionOutcome(OutcomeKind.REFUSED, "these are no names of nodes with commas between them")
     if action.kind is ActionKind.KEEP:
         return _malformed_keep(action.value)
+    if action.kind is ActionKind.BEGIN and not _MOMENT.fullmatch(action.value):
+        return ActionOutcome(OutcomeKind.REFUSED, "a moment is a number of seconds")
     value = action.value.removeprefix(BY_NICE) if action.kind is ActionKind.RELEASE else action.value
     placed = action.kind is ActionKind.PRIORITISE or (action.kind is ActionKind.RELEASE and action.value)
     number = value.isascii() and value.isdecimal() and len(value) <= len(str(HIGHEST_PRIORITY))

@@ -19,6 +19,7 @@ from scheduler.adapters.slurm import licenses, nodes, reservations, topology, un
 from scheduler.adapters.slurm.commands import CommandRunner, is_topology
 from scheduler.adapters.slurm.config import Config
 from scheduler.adapters.slurm.errors import SlurmOutputError, unavailable
+from scheduler.adapters.slurm.placing import BeginMarks
 from scheduler.adapters.slurm.queue import QueueReader
 from scheduler.adapters.slurm.reservations import SlurmReservation
 from scheduler.adapters.slurm.shapes import ClusterShape
@@ -72,6 +73,7 @@ class Reader:
     runner: CommandRunner
     clock: Callable[[], float] = time.time
     _queue: QueueReader = field(init=False)
+    _marks: BeginMarks = field(init=False)
     _config: Config | None = field(default=None, init=False)
     _config_at: float = field(default=0.0, init=False)
     _units: dict[str, Mapping[str, str]] = field(default_factory=dict, init=False)
@@ -79,6 +81,7 @@ class Reader:
 
     def __post_init__(self) -> None:
         self._queue = QueueReader(self.runner, self.clock)
+        self._marks = BeginMarks(self.runner)
 
     def config(self) -> Config:
         """The configuration, at most `CONFIG_S` old. Raises `SlurmUnavailableError`."""
@@ -124,7 +127,7 @@ class Reader:
             taken_at=taken_at,
             nodes=(*seen, *machines.odd_nodes),
             partitions=tuple(machines.partitions),
-            jobs=tuple(limited),
+            jobs=tuple(self._marks.told(limited, taken_at)),
             faults=(*machines.faults, *found.faults),
             kept=reservations.kept_by_us(machines.reservations, taken_at),
             boots=machines.boots,

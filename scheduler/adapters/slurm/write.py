@@ -25,6 +25,7 @@ from scheduler.adapters.slurm.errors import (
 from scheduler.adapters.slurm.jobs import state_of
 from scheduler.adapters.slurm.keeping import Keeper
 from scheduler.adapters.slurm.look import LookResult
+from scheduler.adapters.slurm.placing import Beginner
 from scheduler.adapters.slurm.releasing import DONE, Releasing
 from scheduler.adapters.slurm.resizing import Resizer
 from scheduler.adapters.slurm.rows import QueueRow
@@ -145,8 +146,10 @@ class Writer:
             case ActionKind.RESIZE | ActionKind.SHRINK:
                 looked = partial(look.at_jobs, self.runner)
                 return Resizer(self.runner, self._call, looked, self.ways()).resize(actions, seen)
-            case ActionKind.KEEP | ActionKind.LET_GO:
-                return Keeper(self._call).carry_out(actions, seen)
+            case ActionKind.KEEP | ActionKind.LET_GO | ActionKind.BEGIN:
+                begins = action.kind is ActionKind.BEGIN
+                part = Beginner(self.runner, self._many, self.now) if begins else Keeper(self._call)
+                return part.carry_out(actions, seen)
 
     def _place(self, ids: list[str], seen: Mapping[str, QueueRow], nice: str) -> dict[str, ActionOutcome]:
         """Tasks that are still one record of their array are named together: named apart each becomes its own."""

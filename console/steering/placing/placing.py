@@ -1,0 +1,159 @@
+"""Starting jobs on the nodes that were chosen for them, and no sooner.
+
+Slurm starts a job that has room at once, wherever it likes. So one that is to have an even set does not begin
+(`ActionKind.BEGIN`) until its nodes are there. From then on:
+
+1. It has to wait, or its nodes are not free yet: its begin time is moved on whenever it is near.
+2. Nodes are chosen: they are kept for it (`keeping`), so that nobody else gets them.
+3. The next look shows that they are kept, and free: it may begin, and Slurm tries these nodes first.
+4. It is seen running: on these nodes, or, which is told, on others.
+
+All of it ends by itself: without cycles the begin time passes and Slurm starts the job like any other. What was asked
+is written down before; asking twice does no harm.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from django.db import transaction
+
+from console.cluster.models import Cluster
+from console.cluster.services import show_change
+from console.core.failpoints import failpoint
+from console.steering.actions.acting import Acting
+from console.steering.models import ChosenPlace
+from console.steering.placing.choosing import Chosen, Treatment
+from console.steering.placing.telling import tell_placed
+from scheduler.model.actions import Action, ActionKind, ActionOutcome
+from scheduler.model.jobs import JobState, ObservedJob
+from scheduler.model.sentence import say
+
+LATER_S = 25
+"""So far off a begin time is set."""
+RENEW_S = 13
+"""It is moved on when it is so near."""
+STARTS_WITHIN_S = 10
+"""So long Slurm has to start a job that may begin, before it is kept from starting again."""
+LONGEST_USER = 64
+
+
+def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> int:
+    """Bring begin times in line with what was chosen; how many jobs were asked for."""
+    known = {row.job_id: row for row in ChosenPlace.objects.filter(cluster=cluster)}
+    for row in known.values():
+        row.cluster = cluster
+    jobs = {job.id: job for job in acting.observation.jobs}
+    if known:
+        _follow(cluster, acting, known, jobs, {one.job.id for one in chosen})
+    failpoint("act.begin.due")
+    now = acting.observation.taken_at
+    at_once = {
+        one.job.id: one for one in chosen if one.what is Treatment.GIVE_BACK or _may_begin(one, acting)
+    }
+    others = [one for one in chosen if one.job.id not in at_once]
+    later = {one.job.id: one for one in others if _is_to_be_put_off(one, known.get(one.job.id), now)}
+    news = {one.job.id: one for one in others if _is_news(one, known.get(one.job.id))}
+    if at_once or later or news:
+        with transaction.atomic():
+            acting.lease.renew()
+            for one in {**news, **later, **at_once}.values():
+                _write(cluster, known, one, now, begins=one.job.id in at_once)
+            show_change(cluster)
+    if not (at_once or later):
+        return 0
+    failpoint("act.begin.claimed")
+    # One that was in vain is seen at the next look: the job still waits, and is asked for again.
+    _apply(acting, [_begin(one.job, now) for one in at_once.values() if one.job.to_be_placed])
+    _apply(acting, [_begin(one.job, now + LATER_S) for one in later.values()])
+    failpoint("act.begin.applied")
+    failpoint("act.begin.settled")
+    return len(at_once) + len(later)
+
+
+def _follow(
+    cluster: Cluster,
+    acting: Acting,
+    known: dict[str, ChosenPlace],
+    jobs: Mapping[str, ObservedJob],
+    concerned: Iterable[str],
+) -> None:
+    """See what became of those that were asked for."""
+    over = [row for row in known.values() if _is_over(row, jobs.get(row.job_id), concerned)]
+    started = [
+        (row, sorted(job.alloc))
+        for row in known.values()
+        if not row.got and (job := jobs.get(row.job_id)) is not None and job.state is JobState.RUNNING
+    ]
+    if not (over or started):
+        return
+    with transaction.atomic():
+        acting.lease.renew()
+        for row, nodes in started:
+            row.got = nodes
+            row.save(update_fields=["got"])
+            if nodes == row.nodes:
+                tell_placed(row, "job.placed")
+            else:
+                tell_placed(row, "job.placed_elsewhere", say("placed.elsewhere"))
+        ChosenPlace.objects.filter(pk__in=[row.pk for row in over]).delete()
+        show_change(cluster)
+    for row in over:
+        del known[row.job_id]
+
+
+def _is_over(row: ChosenPlace, job: ObservedJob | None, concerned: Iterable[str]) -> bool:
+    """Whether the job has left, was put back, or is nobody to be placed any more."""
+    if job is None or job.state is JobState.COMPLETING:
+        return True
+    return job.state is JobState.PENDING and (bool(row.got) or job.id not in concerned)
+
+
+def _may_begin(one: Chosen, acting: Acting) -> bool:
+    """Whether its nodes are seen kept for it, and free."""
+    kept = {each.job_id: tuple(sorted(each.nodes)) for each in acting.observation.kept}
+    return one.what is Treatment.PLACE and one.is_free and kept.get(one.job.id) == one.nodes
+
+
+def _is_news(one: Chosen, row: ChosenPlace | None) -> bool:
+    return row is None or row.nodes != list(one.nodes)
+
+
+def _is_to_be_put_off(one: Chosen, row: ChosenPlace | None, now: int) -> bool:
+    if one.job.to_be_placed:
+        return (one.job.eligible or 0) - now < RENEW_S
+    return row is None or now - row.begun >= STARTS_WITHIN_S
+
+
+def _write(cluster: Cluster, known: dict[str, ChosenPlace], one: Chosen, now: int, *, begins: bool) -> None:
+    row, job = known.get(one.job.id), one.job
+    if one.what is Treatment.GIVE_BACK:
+        fresh = row or ChosenPlace(
+            cluster=cluster, job_id=job.id, partition=one.partition, user=job.user[:LONGEST_USER], since=now
+        )
+        tell_placed(fresh, "job.given_back", say("placed.given_back"))
+        if row is not None:
+            row.delete()
+            del known[job.id]
+        return
+    is_new = row is None
+    row = known[job.id] = row or ChosenPlace(cluster=cluster, job_id=job.id, since=now)
+    began = row.begun
+    row.partition, row.user = one.partition, job.user[:LONGEST_USER]
+    if is_new or row.nodes != list(one.nodes):  # While room is being made, the words are about that.
+        row.nodes, row.explain = list(one.nodes), one.decision.explain
+    row.begun = (began if now - began < STARTS_WITHIN_S else now) if begins else 0
+    row.save()
+    if is_new:
+        tell_placed(row, "job.put_off")
+    if row.begun and row.begun != began:
+        tell_placed(row, "job.begins")
+
+
+def _begin(job: ObservedJob, moment: int) -> Action:
+    return Action(ActionKind.BEGIN, job.run, value=str(moment))
+
+
+def _apply(acting: Acting, actions: Sequence[Action]) -> Sequence[ActionOutcome]:
+    if not actions:
+        return []
+    acting.lease.check()
+    return acting.adapter.apply(actions)
