@@ -18,6 +18,7 @@ from console.accounts.permissions import Permission
 from console.cluster.models import Cluster
 from console.cluster.selectors import shown_cluster
 from console.core.htmx import wants_part
+from console.history.bar import NOW, PAST, in_bar
 from console.history.changes import HypotheticalChange, file_change
 from console.history.forms import (
     FormFaultsError,
@@ -42,7 +43,7 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
 MOST_ROWS = 25
-NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days"})
+NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days", "in_bar", "unfold"})
 
 Read = Callable[[], HypotheticalChange]
 
@@ -56,6 +57,10 @@ def policy(request: HttpRequest, name: str) -> HttpResponse:
     if to := request.POST.get("to"):
         back = reverse("partition-compare", args=[name], query={"to": to})
         return _answer(request, partition.cluster, lambda: compared_policy(partition, to), back, "")
+    what = request.POST.get("in_bar")
+    if what in (NOW, PAST) and wants_part(request):
+        context = {"to": request.path, "most": MOST_ROWS, "unfold": "unfold" in request.POST, "bar": True}
+        return render(request, f"history/_bar_{what}.html", context | in_bar(partition, request.POST, what))
     back = reverse("partition-policy", args=[name])
     return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
 

@@ -34,6 +34,7 @@ def test_from_a_draft_to_a_job_that_runs(people: Sim, page: Page, at: At, page_f
     keys.to(page.get_by_label("Shadow:"))
     keys.press("ArrowDown")
     expect(page.get_by_label("Approve:")).to_be_checked()
+    keys.push(page.locator("#overrides > summary"))
     keys.push(page.get_by_role("button", name="Add a user"))
     expect(page.get_by_label("User, 1")).to_be_focused()
     page.keyboard.type("alpha")

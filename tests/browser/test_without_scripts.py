@@ -44,6 +44,7 @@ def test_the_administrator_of_a_partition_drafts_tries_activates_approves_and_pa
     main = plain.locator("main")
     plain.goto(at("/partitions/x/policy/"))
     plain.get_by_label("Approve:").check()
+    plain.locator("#overrides > summary").click()
     press(plain, "Add a user")
     plain.get_by_label("User, 1").fill("alpha")
     plain.get_by_label("Level, 1").fill("P0")

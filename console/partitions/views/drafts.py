@@ -21,7 +21,7 @@ from console.partitions.drafts import Content, change_draft, delete_draft
 from console.partitions.forms import ROW_FORMS, DeleteDraftForm, PolicyForm, make_rows, policy_initial
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.selectors import decoded
-from console.partitions.views.policy import PAGE, head, moved, readable_partition, told
+from console.partitions.views.policy import PAGE, head, in_sections, moved, readable_partition, told
 from scheduler.model.policy import PartitionPolicy
 
 
@@ -129,4 +129,5 @@ def _show(
         "invalid": invalid,
         "delete_form": DeleteDraftForm(initial={"version": found.version}, auto_id="delete-%s"),
     }
+    context |= in_sections(request, decoded(found.document), form, rows)
     return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)

@@ -21,11 +21,12 @@ from console.core.diff import differences
 from console.core.errors import ChangedSinceError
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status, render_page, wants_part
-from console.core.rows import Rows, rearranged, typed_form, typed_rows
+from console.core.rows import BUTTON, Rows, rearranged, typed_form, typed_rows
 from console.partitions.documents import checked_policy
 from console.partitions.drafts import Content, create_draft
 from console.partitions.forms import ROW_FORMS, PolicyForm, make_rows, policy_initial
 from console.partitions.models import Partition
+from console.partitions.sections import FIRST, sections_of
 from console.partitions.selectors import policy_in_force, policy_of, visible_partitions, written_out
 from console.partitions.services import activate_policy, set_admins
 from scheduler.model.policy import Enforcement, PartitionPolicy
@@ -164,6 +165,19 @@ def head(request: HttpRequest, partition: Partition) -> dict[str, Any]:
     }
 
 
+def in_sections(
+    request: HttpRequest, policy: PartitionPolicy, form: PolicyForm, rows: dict[str, Rows]
+) -> dict[str, Any]:
+    """The form in sections, and whether it holds what somebody has typed and not saved."""
+    sections = sections_of(policy, form, rows, request.POST.get(BUTTON, ""))
+    return {
+        "first": FIRST,
+        "sections": sections,
+        "differ": sum(each.differ for each in sections),
+        "typed": request.method == "POST",
+    }
+
+
 def _show(
     request: HttpRequest,
     partition: Partition,
@@ -172,12 +186,8 @@ def _show(
     *,
     invalid: bool = False,
 ) -> HttpResponse:
-    context = head(request, partition) | {
-        "tab": "policy",
-        "form": form,
-        "rows": rows,
-        "invalid": invalid,
-    }
+    context = head(request, partition) | {"tab": "policy", "form": form, "rows": rows, "invalid": invalid}
+    context |= in_sections(request, policy_of(partition), form, rows)
     return render_page(request, PAGE, context, status=invalid_form_status(request) if invalid else 200)
 
 

@@ -1,0 +1,58 @@
+"""The policy's page in a browser: the bar asks by itself, sections unfold, nobody leaves unasked, at both widths."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Dialog, Page, expect
+
+from console.accounts.models import User
+from tests.browser.conftest import enter
+from tests.browser.looking import faults
+from tests.history.test_pages import LEVELS, people
+from tests.steering.conftest import Sim, sim
+
+__all__ = ["people", "sim"]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+At = Callable[[str], str]
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_change_is_told_in_the_bar_and_not_lost_unasked(
+    people: Sim, page: Page, at: At, page_faults: list[str], width: int
+) -> None:
+    people.policy(levels=LEVELS, user_overrides={}, enforcement="enforce")
+    people.cycle()
+    page.set_viewport_size({"width": width, "height": 844})
+    enter(page.context, at(""), User.objects.get(username="dave"))
+    page.goto(at("/partitions/x/policy/"))
+    expect(page.get_by_label("Grace")).to_be_visible()
+    expect(page.get_by_label("Bands")).to_be_hidden()
+    expect(page.get_by_role("button", name="Put in force")).to_be_in_viewport()
+    page.get_by_role("navigation", name="Sections").get_by_role("link", name="Overrides").click()
+    page.get_by_role("button", name="Add a user").click()
+    page.get_by_label("User, 1").fill("alpha")
+    page.get_by_label("Level, 1").fill("P0")
+    expect(page.locator("#bar-now > summary")).to_contain_text("1 change. Stops 1 more job (of beta)")
+    expect(page.locator("#bar-now > summary")).to_be_in_viewport()
+    page.locator("#bar-now > summary").click()
+    expect(page.locator("#bar-now .changes")).to_contain_text("alpha")
+    assert faults(page) == []
+    assert page_faults == []
+
+    asked: list[str] = []
+
+    def stay(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.dismiss()
+
+    page.once("dialog", stay)
+    page.locator(".crumbs a, .tabs a").first.click(no_wait_after=True)
+    expect(page.get_by_label("User, 1")).to_have_value("alpha")
+    assert asked == ["beforeunload"]
+
+    page.get_by_label("Reason").fill("Alpha delivers on Friday")
+    page.get_by_role("button", name="Put in force").click()
+    expect(page.get_by_text("The policy of x is in force.")).to_be_visible()
+    assert asked == ["beforeunload"], "saving asks nothing"
+    page.locator(".tabs a").first.click()
+    expect(page).to_have_url(at("/partitions/x/"))
