@@ -55,15 +55,17 @@ class CheapestNodes:
         elif line is None:
             self._begin()
 
-    def cheapest(self, count: int, below: int | None = None) -> Sequence[tuple[NodeState, Price]]:
+    def cheapest(
+        self, count: int, below: int | None = None, without: Collection[int] = ()
+    ) -> Sequence[tuple[NodeState, Price]]:
         """At most `count` nodes, the cheapest first: least cost from the highest class down, then fewest
         victims, then least left over, then the node's name. `below`: only prices whose highest class is
-        below this.
+        below this. `without`: nodes, by their indices, that are passed over this time.
         """
         self._catch_up()
         heap, quotes = self._heap, self._quotes
         last, cheaper, weights = quotes.last, quotes.cheaper, quotes.weights
-        line, taken = self._line, list[Entry]()
+        line, taken, passed = self._line, list[Entry](), list[Entry]()
         coming = line.next(self._reached) if line else None
         while len(taken) < count:
             if line and coming and (not heap or coming[1] < heap[0]):
@@ -71,6 +73,9 @@ class CheapestNodes:
             if not heap:
                 break
             cost, _, _, order, seen, seen_weights = heap[0]
+            if order in without:
+                passed.append(heappop(heap))
+                continue
             only_a_bound = seen_weights < 0
             if (
                 seen < cheaper[order]
@@ -89,7 +94,7 @@ class CheapestNodes:
                     heappop(heap)
                 else:
                     heapreplace(heap, entry)
-        for found in taken:
+        for found in (*taken, *passed):
             heappush(heap, found)
         places = self._index.places
         return [(places[found[3]], quotes.price(found[3])) for found in taken]

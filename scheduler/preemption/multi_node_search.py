@@ -18,8 +18,8 @@ from heapq import heappop, heappush
 from math import inf
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.by_one_resource import Offers
 from scheduler.preemption.candidates import Candidate, loss_of, losses_of
-from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Cost, Price, candidates_of, price, priced
@@ -111,7 +111,7 @@ class MultiNodeSearch:
         self._dearest = dearest
         self._candidates: dict[NodeState, list[Candidate] | None] = {}
 
-    def room(self, offers: CheapestNodes) -> MadeRoom:
+    def room(self, offers: Offers) -> MadeRoom:
         """The best of the attempts; `offers` are the prices of the nodes one by one."""
         alone = _Alone(offers, self.shape.count, self._dearest + 1)
         free = [entry[5] for entry in alone.entries if not entry[4]]
@@ -220,7 +220,7 @@ class _Alone:
     """The nodes as they are one by one, the cheapest first; more than are asked for are priced only when an attempt
     gets that far."""
 
-    def __init__(self, offers: CheapestNodes, count: int, below: int) -> None:
+    def __init__(self, offers: Offers, count: int, below: int) -> None:
         """At least `count` of them, with victims `below` a class."""
         self.most = 2 * count + 8
         self._offers = offers

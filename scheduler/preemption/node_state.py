@@ -8,6 +8,11 @@ from scheduler.model.nodes import SnapshotNode
 from scheduler.model.resources import Amounts
 from scheduler.preemption.pieces import JobPieces
 
+ALL = 1 << 62
+"""More than any node has, and than any job could give: what a node lacks of everything that was given away whole."""
+GIVEN_AWAY = -ALL // 2
+"""Who has less than this has been given away."""
+
 
 @dataclass(slots=True, eq=False)
 class NodeState:

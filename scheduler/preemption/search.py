@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.bound_line import BoundLine, step_below
+from scheduler.preemption.by_one_resource import ByOneResource, Lacking, Offers, most_needed
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
+from scheduler.preemption.free_nodes import FreeNodes
 from scheduler.preemption.giving_way import AS_A_WHOLE, GivingWay
 from scheduler.preemption.multi_node_search import MadeRoom, MultiNodeSearch, Spanning, highest_class
 from scheduler.preemption.node_state import NodeState
-from scheduler.preemption.pricing import Price, obtainable, present, price_without_victims
+from scheduler.preemption.pricing import Price, price_without_victims
 from scheduler.preemption.quotes import Quotes
 from scheduler.preemption.ranking import SECOND_TIER, PreemptionScope
 from scheduler.preemption.rooms import Rooms
 from scheduler.preemption.shapes import Shape, ShapeKey, Wants, with_type
 from scheduler.preemption.spread import Pool
-from scheduler.preemption.stock import Stock, Stocks
+from scheduler.preemption.stock import NodeStocks
 from scheduler.preemption.victim_prefix_sums import Stopping, Tiers, VictimPrefixSums
 
 Placement = Mapping[str, Amounts]
@@ -51,10 +52,12 @@ class RoomSearch:
         self._without: dict[tuple[ShapeKey, bool], CheapestNodes] = {}
         self._ladders: dict[tuple[str, Tiers], VictimPrefixSums] = {}
         self._stopping: dict[tuple[ShapeKey, Tiers], CheapestNodes] = {}
+        self._by_one_resource: dict[tuple[ShapeKey, Tiers], ByOneResource] = {}
+        self._alike: dict[tuple[object, ...], CheapestNodes] = {}
         self._quoted: dict[tuple[Wants, bool, str, Tiers], Quotes] = {}
         self._lines: dict[tuple[frozenset[int], Quotes], BoundLine] = {}
         self._noted: set[tuple[str, frozenset[int]]] = set()
-        self._stocks: dict[tuple[object, str], Stock] = {}
+        self._stocks = NodeStocks(cluster_state.index)
         self._failed: dict[ShapeKey, int] = {}
 
     def room(self, shape: Shape, *, coming: bool) -> Placement | None:
@@ -131,20 +134,21 @@ class RoomSearch:
     def _fits(self, shape: Shape, *, coming: bool) -> CheapestNodes:
         offers = self._without.get((shape.each, coming))
         if offers is None:
-            quotes = Quotes(
-                self._cluster_state.index, lambda place: price_without_victims(place, shape, coming)
-            )
-            stocks = self._stocks_for(shape, coming, partial(present, coming))
-            offers = CheapestNodes(shape.node_indices, quotes, stocks=stocks)
+            if shape.exclusive:
+                quotes = Quotes(
+                    self._cluster_state.index, lambda place: price_without_victims(place, shape, coming)
+                )
+                stocks = self._stocks.present(shape.wants, coming=coming)
+                offers = CheapestNodes(shape.node_indices, quotes, stocks=stocks)
+            else:
+                offers = CheapestNodes(shape.node_indices, self.free_nodes(shape, coming=coming))
             self._without[shape.each, coming] = offers
         return offers
 
-    def _stocks_for(self, shape: Shape, key: object, most: Callable[[str, NodeState], int]) -> Stocks:
-        """What each node could give at most of what a shape wants."""
-        for name, _ in shape.wants:
-            if (key, name) not in self._stocks:
-                self._stocks[key, name] = Stock(self._cluster_state.index, partial(most, name))
-        return Stocks([(self._stocks[key, name], amount) for name, amount in shape.wants])
+    def free_nodes(self, shape: Shape, *, coming: bool) -> FreeNodes:
+        """The nodes onto which a shape fits that shares them, without victims, counting what is coming or not."""
+        wanted = [(name, self._stocks.of(name, coming=False), amount) for name, amount in shape.wants]
+        return FreeNodes(self._cluster_state.index, self._stocks.present(shape.wants, coming=coming), wanted)
 
     def _first(self, wanted: Wanted, count: int) -> Sequence[tuple[NodeState, Price]]:
         """The cheapest nodes by the first tier alone."""
@@ -156,18 +160,44 @@ class RoomSearch:
         below = SECOND_TIER + (scope.second_floor or 0)
         return self._offers(wanted.shape, (scope.first, scope.first_floor)).cheapest(count, below)
 
-    def _offers(self, shape: Shape, tiers: Tiers) -> CheapestNodes:
+    def _offers(self, shape: Shape, tiers: Tiers) -> Offers:
         """Prices in which nobody of the last tier is out of scope: the caller cuts it off."""
+        if shape.exclusive or len(shape.wants) < 2 or not shape.places:
+            return self._own_offers(shape, tiers)
+        offers = self._by_one_resource.get((shape.each, tiers))
+        if offers is None:
+            offers = self._by_one_resource[shape.each, tiers] = self._by_one(shape, tiers)
+        return offers.now() or self._own_offers(shape, tiers)
+
+    def _own_offers(self, shape: Shape, tiers: Tiers) -> CheapestNodes:
+        """Nodes that are kept for this shape alone."""
         offers = self._stopping.get((shape.each, tiers))
         if offers is None:
-            if not self._way.is_fixed(shape.cost_in):
-                self._note_loss(shape)
-            stocks = None if shape.exclusive else self._stocks_for(shape, "obtainable", obtainable)
             since = self._failed.get(shape.each) if tiers else None
-            quotes, line = self._quotes(shape, tiers), self._line(shape, tiers)
-            offers = CheapestNodes(shape.node_indices, quotes, stocks=stocks, since=since, line=line)
-            self._stopping[shape.each, tiers] = offers
+            offers = self._stopping[shape.each, tiers] = self._made(shape, tiers, since)
         return offers
+
+    def _by_one(self, shape: Shape, tiers: Tiers) -> ByOneResource:
+        """Nodes that are kept for all shapes that need as much of what they need most of."""
+        one = most_needed(shape)
+        key = one, shape.node_indices, shape.cost_in, tiers
+        alike = self._alike.get(key)
+        if alike is None:
+            alike = self._alike[key] = self._made(replace(shape, wants=(one,)), tiers)
+        stocks = self._stocks.obtainable(shape.wants)
+        return ByOneResource(alike, self.lacking(shape, one), self._quotes(shape, tiers), stocks)
+
+    def _made(self, shape: Shape, tiers: Tiers, since: int | None = None) -> CheapestNodes:
+        if not self._way.is_fixed(shape.cost_in):
+            self._note_loss(shape)
+        stocks = None if shape.exclusive else self._stocks.obtainable(shape.wants)
+        quotes, line = self._quotes(shape, tiers), self._line(shape, tiers)
+        return CheapestNodes(shape.node_indices, quotes, stocks=stocks, since=since, line=line)
+
+    def lacking(self, shape: Shape, one: tuple[str, int]) -> Lacking:
+        """On which of its nodes a shape lacks something besides the one resource."""
+        others = [(self._stocks.of(name, coming=True), n) for name, n in shape.wants if name != one[0]]
+        return Lacking(shape.node_indices, others)
 
     def _note_loss(self, shape: Shape) -> None:
         """Who loses a part costs less from then on: what it is now is noted of all these nodes at the same time."""
@@ -190,13 +220,12 @@ class RoomSearch:
         most of."""
         if shape.exclusive or not shape.places:
             return None
-        total = shape.places[0].node.total
-        name, amount = max(shape.wants, key=lambda want: want[1] / total[want[0]])
+        name, amount = most_needed(shape)
         alike = replace(shape, wants=((name, step_below(amount)),))
         quotes = self._quotes(alike, tiers)
         line = self._lines.get((shape.node_indices, quotes))
         if line is None:
-            stocks = self._stocks_for(alike, "obtainable", obtainable)
+            stocks = self._stocks.obtainable(alike.wants)
             line = self._lines[shape.node_indices, quotes] = BoundLine(shape.node_indices, quotes, stocks)
         return line
 

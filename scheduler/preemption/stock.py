@@ -2,9 +2,12 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from functools import partial
 
 from scheduler.preemption.node_index import NodeIndex
-from scheduler.preemption.node_state import NodeState
+from scheduler.preemption.node_state import GIVEN_AWAY, NodeState
+from scheduler.preemption.pricing import obtainable, present
+from scheduler.preemption.shapes import Wants
 
 FEW = 16
 """So many nodes are looked at one by one."""
@@ -44,6 +47,14 @@ class Stock:
         if self._sorted is None:
             self._sorted = sorted(zip(has, range(len(has)), strict=True))
         return len(self._sorted) - bisect_left(self._sorted, (amount,))
+
+    def lacking(self, amount: int, most: int) -> Sequence[int] | None:
+        """Those of all nodes that could not give so much, and have not been given away as a whole; None where they are
+        more than `most`."""
+        end = len(self._has) - self.count(amount)
+        known = self._sorted or ()
+        first = bisect_left(known, (GIVEN_AWAY,))
+        return None if end - first > most else [order for _, order in known[first:end]]
 
     def having(self, amount: int) -> list[int]:
         """Those of all nodes that could give so much."""
@@ -94,3 +105,27 @@ class Stocks:
             if not scarce or stock is not scarce[0]:
                 node_indices = stock.among(node_indices, amount)
         return node_indices
+
+
+class NodeStocks:
+    """The stocks of all resources, made when first asked for."""
+
+    def __init__(self, index: NodeIndex) -> None:
+        self._index = index
+        self._known: dict[tuple[str, bool | None], Stock] = {}
+
+    def of(self, name: str, *, coming: bool | None) -> Stock:
+        """What each node has of a resource, counting what is coming or not; None: what it could give at most."""
+        stock = self._known.get((name, coming))
+        if stock is None:
+            most = partial(obtainable, name) if coming is None else partial(present, coming, name)
+            stock = self._known[name, coming] = Stock(self._index, most)
+        return stock
+
+    def present(self, wants: Wants, *, coming: bool) -> Stocks:
+        """What each node has of what is wanted, counting what is coming or not."""
+        return Stocks([(self.of(name, coming=coming), amount) for name, amount in wants])
+
+    def obtainable(self, wants: Wants) -> Stocks:
+        """What each node could give at most of what is wanted."""
+        return Stocks([(self.of(name, coming=None), amount) for name, amount in wants])

@@ -19,7 +19,7 @@ from scheduler.model.jobs import SnapshotJob
 from scheduler.model.policy import Balance, Otherwise
 from scheduler.model.resources import covers
 from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
-from scheduler.preemption.balance.powers import Alerts, Fitting, Powers
+from scheduler.preemption.balance.powers import Alerts, Fitting, Powers, each_left_over
 from scheduler.preemption.balance.spreading import Giving, fullest_ranges, narrowest_range
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
@@ -105,7 +105,12 @@ class Balancing:
             if (first, coming) not in self._alerts:
                 self._alerts[first, coming] = Alerts(self._cluster_state, first, coming=coming)
             alerts = self._alerts[first, coming]
-            fitting = Fitting(self._cluster_state, measured, self.powers, alerts, coming=coming)
+            left_over = (
+                each_left_over(self._cluster_state, measured, coming=coming)
+                if shape.exclusive
+                else self._search.free_nodes(measured, coming=coming).left_over
+            )
+            fitting = Fitting(measured, self.powers, alerts, left_over)
             self._fitting[shape.each, coming] = fitting
         return fitting.members()
 

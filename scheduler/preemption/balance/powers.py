@@ -2,7 +2,7 @@
 resource, with the compute unit that they belong to."""
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from scheduler.model.nodes import figures
@@ -11,6 +11,9 @@ from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import present, price_without_victims
 from scheduler.preemption.shapes import Shape, ShapeKey, indices_of
+
+LeftOver = Callable[[Collection[int]], Iterable[tuple[int, int]]]
+"""Those of some nodes onto which a shape fits, each with what is left over there."""
 
 
 class Powers:
@@ -142,25 +145,20 @@ class Alerts:
 
 
 class Fitting:
-    """The measured nodes on which a shape fits without stopping anybody, sorted, and kept up to date. `coming`: with
-    what is coming."""
+    """The measured nodes on which a shape fits without stopping anybody, sorted, and kept up to date."""
 
-    def __init__(
-        self, cluster_state: ClusterState, shape: Shape, powers: Powers, alerts: Alerts, *, coming: bool
-    ) -> None:
+    def __init__(self, shape: Shape, powers: Powers, alerts: Alerts, left_over: LeftOver) -> None:
         """`alerts`: of the first resource that the shape wants."""
         amount = shape.wants[0][1]
         alerts.catch_up()
         self._alerts = alerts
         self._changed = alerts.tell(amount)
-        self._cluster_state = cluster_state
-        self._shape = shape
         self._powers = powers
-        self._coming = coming
+        self._left_over = left_over
         self._own = shape.node_indices
-        self._known: dict[int, Member] = {}
-        self._sorted: list[Member] = []
-        self._look_at([order for order in self._own if alerts.has[order] >= amount])
+        enough = [order for order in self._own if alerts.has[order] >= amount]
+        self._known = {order: powers.member(order, waste) for order, waste in left_over(enough)}
+        self._sorted = sorted(self._known.values())
 
     def members(self) -> Sequence[Member]:
         """Those nodes as they are now."""
@@ -170,13 +168,23 @@ class Fitting:
             self._changed.clear()
         return self._sorted
 
-    def _look_at(self, node_indices: Iterable[int]) -> None:
+    def _look_at(self, node_indices: Collection[int]) -> None:
         for order in node_indices:
             old = self._known.pop(order, None)
             if old is not None:
                 del self._sorted[bisect_left(self._sorted, old)]
-            found = price_without_victims(self._cluster_state.places[order], self._shape, self._coming)
-            if found is not None:
-                member = self._powers.member(order, found.waste)
-                self._known[order] = member
-                insort(self._sorted, member)
+        for order, waste in self._left_over(node_indices):
+            member = self._powers.member(order, waste)
+            self._known[order] = member
+            insort(self._sorted, member)
+
+
+def each_left_over(cluster_state: ClusterState, shape: Shape, *, coming: bool) -> LeftOver:
+    """Node by node, for a shape that wants nodes for itself."""
+    places = cluster_state.places
+
+    def left_over(node_indices: Collection[int]) -> list[tuple[int, int]]:
+        prices = ((order, price_without_victims(places[order], shape, coming)) for order in node_indices)
+        return [(order, price.waste) for order, price in prices if price is not None]
+
+    return left_over

@@ -9,7 +9,7 @@ One heap serves all pending jobs that ask the same of a node, whatever they scop
    costs hold still as bounds, and what was dropped stays so. For any other one everything is looked at anew.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.elastic.bounds import ShrinkBounds
@@ -43,15 +43,21 @@ class ElasticNodes:
         """Of the nodes that may be had, the version that their entry in the heap is of: others there are of no use."""
         self._prices: dict[int, Price] = {}
 
-    def cheapest(self, count: int, scope: PreemptionScope) -> Sequence[tuple[NodeState, Price]]:
-        """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name."""
+    def cheapest(
+        self, count: int, scope: PreemptionScope, without: Collection[int] = ()
+    ) -> Sequence[tuple[NodeState, Price]]:
+        """At most `count` nodes, the cheapest first: fewest workers, smallest, of the lowest class, the node's name.
+        `without`: nodes, by their indices, that are passed over this time."""
         self._catch_up(scope)
-        heap, taken, versions = self._heap, list[_Entry](), self._versions
+        heap, taken, passed, versions = self._heap, list[_Entry](), list[_Entry](), self._versions
         bound, highest = 2 * self._asked, scope.highest
         while heap and len(taken) < count:
             entry = heappop(heap)
             number, _, _, order, version, known = entry
             if versions.get(order) != version:
+                continue
+            if order in without:
+                passed.append(entry)
                 continue
             node = self._nodes[order]
             if number and node.lowest > highest:
@@ -62,7 +68,7 @@ class ElasticNodes:
                 self._price(node, scope)
             else:
                 taken.append(entry)
-        for entry in taken:
+        for entry in (*taken, *passed):
             heappush(heap, entry)
         return [(self._nodes[order].place, self._prices[order]) for _, _, _, order, _, _ in taken]
 

@@ -6,11 +6,13 @@ shrink counted before the next; for amounts or units anywhere, what `covering` f
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 
+from scheduler.preemption.by_one_resource import most_needed
 from scheduler.preemption.cluster_state import ClusterState
-from scheduler.preemption.elastic.alike import AlikeShapes
+from scheduler.preemption.elastic.alike import AlikeNodes
 from scheduler.preemption.elastic.covering import cover
 from scheduler.preemption.elastic.nodes import ElasticNodes
 from scheduler.preemption.elastic.prices import Prices
@@ -41,8 +43,8 @@ class Shrinks:
         self._cluster_state = cluster_state
         self._search = search
         self._workers = Workers(cluster_state)
-        self._alike = AlikeShapes(self._workers)
-        self._nodes: dict[ShapeKey, tuple[Prices, ElasticNodes]] = {}
+        self._alike: dict[ShapeKey, ElasticNodes] = {}
+        self._nodes: dict[ShapeKey, tuple[Prices, ElasticNodes | AlikeNodes]] = {}
         self._supplies: dict[ShapeKey, Supply] = {}
         self._same: dict[tuple[object, ...], Supply] = {}
         self._scopes: dict[PreemptionScope, PreemptionScope] = {}
@@ -65,6 +67,7 @@ class Shrinks:
     def take_apart(self) -> None:
         """Nothing is asked any more: the prices of nodes, which refer to this, are let go of."""
         self._nodes.clear()
+        self._alike.clear()
 
     def _anywhere(self, shape: Shape, scope: PreemptionScope) -> Shrunk | None:
         """Workers on any nodes; a look at their sum often says at once that all of them are not enough."""
@@ -84,16 +87,32 @@ class Shrinks:
             known = self._supplies[shape.pool] = self._same.setdefault(made.key, made)
         return known
 
-    def _priced(self, shape: Shape) -> tuple[Prices, ElasticNodes]:
+    def _priced(self, shape: Shape) -> tuple[Prices, ElasticNodes | AlikeNodes]:
         """The nodes on which workers of elastic jobs are, with what it takes that the shape fits there."""
-        alike = self._alike.of(shape)
-        key = alike.wants, alike.exclusive, alike.node_indices
+        key = shape.wants, shape.exclusive, shape.node_indices
         known = self._nodes.get(key)
         if known is None:
-            prices = Prices(self._workers, alike)
-            known = prices, ElasticNodes(self._workers, alike.places, prices.bounds, prices.of)
-            self._nodes[key] = known
+            prices = Prices(self._workers, shape)
+            known = self._nodes[key] = prices, self._made(shape, prices)
         return known
+
+    def _made(self, shape: Shape, prices: Prices) -> ElasticNodes | AlikeNodes:
+        """What is kept of these nodes: shared with all shapes that need as much of what they need most of."""
+        if shape.exclusive or not shape.places:
+            return self._own(shape, prices)
+        one = most_needed(shape)
+        key = one, shape.node_indices
+        alike = self._alike.get(key)
+        if alike is None:
+            single = replace(shape, wants=(one,))
+            alike = self._alike[key] = self._own(single, Prices(self._workers, single))
+        if len(shape.wants) == 1:
+            return alike
+        lacking = self._search.lacking(shape, one)
+        return AlikeNodes(self._workers, alike, lacking, prices, partial(self._own, shape, prices))
+
+    def _own(self, shape: Shape, prices: Prices) -> ElasticNodes:
+        return ElasticNodes(self._workers, shape.places, prices.bounds, prices.of)
 
     def _several(self, shape: Shape, scope: PreemptionScope) -> Shrunk | None:
         """Nodes that are free first, then the cheapest, one after the other."""

@@ -86,6 +86,28 @@ class Futures:
         ]
         return found if by is None else [entry for entry in found if entry[0] <= by]
 
+    def there_is(self, wants: Wants, order: int) -> bool:
+        """Whether a node has so much now."""
+        for name, amount in wants:  # noqa: SIM110 - asked for many nodes; a loop is twice as fast
+            if self.there(name)[order] < amount:
+                return False
+        return True
+
+    def moment(self, wants: Wants, order: int) -> int | None:
+        """When a node has so much; None when that is not known."""
+        number = 0
+        for name, amount in wants:
+            have = self.there(name)[order]
+            if have >= amount:
+                continue
+            if have < 0 and amount - have > self._cluster_state.places[order].node.total[name]:
+                return None
+            row = self._of(order)[name]
+            number = bisect_left(row, amount - have, number)
+            if number == len(row):
+                return None
+        return self._made[order].releases[number - 1][0] if number else self._start
+
     def _wait_for(self, name: str, amount: int, awaited: dict[int, int]) -> None:
         """Count how many releases on each of some nodes have to be awaited until there is so much; nodes where that is
         not known drop out."""

@@ -9,19 +9,26 @@
   predictions only.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 from functools import partial
+from heapq import heappop, heappush
 from typing import Final
 
 from scheduler.model.resources import Amounts, add
+from scheduler.preemption.by_one_resource import most_needed
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.reservation.ends import Ends
 from scheduler.preemption.reservation.futures import EarliestNodes, Entry, Futures
 from scheduler.preemption.reservation.score import sickness
-from scheduler.preemption.shapes import Shape, ShapeKey
+from scheduler.preemption.shapes import Shape, ShapeKey, Wants
 
 _NONE: Final[Amounts] = {}
+
+MOST_DEFERRED = 1
+"""So often, for each of its nodes, a shape defers a node of a line that it shares, before it gets one of its own."""
 
 
 class Claims:
@@ -51,6 +58,8 @@ class Moments:
         self._claims = claims
         self._now = cluster_state.snapshot.now
         self._lines: dict[ShapeKey, EarliestNodes] = {}
+        self._deferred = Counter[ShapeKey]()
+        """How often a node was none at the moment of its line, by shape."""
         self._futures: Futures | None = None
         self._sickness = [sickness(place) for place in cluster_state.places]
         self._forgotten: set[int] = set()
@@ -61,16 +70,45 @@ class Moments:
 
         `by`: later moments are of no interest.
         """
-        futures = self.futures()
-        line = self._lines.get(shape.each)
+        futures, each = self.futures(), shape.each
+        if shape.exclusive or not shape.places or self._deferred[each] > MOST_DEFERRED * len(shape.places):
+            return self._line(each, shape).until(by)
+        one = most_needed(shape)
+        rest = tuple([want for want in shape.wants if want != one])
+        line = self._line((one, shape.node_indices), replace(shape, wants=(one,)))
+        return self._with_the_rest(futures, line.until(by), shape, rest, by) if rest else line.until(by)
+
+    def _line(self, key: ShapeKey, shape: Shape) -> EarliestNodes:
+        """Nodes that are kept for all shapes of one key."""
+        line = self._lines.get(key)
         if line is None:
-            line = self._lines[shape.each] = EarliestNodes(
+            futures = self.futures()
+            line = self._lines[key] = EarliestNodes(
                 shape.node_indices,
                 self._cluster_state.index.changes if shape.exclusive else futures.changes,
                 partial(self._entries, futures, shape),
                 self._forgotten,
             )
-        return line.until(by)
+        return line
+
+    def _with_the_rest(
+        self, futures: Futures, line: Iterable[Entry], shape: Shape, rest: Wants, by: int | None
+    ) -> Iterator[Entry]:
+        """The nodes of a line of the one resource that a shape needs most of: at the same moment where there is enough
+        of everything else, else later. Where that is the case too often, the shape gets a line of its own."""
+        later: list[Entry] = []
+        for entry in line:
+            while later and later[0] < entry:
+                yield heappop(later)
+            if futures.there_is(rest, entry[2]):
+                yield entry
+                continue
+            self._deferred[shape.each] += 1
+            moment = futures.moment(rest, entry[2])
+            if moment is not None and (by is None or moment <= by):
+                heappush(later, (max(moment, entry[0]), *entry[1:]))
+        while later:
+            yield heappop(later)
 
     def futures(self) -> Futures:
         """What all nodes have as time goes on."""

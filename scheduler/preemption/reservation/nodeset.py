@@ -6,18 +6,18 @@ What is really left over on those where somebody starts is known here.
 """
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from itertools import islice
 
 from scheduler.model.resources import Amounts
+from scheduler.preemption.by_one_resource import most_needed
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.node_index import Changes
+from scheduler.preemption.node_state import ALL
 from scheduler.preemption.pricing import fits
 from scheduler.preemption.reservation.score import Candidate, badness, best_together
 from scheduler.preemption.search import Placement, placed
 from scheduler.preemption.shapes import Shape, ShapeKey
-
-_ALL = 1 << 62
-"""More than any node has, and than any job could give."""
 
 
 class NodeSet:
@@ -39,7 +39,7 @@ class NodeSet:
                 self._started.add(place.order)
                 self._room.append((place.order, dict(place.free)))
             for resource in place.node.total:
-                place.free[resource] = place.free.get(resource, 0) - _ALL
+                place.free[resource] = place.free.get(resource, 0) - ALL
             place.holders += 1
             self._cluster_state.index.note(place)
 
@@ -55,36 +55,43 @@ class NodeSet:
 
     def left_over(self, shape: Shape) -> list[str]:
         """Nodes out of the set on which somebody starts and this shape would fit as well, as many as it wants."""
-        if shape.exclusive:
+        if shape.exclusive or not shape.places:
             return []
-        known = self._left_over.get(shape.each)
+        one = most_needed(shape)
+        key = one, shape.node_indices
+        known = self._left_over.get(key)
         if known is None:
-            known = self._left_over[shape.each] = LeftOver(self._room, shape)
+            known = self._left_over[key] = LeftOver(self._room, one, shape.node_indices)
         places = self._cluster_state.places
-        return [places[order].node.name for order in known.node_indices()[: shape.count]]
+        return [places[order].node.name for order in islice(known.on(shape), shape.count)]
 
 
 class LeftOver:
-    """The nodes on which somebody starts and a shape would fit as well, in their order."""
+    """The nodes on which somebody starts and so much of one resource is left, in their order: for all shapes that need
+    most of that."""
 
-    def __init__(self, started: Sequence[tuple[int, Amounts]], shape: Shape) -> None:
+    def __init__(
+        self, started: Sequence[tuple[int, Amounts]], one: tuple[str, int], own: frozenset[int]
+    ) -> None:
         """`started`: the nodes with what is left over there; they only become more."""
         self._started = started
-        self._wants = shape.wants
-        self._own = shape.node_indices
+        self._name, self._amount = one
+        self._own = own
         self._seen = 0
+        self._free: dict[int, Amounts] = {}
         self._node_indices: list[int] = []
 
-    def node_indices(self) -> Sequence[int]:
-        """Those nodes as they are now."""
-        fresh = self._started[self._seen :]
-        self._seen = len(self._started)
-        for name, amount in self._wants:
-            fresh = [(order, free) for order, free in fresh if free.get(name, 0) >= amount]
-        for order, _ in fresh:
-            if order in self._own:
+    def on(self, shape: Shape) -> Iterator[int]:
+        """Those of the nodes, as they are now, on which a shape fits."""
+        for order, free in self._started[self._seen :]:
+            if free.get(self._name, 0) >= self._amount and order in self._own:
                 insort(self._node_indices, order)
-        return self._node_indices
+                self._free[order] = free
+        self._seen = len(self._started)
+        for order in self._node_indices:
+            free = self._free[order]
+            if all(free.get(name, 0) >= amount for name, amount in shape.wants):
+                yield order
 
 
 class Roomy:

@@ -137,7 +137,9 @@ class _Counts:
         self.on: dict[int, int] = {}
         self._fit = fit
         self._watch = sums.changes.watch()
-        self._count(sums.rooms)
+        # Where there is nothing of one resource, no unit fits.
+        scarce = sorted(sums.where, key=lambda name: len(sums.where[name]))
+        self._count(sums.where[scarce[0]] if scarce else ())
 
     def catch_up(self) -> None:
         """Count again where there is other room than before."""
