@@ -380,10 +380,8 @@ def test_sets_are_even_and_nothing_is_given_twice(made: Snapshot) -> None:
                 running_ones[victim.job],
                 next(each for each in made.jobs if each.id == decision.job),
             )
-            designated = (
-                made.partition.balance.applies_to is AppliesTo.ALL if made.partition.balance else False
-            )
-            assert (job.balanced or designated) and NOW - (job.start or 0) < 100
+            meant = made.partition.balance.applies_to is AppliesTo.ALL if made.partition.balance else False
+            assert (job.balanced or meant) and NOW - (job.start or 0) < 100
             assert (job.user_level or 0) >= (waiting.user_level or 0)
             assert apart(made, decision.nodes) <= limit and apart(made, held[victim.job]) <= limit
 
