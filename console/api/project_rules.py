@@ -172,14 +172,24 @@ class RequestDetail(Requests, ApiDetail):
     """One request."""
 
 
-APPROVE, REJECT, WITHDRAW = "approve", "reject", "withdraw"
+APPROVE, SHORTEN, REJECT, WITHDRAW = "approve", "shorten", "reject", "withdraw"
 
 
 class RequestDecisionSerializer(serializers.Serializer):
-    """An administrator approves or rejects; whoever may change the project withdraws."""
+    """An administrator approves, shortens or rejects; whoever may change the project withdraws."""
 
-    decision = serializers.ChoiceField(choices=[APPROVE, REJECT, WITHDRAW])
+    decision = serializers.ChoiceField(choices=[APPROVE, SHORTEN, REJECT, WITHDRAW])
+    until = serializers.DateField(
+        required=False,
+        help_text="Only with `shorten`: approved with this deadline, earlier than the one asked for.",
+    )
     reason = ReasonSerializerField()
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A day goes with `shorten`, and with nothing else."""
+        if (attrs["decision"] == SHORTEN) != ("until" in attrs):
+            raise serializers.ValidationError({"until": "Goes with shorten, and only with it."})
+        return attrs
 
 
 class RequestDecision(Requests, ApiView):
@@ -189,7 +199,7 @@ class RequestDecision(Requests, ApiView):
 
     @extend_schema(request=RequestDecisionSerializer, responses={200: RequestSerializer})
     def post(self, request: Request, pk: int) -> Response:
-        """Approve, reject or withdraw. One that does not wait any more is a conflict (409)."""
+        """Approve, shorten, reject or withdraw. One that does not wait any more is a conflict (409)."""
         asked = self.get_object()
         sent = RequestDecisionSerializer(data=request.data)
         # Who may do nothing here is told so before what is wrong with the body.
@@ -209,7 +219,8 @@ class RequestDecision(Requests, ApiView):
                     done = withdraw_request(**told)
                 else:
                     require_write(request, Permission.REQUEST_DECIDE)
-                    done = decide_request(approve=decision == APPROVE, **told)
+                    until = sent.validated_data.get("until")
+                    done = decide_request(approve=decision in (APPROVE, SHORTEN), until=until, **told)
         except AlreadyDecidedError as error:
             raise ConflictError(str(error)) from error
         return Response(RequestSerializer(done).data)

@@ -1,6 +1,8 @@
 """From the forms of other pages to what is asked, with the faults as lines."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.forms import Form
@@ -17,6 +19,9 @@ from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quota_form import quota_form
 from console.partitions.task_types_form import TYPES, task_type_document
 from console.projects.forms import TASKS, ProjectForm, TaskRows, project_data
+from console.projects.models import UrgencyRequest
+from console.projects.services import URGENCY
+from console.projects.services import project_data as data_now
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.task_types import decode_task_type
 from scheduler.model.task_types import TaskType
@@ -90,6 +95,20 @@ def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> Hypoth
         return project_change(cluster, project_data(form, tasks, code))
     except ValidationError as error:
         raise FormFaultsError(_told(form, error.message_dict)) from None
+
+
+def requested_project(asked: UrgencyRequest, until: str) -> HypotheticalChange:
+    """The project with the urgency that is asked for. Raises `FormFaultsError`."""
+    wanted = {field: getattr(asked, field) for field in URGENCY}
+    try:
+        if until and asked.deadline:
+            wanted["deadline"] = min(date.fromisoformat(until), asked.deadline)
+        data = replace(data_now(asked.project), **wanted)
+        return project_change(asked.project.cluster, data)
+    except ValidationError as error:
+        raise FormFaultsError(error.messages) from None
+    except ValueError:
+        raise FormFaultsError([_("Enter a valid date.")]) from None
 
 
 def _with_reason(data: QueryDict) -> QueryDict:

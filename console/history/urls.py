@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/quotas/what-if/", views.quotas, name="quotas-what-if"),
     path("projects/<str:code>/what-if/", views.project, name="project-what-if"),
     path("new-project/what-if/", views.new_project, name="new-project-what-if"),
+    path("project-requests/<int:number>/what-if/", views.asked_urgency, name="request-what-if"),
     path("priority-file/what-if/", views.priority_file, name="priority-file-what-if"),
     path("studies/", study_views.studies, name="studies"),
     path("studies/<int:pk>/", study_views.study, name="study"),

@@ -23,6 +23,7 @@ from console.history.changes import HypotheticalChange, file_change
 from console.history.forms import (
     FormFaultsError,
     compared_policy,
+    requested_project,
     typed_policy,
     typed_project,
     typed_quotas,
@@ -38,7 +39,7 @@ from console.partitions.own_file import allowed_to, require_import
 from console.partitions.selectors import visible_partitions
 from console.partitions.task_types_form import TYPES
 from console.partitions.views.drafts import asked_draft
-from console.projects.selectors import visible_projects
+from console.projects.selectors import visible_projects, visible_requests
 from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
@@ -114,6 +115,16 @@ def new_project(request: HttpRequest) -> HttpResponse:
     cluster = shown_cluster()
     back = reverse("new-project")
     return _answer(request, cluster, lambda: typed_project(cluster, request.POST, None), back, "tasks")
+
+
+@require_POST
+def asked_urgency(request: HttpRequest, number: int) -> HttpResponse:
+    """What allowing a manager's request would change, until an earlier deadline if the form says so."""
+    found = get_object_or_404(visible_requests(person(request)), pk=number)
+    require_write(request, Permission.REQUEST_DECIDE)
+    back = reverse("project-request", args=[number])
+    until = request.POST.get("until", "")
+    return _answer(request, found.project.cluster, lambda: requested_project(found, until), back, "")
 
 
 @require_POST

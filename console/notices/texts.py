@@ -202,6 +202,16 @@ def decided(request: UrgencyRequest) -> str:
         "at": moment(request.decided_at),
         "why": one_line(request.decision_reason, 1000),
     }
+    if (
+        request.state == RequestState.APPROVED
+        and request.urgency_by == UrgencyBy.DEADLINE
+        and request.deadline
+    ):
+        text = _(
+            "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s, rising towards "
+            "the deadline of %(day)s; it has it since %(at)s. Reason: %(why)s"
+        )
+        return text % (facts | {"day": request.deadline})
     if request.state == RequestState.APPROVED:
         text = _(
             "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s; it has it since "

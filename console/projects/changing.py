@@ -6,6 +6,7 @@
 """
 
 from dataclasses import dataclass, replace
+from datetime import date
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -16,7 +17,7 @@ from console.accounts.permissions import Permission
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
 from console.projects.limits import refused, wants_approval
-from console.projects.models import Project, RequestState, UrgencyRequest, rules_in_force
+from console.projects.models import Project, RequestState, UrgencyBy, UrgencyRequest, rules_in_force
 from console.projects.rulebook import ManagerLimits
 from console.projects.services import (
     URGENCY,
@@ -98,12 +99,24 @@ def _ask(project: Project, data: ProjectData, actor: str, reason: str, request_i
 
 
 def decide_request(
-    *, actor: str, request: UrgencyRequest, approve: bool, reason: str, request_id: str = ""
+    *,
+    actor: str,
+    request: UrgencyRequest,
+    approve: bool,
+    reason: str,
+    until: date | None = None,
+    request_id: str = "",
 ) -> UrgencyRequest:
-    """Allow or refuse what a manager asked for, with a reason. Allowed, the project gets it at once."""
+    """Allow or refuse what a manager asked for, with a reason. Allowed, the project gets it at once.
+
+    `until`: allowed with this earlier deadline. Raises `ValidationError` for one that is not earlier, or is over.
+    """
     reason = reason_of(actor, reason)
     with transaction.atomic():
         current = _locked(request)
+        before = request_document(current) if until else None
+        if until:
+            _shorten(current, until)
         if approve:
             project = Project.objects.select_related("cluster").get(pk=current.project_id)
             asked = {field: getattr(current, field) for field in URGENCY}
@@ -116,7 +129,16 @@ def decide_request(
                 request_id=request_id,
             )
         state = RequestState.APPROVED if approve else RequestState.REJECTED
-        return _end(current, state, actor, reason, request_id)
+        return _end(current, state, actor, reason, request_id, before)
+
+
+def _shorten(request: UrgencyRequest, until: date) -> None:
+    if request.urgency_by != UrgencyBy.DEADLINE or request.deadline is None:
+        raise ValidationError({"until": _("Only what follows a deadline can be shortened.")})
+    if not clock.today() <= until < request.deadline:
+        day = {"day": request.deadline.isoformat()}
+        raise ValidationError({"until": _("Choose a day from today on that is before %(day)s.") % day})
+    request.deadline = until
 
 
 def withdraw_request(
@@ -139,12 +161,17 @@ def _locked(request: UrgencyRequest) -> UrgencyRequest:
 
 
 def _end(
-    request: UrgencyRequest, state: RequestState, actor: str, reason: str, request_id: str
+    request: UrgencyRequest,
+    state: RequestState,
+    actor: str,
+    reason: str,
+    request_id: str,
+    before: dict[str, object] | None = None,
 ) -> UrgencyRequest:
     request.state, request.decided_by, request.decided_at = state, actor, clock.now()
     request.decision_reason = reason
-    request.save(update_fields=["state", "decided_by", "decided_at", "decision_reason"])
-    _tell(str(state.value), request, actor, reason, request_id)
+    request.save(update_fields=["state", "deadline", "decided_by", "decided_at", "decision_reason"])
+    _tell(str(state.value), request, actor, reason, request_id, before)
     return request
 
 
@@ -157,7 +184,15 @@ def request_document(request: UrgencyRequest) -> dict[str, object]:
     }
 
 
-def _tell(what: str, request: UrgencyRequest, actor: str, reason: str, request_id: str) -> None:
+def _tell(
+    what: str,
+    request: UrgencyRequest,
+    actor: str,
+    reason: str,
+    request_id: str,
+    before: dict[str, object] | None = None,
+) -> None:
+    """`before`: what was asked for, where something else is allowed."""
     project = request.project
     record(
         actor=actor,
@@ -169,6 +204,7 @@ def _tell(what: str, request: UrgencyRequest, actor: str, reason: str, request_i
             cluster=project.cluster.name,
             project=project.code,
         ),
+        before=before,
         after=request_document(request),
         reason=reason,
         context=Context(request_id=request_id),

@@ -131,6 +131,13 @@ def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> Pro
 
 
 class RequestDecisionForm(forms.Form):
-    """Why a request is approved, rejected or withdrawn."""
+    """Why a request is approved, shortened, rejected or withdrawn, and until when a shortened one holds."""
 
+    until = forms.DateField(
+        label=_("Only until an earlier deadline"),
+        required=False,
+        input_formats=["%Y-%m-%d"],
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        help_text=_("For “Approve until that day”: the urgency follows this deadline instead."),
+    )
     reason = ReasonField()

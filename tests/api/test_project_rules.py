@@ -1,7 +1,7 @@
 """Deadlines, rules and requests over the API: the same services, limits and audit rows as the pages."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -116,6 +116,37 @@ def test_a_managers_urgency_above_the_limit_waits_and_an_administrator_approves(
     body = ada.get(ALPHA).json()
     assert (body["urgency"], body["waiting_request"]) == (9, None)
     assert ada.post(f"{REQUESTS}{number}/decision/", decision).status_code == 409
+
+
+def test_an_administrator_shortens_what_follows_a_deadline(
+    house: House, ada: APIClient, as_person: AsPerson
+) -> None:
+    set_rules(ada, urgency_limit=4)
+    day = clock.today() + timedelta(days=20)
+    wish = {
+        "urgency": 9,
+        "urgency_by": "deadline",
+        "deadline": day.isoformat(),
+        "version": 1,
+        "reason": "Delivery",
+    }
+    number = as_person("pam").patch(ALPHA, wish).json()["waiting_request"]["id"]
+    at, reason = f"{REQUESTS}{number}/decision/", {"reason": "Only so long"}
+    earlier = (day - timedelta(days=5)).isoformat()
+    for wrong in (
+        {"decision": "shorten"},
+        {"decision": "approve", "until": earlier},
+        {"decision": "shorten", "until": day.isoformat()},
+    ):
+        answer = ada.post(at, wrong | reason)
+        assert (answer.status_code, list(fields_of(answer))) == (400, ["until"])
+    answer = ada.post(at, {"decision": "shorten", "until": earlier} | reason)
+    assert (answer.status_code, answer.json()["state"], answer.json()["deadline"]) == (
+        200,
+        "approved",
+        earlier,
+    )
+    assert ada.get(ALPHA).json()["deadline"] == earlier
 
 
 def test_a_manager_withdraws_what_was_asked_for(house: House, ada: APIClient, as_person: AsPerson) -> None:

@@ -7,7 +7,7 @@ from playwright.sync_api import Dialog, Page, expect
 
 from console.accounts.models import User
 from tests.browser.conftest import enter
-from tests.browser.looking import faults
+from tests.browser.looking import look
 from tests.history.test_pages import LEVELS, people
 from tests.steering.conftest import Sim, sim
 
@@ -36,7 +36,7 @@ def test_a_change_is_told_in_the_bar_and_not_lost_unasked(
     expect(page.locator("#bar-now > summary")).to_be_in_viewport()
     page.locator("#bar-now > summary").click()
     expect(page.locator("#bar-now .changes")).to_contain_text("alpha")
-    assert faults(page) == []
+    assert look(page, [("light", width)]) == []
     assert page_faults == []
 
     asked: list[str] = []

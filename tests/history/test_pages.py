@@ -2,6 +2,7 @@
 
 import html
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ from django.test import Client
 from pytest_django import Settings
 
 from console.accounts.models import User
+from console.core import clock
 from console.core.templatetags import ui
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import policy_in_force, written_out
-from console.projects.models import Project
+from console.projects.models import Project, UrgencyRequest
 from console.projects.services import ProjectData, create_project
 from tests import factories
 from tests.markup import flat
@@ -320,3 +322,20 @@ def test_the_last_days_when_there_are_none(people: Sim) -> None:
 def test_what_is_no_number_of_days_is_the_question_about_now(people: Sim, days: str) -> None:
     answer = browser("pam").post("/projects/alpha/what-if/", typed_project(days=days), headers=ASKED)
     assert "Compared with no change." in answer.content.decode()
+
+
+def test_what_allowing_a_managers_request_would_move_is_told_to_who_decides(people: Sim) -> None:
+    alpha = Project.objects.get(code="alpha")
+    asked = UrgencyRequest.objects.create(
+        project=alpha, urgency=9, urgency_by="hand", asked_by="pam", asked_at=clock.now(), reason="Delivery"
+    )
+    at = f"/project-requests/{asked.pk}/what-if/"
+    assert "Stops 1 more job (of beta)" in browser("ada").post(at, {}, headers=ASKED).content.decode()
+    assert browser("pam").post(at, {}, headers=ASKED).status_code == 403
+    assert browser("vera").post(at, {}, headers=ASKED).status_code == 404
+    asked.urgency_by, asked.deadline = "deadline", clock.today() + timedelta(days=9)
+    asked.save()
+    wrong = browser("ada").post(at, {"until": "soon"}, headers=ASKED).content.decode()
+    assert "Enter a valid date." in wrong
+    alpha.refresh_from_db()
+    assert (alpha.urgency, alpha.urgency_by) == (1, "hand")

@@ -1,7 +1,7 @@
 """Limits hold for managers, whatever door they come through; an urgency beyond them waits for an administrator."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
+from console.core import clock
 from console.core.errors import ChangedSinceError
 from console.projects.changing import (
     AlreadyDecidedError,
@@ -207,6 +208,36 @@ def test_approved_the_project_has_it_and_both_are_in_the_log(alpha: Project, pam
     )  # fmt: skip
     assert actions() == ["urgency_request.asked", "project.changed", "urgency_request.approved"]
     assert {row.actor for row in AuditEntry.objects.all()[:2]} == {"ada"}
+
+
+def test_shortened_the_project_has_the_earlier_deadline_and_the_log_has_both(
+    alpha: Project, pam: User
+) -> None:
+    limit(urgency_limit=4)
+    request = change(pam, alpha, urgency_by="deadline", deadline=DAY).request
+    assert request is not None
+    for wrong in (DAY, clock.today() - timedelta(days=1)):
+        with pytest.raises(ValidationError) as error:
+            decide_request(actor="ada", request=request, approve=True, reason="Sooner.", until=wrong)
+        assert list(error.value.message_dict) == ["until"]
+    earlier = DAY - timedelta(days=1)
+    decide_request(actor="ada", request=request, approve=True, reason="Sooner.", until=earlier)
+    assert (Project.objects.get().urgency_by, Project.objects.get().deadline) == ("deadline", earlier)
+    row = AuditEntry.objects.get(action="urgency_request.approved")
+    told = (row.before or {}, row.after or {})
+    assert [each["deadline"] for each in told] == [DAY.isoformat(), earlier.isoformat()]
+    request.refresh_from_db()
+    assert (request.state, request.deadline) == ("approved", earlier)
+
+
+def test_what_follows_no_deadline_is_not_shortened(alpha: Project, pam: User) -> None:
+    limit(urgency_limit=4)
+    request = change(pam, alpha, urgency=5).request
+    assert request is not None
+    with pytest.raises(ValidationError) as error:
+        decide_request(actor="ada", request=request, approve=True, reason="So.", until=clock.today())
+    assert list(error.value.message_dict) == ["until"]
+    assert Project.objects.get().urgency == 3
 
 
 @pytest.mark.parametrize("approve", [True, False])

@@ -180,6 +180,7 @@ CASES = (
     # The house has no request; tests/ui/test_deadlines.py has what happens to one.
     Case("project-request", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-request", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("request-what-if", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-request-withdraw", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-request-withdraw", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("levels-preview", "post", (SIGN_IN, 404, 200, 200, 200, 200)),

@@ -1,7 +1,7 @@
 """Urgency by deadline on the pages: the curve and what it is today, the rules, limits, the inbox, the history."""
 
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -244,6 +244,32 @@ def test_an_administrator_decides_with_a_reason(
     assert Project.objects.get(code="alpha").urgency == urgency
     again = ada.post(address, {"decision": "approve", "reason": "Again"}).content.decode()
     assert "does not wait any more" in again
+
+
+def test_a_deadline_that_is_asked_for_shows_its_curve_and_is_shortened(
+    house: House, signed_in: SignedIn, ada: Client
+) -> None:
+    limit(urgency_limit=4)
+    day = clock.today() + timedelta(days=20)
+    wish = typed(urgency="9", urgency_by="deadline", deadline=day.isoformat())
+    signed_in("pam").post("/projects/alpha/", wish)
+    asked = UrgencyRequest.objects.get()
+    address = f"/project-requests/{asked.pk}/"
+    page = ada.get(address).content.decode()
+    assert "The urgency over the days; the table has the numbers." in page
+    assert f'hx-post="{address}what-if/" hx-trigger="load"' in page
+    assert (
+        "Say until which day." in ada.post(address, {"decision": "shorten", "reason": "r"}).content.decode()
+    )
+    earlier = day - timedelta(days=5)
+    chosen = {"reason": "Only so long", "until": earlier.isoformat()}
+    assert "Leave this empty" in ada.post(address, {"decision": "approve", **chosen}).content.decode()
+    late = {"decision": "shorten", "reason": "r", "until": day.isoformat()}
+    assert "Choose a day from today on" in ada.post(address, late).content.decode()
+    assert Project.objects.get(code="alpha").urgency_by == "hand"
+    done = ada.post(address, {"decision": "shorten", **chosen}, follow=True)
+    assert "Only so long" in done.content.decode()
+    assert Project.objects.get(code="alpha").deadline == earlier
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,21 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.accounts.access import person, request_id, require_read, require_write
 from console.accounts.permissions import Permission
+from console.core import clock
 from console.core.fields import add_errors
 from console.core.htmx import invalid_form_status
 from console.projects.changing import AlreadyDecidedError, decide_request, withdraw_request
+from console.projects.curve import Curve, curve_of
 from console.projects.forms import RequestDecisionForm
 from console.projects.limits import ceiling
-from console.projects.models import RequestState, UrgencyRequest
+from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
 from console.projects.selectors import visible_requests, with_rules
 from console.projects.services import URGENCY, project_data
 from console.projects.views.project import READ_OR_WRITE
+from scheduler.priority.deadline import Schedule
 
 LISTED = 50
-APPROVE = "approve"
+APPROVE, SHORTEN = "approve", "shorten"
 
 
 @require_safe
@@ -69,10 +72,19 @@ def _end(request: HttpRequest, asked: UrgencyRequest, *, withdrawing: bool) -> H
         "withdrawing": withdrawing,
         "most_now": ceiling(present, schedule),
         "most_then": ceiling(wanted, schedule),
+        "shortens": not withdrawing and asked.urgency_by == UrgencyBy.DEADLINE,
+        "curve": _curve(asked, schedule),
         "invalid": form.is_bound and not form.is_valid(),
     }
     status = invalid_form_status(request) if form.errors else 200
     return render(request, "projects/request.html", context, status=status)
+
+
+def _curve(asked: UrgencyRequest, schedule: Schedule) -> Curve | None:
+    """The course of the urgency that is asked for, where it follows a deadline."""
+    if asked.urgency_by != UrgencyBy.DEADLINE or asked.deadline is None:
+        return None
+    return curve_of(schedule, asked.urgency, asked.deadline, clock.today())
 
 
 def _done(
@@ -90,8 +102,12 @@ def _done(
             withdraw_request(**told)
             messages.success(request, _("The request has been withdrawn."))
             return True
-        approve = request.POST.get("decision") == APPROVE
-        decide_request(approve=approve, **told)
+        decision, until = request.POST.get("decision"), form.cleaned_data["until"]
+        if (decision == SHORTEN) != bool(until) and decision in (APPROVE, SHORTEN):
+            form.add_error("until", _day_missing(until))
+            return False
+        approve = decision in (APPROVE, SHORTEN)
+        decide_request(approve=approve, until=until if approve else None, **told)
     except AlreadyDecidedError as error:
         form.add_error(None, str(error))
         return False
@@ -101,3 +117,9 @@ def _done(
     words = _("Approved: %(code)s has it now.") if approve else _("Rejected: %(code)s keeps its urgency.")
     messages.success(request, words % {"code": asked.project.code})
     return True
+
+
+def _day_missing(until: object) -> str:
+    if until:
+        return _("Leave this empty to approve all of it, or choose “Approve until that day”.")
+    return _("Say until which day.")
