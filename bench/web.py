@@ -36,6 +36,7 @@ ASKED: tuple[tuple[str, str], ...] = (
     ("/partitions/x/?map=bars&new={unique}", ""),
     ("/partitions/x/?map=grid&by=level&new={unique}", ""),
     ("/api/v1/partitions/x/lanes/", ""),
+    ("/api/v1/partitions/x/squares/?by=level", ""),
     ("/partitions/x/timeline/", ""),
     ("/partitions/x/timeline/?span=7d", ""),
     ("/my-jobs/", ""),
