@@ -19,6 +19,7 @@ PARTS: dict[str, frozenset[str]] = {
     "overview/jobs.html": frozenset({"job-list"}),
     "overview/job.html": frozenset({"job-story"}),
     "overview/node.html": frozenset({"node-now"}),
+    "overview/user.html": frozenset({"user-now"}),
     "overview/mine.html": frozenset({"my-jobs"}),
     "steering/plans.html": frozenset({"plan-list"}),
     "steering/plan.html": frozenset({"plan-progress"}),

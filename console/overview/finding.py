@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import pgettext
 
 from console.cluster.models import Cluster, Job, Node
@@ -66,7 +65,7 @@ def _nodes(cluster: Cluster, text: str, partitions: Collection[str]) -> Iterator
 def _users(cluster: Cluster, text: str, partitions: Collection[str]) -> Iterator[FoundPage]:
     jobs = Job.objects.filter(cluster=cluster, partition__in=list(partitions), user__icontains=text)
     for name in jobs.order_by("user").values_list("user", flat=True).distinct()[:MOST]:
-        yield FoundPage(pgettext("found", "user"), name, f"{reverse('jobs')}?{urlencode({'user': name})}")
+        yield FoundPage(pgettext("found", "user"), name, reverse("user", args=[name]))
 
 
 def _projects(user: Any, text: str) -> Iterator[FoundPage]:

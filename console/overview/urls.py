@@ -2,7 +2,18 @@
 
 from django.urls import URLPattern, path
 
-from console.overview.views import home, jobs, levels, mine, node, partition, priority_file, quotas, timeline
+from console.overview.views import (
+    home,
+    jobs,
+    levels,
+    mine,
+    node,
+    partition,
+    priority_file,
+    quotas,
+    timeline,
+    user,
+)
 
 urlpatterns: list[URLPattern] = [
     path("", home.overview, name="overview"),
@@ -12,6 +23,7 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<str:name>/quotas/", quotas.quotas, name="partition-quotas"),
     path("levels-preview/", levels.levels_preview, name="levels-preview"),
     path("nodes/<str:node_name>/", node.node, name="node"),
+    path("users/<path:user_name>/", user.user, name="user"),
     path("my-jobs/", mine.mine, name="my-jobs"),
     path("jobs/", jobs.jobs, name="jobs"),
     path("jobs/<str:job_id>/", jobs.job, name="job"),

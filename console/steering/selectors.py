@@ -57,6 +57,7 @@ class Option:
 class Passed:
     """The jobs that were left alone for one reason."""
 
+    reason: str
     sentence: str
     jobs: list[str]
 
@@ -159,12 +160,13 @@ def _option(each: dict[str, Any], own: set[str], later_s: float, beneficiary: Jo
 
 
 def passed_over(plan: Plan) -> list[Passed]:
-    """The running jobs that were looked at and left alone, by reason."""
+    """The running jobs that were looked at and left alone, by reason, the most frequent first."""
     known = {reason.value: _(sentence) for reason, sentence in SENTENCES.items()}
     by_reason: dict[str, list[str]] = {}
     for each in plan.passed_over:
         by_reason.setdefault(each["reason"], []).append(each["job"])
-    return [Passed(known.get(reason, reason), jobs) for reason, jobs in by_reason.items()]
+    ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
+    return [Passed(reason, known.get(reason, reason), jobs) for reason, jobs in ordered]
 
 
 def beneficiary_of(plan: Plan) -> Job | None:

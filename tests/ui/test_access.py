@@ -64,6 +64,8 @@ CASES = (
     Case("node", "get", EVERYBODY, ("n1",)),
     Case("node", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("my-jobs", "get", EVERYBODY),
+    Case("user", "get", EVERYBODY, ("bob",)),
+    Case("user", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nobody-there",)),
     Case("forecasts", "get", EVERYBODY),
     Case("when", "get", EVERYBODY),
     Case("when", "post", EVERYBODY),

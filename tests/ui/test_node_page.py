@@ -86,7 +86,7 @@ def test_the_search_names_nodes_users_projects_partitions_and_plans(
 ) -> None:
     ada = signed_in("ada")
     assert 'node<a href="/nodes/n1/">n1</a>' in found(ada, "n1")
-    assert 'user<a href="/jobs/?user=bob">bob</a>' in found(ada, "BOB")
+    assert 'user<a href="/users/bob/">bob</a>' in found(ada, "BOB")
     assert 'project<a href="/projects/alpha/">alpha</a>' in found(ada, "alph")
     assert f'plan<a href="/plans/{house.plan.pk}/">' in found(ada, str(house.plan.pk))
     Partition.objects.filter(name="x").update(name="xylem")

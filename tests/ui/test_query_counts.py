@@ -33,7 +33,7 @@ PAGES: dict[str, int] = {
     "/jobs/101/": 16,
     "/jobs/88/": 17,  # and what is forecast of it, and how likely it is stopped
     "/plans/": 9,  # and whether the cluster is seen
-    "/plans/{plan}/": 12,  # and what became of its victims
+    "/plans/{plan}/": 13,  # and what became of its victims
     "/approvals/": 10,
     "/projects/": 13,
     "/projects/alpha/": 12,

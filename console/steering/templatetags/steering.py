@@ -200,11 +200,15 @@ def offset(moment: datetime | None, begin: datetime) -> SafeString | str:
     """`+1.8 s`, `+2 min 5 s`: how long after the begin, the exact time on hover."""
     if moment is None:
         return "–"
-    seconds = (moment - begin).total_seconds()
-    sign, size = ("−" if seconds <= -0.05 else "+"), abs(seconds)
-    said = f"{size:.1f} {saying.units()['s']}" if size < 59.95 else _long(size)
     at = f"{timezone.localtime(moment):%Y-%m-%d %H:%M:%S %Z}"
-    return format_html('<time datetime="{}" title="{}">{}{}</time>', moment.isoformat(), at, sign, said)
+    said = offset_words((moment - begin).total_seconds())
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), at, said)
+
+
+def offset_words(seconds: float) -> str:
+    """`+1.8 s`, also in front of the begin: `−2.0 s`."""
+    sign, size = ("−" if seconds <= -0.05 else "+"), abs(seconds)
+    return sign + (f"{size:.1f} {saying.units()['s']}" if size < 59.95 else _long(size))
 
 
 def _long(seconds: float) -> str:

@@ -69,8 +69,13 @@ def plans(request: HttpRequest) -> HttpResponse:
     return render_page(request, "steering/plans.html", context)
 
 
+def _with_input_named(plans: QuerySet[Plan]) -> QuerySet[Plan]:
+    """With the digest of each one's input, but not the input: that is large, and a page reads it once."""
+    return plans.select_related("cluster", "cycle", "stored_snapshot").defer("stored_snapshot__body")
+
+
 def _plan(request: HttpRequest, pk: int) -> Plan:
-    row = get_object_or_404(visible_plans(request).select_related("cluster", "cycle"), pk=pk)
+    row = get_object_or_404(_with_input_named(visible_plans(request)), pk=pk)
     require_read(request, Permission.PLAN_VIEW, row)
     return row
 
@@ -104,8 +109,10 @@ def _show(
     context = {
         "plan": row,
         "cluster": row.cluster,
+        "shown": asked_about.shown,
         "over": row.state not in OPEN_STATES,
         "steps": list(row.actions.all()),
+        "checkpoints": list(row.checkpoints.all()),
         "ranks": _level_ranks(request, row),
         "beneficiary": beneficiary,
         "losses": loss_rows(losses, opened),
