@@ -17,8 +17,8 @@ from tests.scheduler.random_partitions import random_partition
 
 WRITTEN = Path(__file__).parents[1] / "vectors" / "plans.json"
 NUMBERS = (*range(300), 1207, 1783, 2831, 2887, 4531, 5044)
-"""In 1207, 2831, 4531 and 5044 a line of bounds that was out of date when it was made (`bound_line`) led to other plans;
-in 1783 and 2887 somebody exchanges a node."""
+"""In 1207, 2831, 4531 and 5044 a line of bounds that was out of date when it was made (`bound_line`) led to other
+plans; in 1783 and 2887 somebody exchanges a node."""
 EACH = 38
 
 

@@ -231,6 +231,19 @@ def test_what_was_in_vain_is_tried_again(sim: Sim, kind: ActionKind, effect: Fau
     assert set(sim.port.job(job).alloc) == {"n2", "n4"}
 
 
+def test_it_begins_without_kept_nodes_where_the_cluster_keeps_none(sim: Sim) -> None:
+    """Somebody else's reservation is in the way: it does not wait for ever."""
+    policy(sim)
+    job = submit(sim)
+    sim.port.faults.actions.append(ActionFault(FaultEffect.REFUSE, kind=ActionKind.KEEP))
+    sim.cycles(15)
+    assert sim.state(job) is JobState.PENDING
+    sim.cycles(15)
+    assert set(sim.port.job(job).alloc) == {"n1", "n2"}
+    (row,) = told("job.placed_elsewhere")
+    assert row.after == {"nodes": ["n2", "n4"], "runs_on": ["n1", "n2"]}
+
+
 def test_a_job_that_comes_back_is_no_longer_told_as_placed(sim: Sim) -> None:
     policy(sim)
     job = submit(sim)

@@ -8,6 +8,9 @@ Slurm starts a job that has room at once, wherever it likes. So one that is to h
 3. The next look shows that they are kept, and free: it may begin, and Slurm tries these nodes first.
 4. It is seen running: on these nodes, or, which is told, on others.
 
+Where the cluster does not keep its nodes, because of somebody else's reservation for instance, it begins without that
+rather than wait for ever.
+
 All of it ends by itself: without cycles the begin time passes and Slurm starts the job like any other. What was asked
 is written down before; asking twice does no harm.
 """
@@ -20,7 +23,7 @@ from console.cluster.models import Cluster
 from console.cluster.services import show_change
 from console.core.failpoints import failpoint
 from console.steering.actions.acting import Acting
-from console.steering.models import ChosenPlace
+from console.steering.models import ChosenPlace, KeptPlace
 from console.steering.placing.choosing import Chosen, Treatment
 from console.steering.placing.telling import tell_placed
 from scheduler.model.actions import Action, ActionKind, ActionOutcome
@@ -33,6 +36,8 @@ RENEW_S = 13
 """It is moved on when it is so near."""
 STARTS_WITHIN_S = 10
 """So long Slurm has to start a job that may begin, before it is kept from starting again."""
+GIVES_UP_S = 20
+"""So long the cluster may refuse to keep nodes for a job that are free; then it begins without."""
 LONGEST_USER = 64
 
 
@@ -46,8 +51,13 @@ def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> in
         _follow(cluster, acting, known, jobs, {one.job.id for one in chosen})
     failpoint("act.begin.due")
     now = acting.observation.taken_at
+    refused = _refused(cluster, now) if chosen else frozenset()
     at_once = {
-        one.job.id: one for one in chosen if one.what is Treatment.GIVE_BACK or _may_begin(one, acting)
+        one.job.id: one
+        for one in chosen
+        if one.what is Treatment.GIVE_BACK
+        or _may_begin(one, acting)
+        or (one.is_free and one.job.id in refused)
     }
     others = [one for one in chosen if one.job.id not in at_once]
     later = {one.job.id: one for one in others if _is_to_be_put_off(one, known.get(one.job.id), now)}
@@ -111,6 +121,12 @@ def _may_begin(one: Chosen, acting: Acting) -> bool:
     """Whether its nodes are seen kept for it, and free."""
     kept = {each.job_id: tuple(sorted(each.nodes)) for each in acting.observation.kept}
     return one.what is Treatment.PLACE and one.is_free and kept.get(one.job.id) == one.nodes
+
+
+def _refused(cluster: Cluster, now: int) -> frozenset[str]:
+    """The jobs for which the cluster has not kept nodes, though it was asked to for a while."""
+    places = KeptPlace.objects.filter(cluster=cluster, moved__lte=now - GIVES_UP_S).exclude(refused="")
+    return frozenset(places.values_list("job_id", flat=True))
 
 
 def _is_news(one: Chosen, row: ChosenPlace | None) -> bool:

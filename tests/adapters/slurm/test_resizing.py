@@ -186,6 +186,7 @@ def test_every_kind_comes_to_a_command_that_changes_something() -> None:
         ActionKind.PRIORITISE: "4000000000",
         ActionKind.PLACE: "-5",
         ActionKind.KEEP: "1900000000 n1",
+        ActionKind.BEGIN: "1900000000",
     }
     for kind in set(ActionKind) - {ActionKind.RESIZE, ActionKind.SHRINK}:
         sent = []
