@@ -181,6 +181,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
         plans = open_plans(cluster, BEGUN_STATES)
+        acting.plans.extend(plans)
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)

@@ -125,7 +125,7 @@ class Reader:
             partitions=tuple(machines.partitions),
             jobs=tuple(limited),
             faults=(*machines.faults, *found.faults),
-            kept=reservations.kept_by_us(machines.reservations, taken_at),
+            kept=reservations.kept_by_us(machines.reservations, found.jobs, taken_at),
         )
 
     def _machines(self, config: Config) -> _Machines:
