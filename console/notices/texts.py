@@ -10,7 +10,8 @@ from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
-from console.steering.explanations.wording import kept, one_line, victims, who
+from console.steering.exchanging.sets import is_exchange
+from console.steering.explanations.wording import exchanged_nodes, kept, one_line, victims, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from scheduler.preemption.sentences import clean
@@ -32,6 +33,12 @@ def stopped(stop: PlannedAction, checkpoint: Checkpoint | None) -> str:
             "%(plan)s). It cannot be requeued and does not come back by itself: submit it again."
         )
         return text % facts
+    if is_exchange(plan):
+        text = _(
+            "Your job %(job)s was stopped at %(at)s to exchange %(up)s for %(instead)s, so that it and %(other)s in "
+            "partition %(partition)s both run on nodes of equal compute power (plan %(plan)s). It starts again at once."
+        )
+        return text % (facts | exchanged_nodes(plan)) + _saved(checkpoint)
     text = _(
         "Your job %(job)s was stopped at %(at)s to make room for %(other)s in partition %(partition)s (plan "
         "%(plan)s). It is held until that job runs; then it waits for room again."
@@ -168,6 +175,12 @@ def approval(plan: Plan) -> str:
         "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to make room for "
         "%(job)s. %(why)s"
     )
+    if is_exchange(plan):
+        text = _(
+            "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to exchange "
+            "%(up)s for %(instead)s, so that it and %(job)s have even sets of nodes. %(why)s"
+        )
+        facts |= exchanged_nodes(plan)
     return text % facts
 
 

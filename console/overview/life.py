@@ -19,7 +19,9 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.overview.plots import svg_number
 from console.overview.stories import runs_of
+from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
+from console.steering.explanations.wording import exchanged_nodes
 from console.steering.models import STOP_KINDS, ActionState, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
@@ -183,7 +185,11 @@ def _causes(known: Known, acts: Iterable[PlannedAction]) -> Iterator[tuple[int, 
             words = _("Stopped to make room for %(job)s (%(user)s)")
             if act.plan.kind == PlanKind.GROW:
                 words = _("Stopped to start again on more nodes")
-            yield _at(act), "stop", words % {"job": act.plan.job_id, "user": act.plan.user}, act.plan_id
+            facts = {"job": act.plan.job_id, "user": act.plan.user}
+            if is_exchange(act.plan):
+                words = _("Stopped to exchange %(up)s for %(instead)s, beside %(job)s (%(user)s)")
+                facts |= exchanged_nodes(act.plan)
+            yield _at(act), "stop", words % facts, act.plan_id
         elif act.kind == ActionKind.RELEASE:
             yield _at(act), "release", _("Released"), act.plan_id
     for checkpoint in known.checkpoints:

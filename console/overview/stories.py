@@ -11,7 +11,9 @@ from django.utils.translation import gettext_lazy
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock, saying
 from console.core.resaying import resay
+from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations import Known
+from console.steering.explanations.wording import exchanged_nodes
 from console.steering.models import ActionState, Checkpoint, Plan, PlannedAction, PlanState
 from scheduler.model.actions import STOPPING, ActionKind
 
@@ -162,7 +164,11 @@ def _acted(action: PlannedAction) -> list[Event]:
         purpose = _("%(what)s, after room was made for %(job)s (%(user)s)")
         if action.kind in STOPPING:
             purpose = _("%(what)s, to make room for %(job)s (%(user)s)")
-        text = purpose % {"what": text, "job": action.plan.job_id, "user": action.plan.user}
+        facts = {"what": text, "job": action.plan.job_id, "user": action.plan.user}
+        if is_exchange(action.plan):
+            purpose = _("%(what)s, to exchange %(up)s for %(instead)s beside %(job)s (%(user)s)")
+            facts |= exchanged_nodes(action.plan)
+        text = purpose % facts
     if action.state == ActionState.FAILED:
         text = _("%s – this failed") % text
     return [Event(moment, ACTION_ICONS.get(action.kind, "bolt"), text, resay(action.detail), action.plan_id)]

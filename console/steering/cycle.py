@@ -183,13 +183,14 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
         plans = open_plans(cluster, BEGUN_STATES)
+        acting.plans.extend(plans)
         with failures.kept():
             allow_requeues(acting, policies or {}, plans)
         report.issued = act(plans, acting)
         with failures.kept():
             make_room(cluster, acting.observation, connect_benchmarks(cluster))
         with failures.kept():
-            chosen = choose(verdicts, acting.observation, failures.holds)
+            chosen = choose(verdicts, acting.observation, failures.holds, acting.plans)
             report.kept = keep_nodes(
                 cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at)
             )

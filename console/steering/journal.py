@@ -13,6 +13,7 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
+from console.steering.exchanging.sets import is_exchange, runner_of
 from console.steering.models import (
     Checkpoint,
     Incident,
@@ -172,8 +173,8 @@ def words_left(action: PlannedAction) -> str:
     name = "".join(c if c.isprintable() else " " for c in plan.user)[:LONGEST_NAME]
     beneficiary = f"{plan.job_id} ({name})"
     stopped = f"giveway: plan {plan.pk} stopped this job to make room for {beneficiary}"
-    if plan.kind == PlanKind.GROW:
-        return _left_with_one_that_grows(action)
+    if plan.kind == PlanKind.GROW or (is_exchange(plan) and not plan.undo_reason):
+        return _left_with_one_that_goes_on(action, beneficiary)
     match action.kind:
         case ActionKind.REQUEUE_HOLD | ActionKind.CANCEL | ActionKind.RECOVER:
             return stopped
@@ -188,6 +189,20 @@ def words_left(action: PlannedAction) -> str:
         case ActionKind.RELEASE:
             return f"{stopped}, which runs; it goes on when there is room"
     return ""
+
+
+def _left_with_one_that_goes_on(action: PlannedAction, beneficiary: str) -> str:
+    """With a job that was not stopped to make room, but to start again at once on other nodes."""
+    if action.plan.kind == PlanKind.GROW:
+        return _left_with_one_that_grows(action)
+    if action.kind not in (ActionKind.REQUEUE_HOLD, ActionKind.RECOVER, ActionKind.RELEASE):
+        return ""
+    runner = runner_of(action.plan)
+    nodes = f"{','.join(runner['nodes'])} for {','.join(runner['gets'])}"
+    return (
+        f"giveway: plan {action.plan.pk} stopped this job to exchange {nodes}, so that it and {beneficiary} have even "
+        "sets; it goes on at once"
+    )
 
 
 def _left_with_one_that_grows(action: PlannedAction) -> str:

@@ -107,6 +107,13 @@ SENTENCES: dict[str, str] = {
     "fates.ended.many": "%(names)s were ended by their owners.",
     "fates.lost.one": "%(job)s was lost.",
     "fates.lost.many": "%(names)s were lost.",
+    # Exchanges of a node (exchanging)
+    "exchange.off": "Jobs of %(partition)s do not exchange nodes any more",
+    "exchange.other_nodes": "%(job)s does not run on the nodes any more that it was to exchange one of",
+    "exchange.too_old": "%(job)s has run for %(time)s by now; it exchanges a node only in its first %(most)s",
+    "exchange.uneven": "The nodes for %(job)s are no even set any more",
+    "exchange.landed": "%(job)s runs on %(nodes)s as planned.",
+    "exchange.elsewhere": "%(job)s runs on %(nodes)s, not on %(planned)s as planned.",
     # Incidents, pauses, and jobs that are put off
     "incident.seen_again": "The job was seen again.",
     "incident.too_many": "%(n)s stopped jobs did not come back within an hour: %(names)s",

@@ -15,7 +15,8 @@ class ActionKind(StrEnum):
     PLACE: give a pending job that is not held this nice (`value`): Slurm takes it off the priority that it computes.
     SIGNAL: send the checkpoint signal (`value` = its name) to the batch script of a running job.
     REQUEUE_HOLD: stop a running job and put it back into the queue, held (`value` = `FIRST_ALLOW`: one that has become
-    not requeueable is made requeueable right before).
+    not requeueable is made requeueable right before; `value` = `NOT_HELD`: it is not held, and starts again by itself
+    after the cluster's own delay should nobody come any more).
     RECOVER: put back into the queue, held, a job whose script the checkpoint signal (`value`) has ended.
     CANCEL: end a running job that cannot be requeued.
     ALLOW_REQUEUE: make a job requeueable again (Slurm's Requeue=1).
@@ -29,6 +30,8 @@ class ActionKind(StrEnum):
     KEEP: give nodes to nobody but this pending job until a moment (`value`: `keep_value`). Who runs there goes on, and
     so does the job, should it have started and the moment pass. Asked for again with another moment or other nodes, it
     is these from then on. It ends by itself: nothing has to be taken back by a Giveway that is not there any more.
+    With `for_next` in its value it is for a job that runs: its next run will be kept for, and it is not given the nodes
+    yet; asked for again without it once the job waits, it is.
     LET_GO: nothing is kept for this job any more, whatever has become of it.
     BEGIN: a pending job may start from this epoch second on (`value`), and not before; a moment that is past: at once.
     While it has not come the job waits to be placed (`ObservedJob.to_be_placed`). It comes by itself: nothing has to be
@@ -60,6 +63,7 @@ DRAIN_MARK = "giveway: "
 """So begins the reason of a node that Giveway has drained."""
 
 FIRST_ALLOW = "allow"
+NOT_HELD = "not_held"
 NOT_REQUEUEABLE = "presently disabled"
 """In the words in which a requeue of a job that is not requeueable is refused; no other refusal has them."""
 STOPPING = frozenset({ActionKind.SIGNAL, ActionKind.REQUEUE_HOLD, ActionKind.CANCEL})
@@ -68,14 +72,23 @@ RESIZING = frozenset({ActionKind.RESIZE, ActionKind.SHRINK})
 """Actions that change how many nodes a job has; `ClusterInfo.resizing` says which of them a cluster carries out."""
 
 
-def keep_value(until: int, nodes: Collection[str]) -> str:
-    """The value of a KEEP: the epoch second at which it ends, and the nodes."""
-    return f"{until} {','.join(sorted(nodes))}"
+FOR_NEXT = "next"
+
+
+def keep_value(until: int, nodes: Collection[str], *, for_next: bool = False) -> str:
+    """The value of a KEEP: the epoch second at which it ends, the nodes, and whether it is for the next run of a job
+    that still runs."""
+    return f"{until} {','.join(sorted(nodes))}{f' {FOR_NEXT}' if for_next else ''}"
+
+
+def is_for_next(value: str) -> bool:
+    """Whether a KEEP is for the next run of a job that still runs."""
+    return value.endswith(f" {FOR_NEXT}")
 
 
 def kept_of(value: str) -> tuple[int, tuple[str, ...]]:
     """The moment and the nodes of a KEEP. Raises ValueError for a value that has not both."""
-    until, _, nodes = value.partition(" ")
+    until, _, nodes = value.removesuffix(f" {FOR_NEXT}").partition(" ")
     if not (until.isascii() and until.isdecimal() and nodes):
         raise ValueError("it does not say until when, and which nodes")
     return int(until), tuple(nodes.split(","))

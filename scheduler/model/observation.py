@@ -29,11 +29,15 @@ class ObservedPartition:
 
 @dataclass(frozen=True, slots=True)
 class KeptNodes:
-    """Nodes that Giveway has asked to be kept for a job (`ActionKind.KEEP`), until an epoch second."""
+    """Nodes that Giveway has asked to be kept for a job (`ActionKind.KEEP`), until an epoch second.
+
+    `inside`: whether it may have them, or only its next run.
+    """
 
     job_id: str
     nodes: tuple[str, ...]
     until: int
+    inside: bool = True
 
 
 @dataclass(frozen=True, slots=True)

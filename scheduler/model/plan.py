@@ -46,7 +46,7 @@ class Shrinking(StrEnum):
     """It gives nodes back while it runs."""
 
 
-MAKES_ROOM = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK})
+MAKES_ROOM = frozenset({DecisionKind.PREEMPT, DecisionKind.SHRINK, DecisionKind.SWAP})
 """Verdicts by which somebody gives way."""
 STOPPED = frozenset({How.REQUEUE, How.CANCEL})
 """The ways in which a whole job ends its run."""

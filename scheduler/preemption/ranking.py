@@ -84,6 +84,10 @@ class Ranking:
         second_floor = self._floor(second) if self.two_axes else None
         return PreemptionScope(first, self._floor(first), second, second_floor)
 
+    def is_above(self, scope: PreemptionScope, first: int, second: int) -> bool:
+        """Whether a job with these weights ranks above the one that a scope is of."""
+        return first > scope.first or (self.two_axes and first == scope.first and second > scope.second)
+
     def _floor(self, own: int) -> int:
         """The lowest weight in the band of a weight; without bands every level is a band of its own."""
         for band in self.bands or ():

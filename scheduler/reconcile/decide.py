@@ -21,13 +21,15 @@ class Outstanding:
     `beneficiaries`: room that is being made, per pending job. `victims`: runs that are being stopped for it.
     `yielded`: jobs that we stopped and hold, each with the job that it gave way to. `shrinking`: runs that are about to
     give up these nodes; one that starts again for that is a beneficiary of the nodes that it keeps. One that is
-    about to start again on more nodes gives up none.
+    about to start again on more nodes gives up none. `set_aside`: what runs that are about to start again
+    elsewhere will have there.
     """
 
     beneficiaries: Mapping[str, Room] = field(default_factory=dict)
     victims: frozenset[RunKey] = frozenset()
     yielded: Mapping[str, str] = field(default_factory=dict)
     shrinking: Mapping[RunKey, frozenset[str]] = field(default_factory=dict)
+    set_aside: Room = field(default_factory=dict)
 
     def plus(self, made: PlanningResult, snapshot: Snapshot) -> "Outstanding":
         """This and what a plan of the same cycle takes: the partitions decided after it see it as under
@@ -83,7 +85,7 @@ def overlay(snapshot: Snapshot, outstanding: Outstanding) -> Snapshot:
         [_under_way(job, outstanding, snapshot) if job.id in concerned else job for job in snapshot.jobs]
     )
     here = {job.id for job in snapshot.jobs}
-    elsewhere: dict[str, dict[str, int]] = {}
+    elsewhere = {node: dict(part) for node, part in outstanding.set_aside.items()}
     for beneficiary, room in outstanding.beneficiaries.items():
         if beneficiary not in here:
             for node, part in room.items():

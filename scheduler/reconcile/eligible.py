@@ -27,13 +27,15 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
     victims: frozenset[RunKey],
     preemptions: Mapping[str, int],
     served: frozenset[tuple[str, int]] = frozenset(),
+    or_equal: bool = False,
 ) -> str:
     """Why `victims` must not be stopped (any more) for `beneficiary`, in words; empty when they may.
 
     1. The beneficiary waits, in a partition in which jobs start.
     2. No victim that still runs has become protected.
     3. Each of them still ranks below the beneficiary, quotas taken into account as the planner does; `served`: job id
-       and restarts of the runs that others were stopped for, which keep their slots.
+       and restarts of the runs that others were stopped for, which keep their slots. `or_equal`: it is enough that none
+       ranks above it.
     """
     jobs = {job.id: job for job in observation.jobs}
     waiting = jobs.get(beneficiary)
@@ -49,7 +51,8 @@ def why_spared(  # noqa: PLR0913 - the facts of the decision, once more
         protected = why_protected(job, policy, preemptions.get(job.id, 0), observation.taken_at)
         if protected:
             return say("again.spared", job=job.id, why=protected)
-    return _Ranks(observation, policy, projects, served).why_not_below(waiting, running)
+    ranks = _Ranks(observation, policy, projects, served, or_equal=or_equal)
+    return ranks.why_not_below(waiting, running)
 
 
 class _Ranks:
@@ -61,8 +64,11 @@ class _Ranks:
         policy: PartitionPolicy,
         projects: Sequence[ProjectFacts],
         served: frozenset[tuple[str, int]],
+        *,
+        or_equal: bool,
     ) -> None:
         self._served = served
+        self._or_equal = or_equal
         self._rules = rules_of(policy)
         # As for the planner: what a job holds on a node that left the partition is none of the partition's.
         self._nodes = frozenset(
@@ -98,6 +104,8 @@ class _Ranks:
 
     def _is_below(self, scope: PreemptionScope, victim: SnapshotJob) -> bool:
         weights = (_NOTHING, _NOTHING) if victim.id in self._demoted else self._ranking.weights(victim)
+        if self._or_equal:
+            return not self._ranking.is_above(scope, *weights)
         return scope.class_of(*weights) is not None
 
     def _placed(self, job: ObservedJob) -> SnapshotJob:

@@ -36,7 +36,8 @@ def snapshot_job(
         else elastic_nodes(observed, nodes, standing.pattern, task_type)
     )
     grows = elastic is not None and elastic.by is not None
-    request = observed.request if pending or grows else None
+    # Of a running job it says where it may start again: on more nodes, or on another one instead of one of its own.
+    request = observed.request if pending or grows or len(observed.alloc) > 1 else None
     if pending and request is not None and group and is_whole(observed):
         request = replace(request, partial=False)
     return SnapshotJob(

@@ -1,6 +1,6 @@
 """Nodes that are kept for a job that waits: nobody else gets them, and it ends by itself."""
 
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
+from scheduler.model.actions import NOT_HELD, Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
 from scheduler.model.jobs import JobState, ObservedJob, RunKey
 from scheduler.model.observation import Observation
 from tests.contract.harness import CPUS, Harness, Work, fill, find, start, state_of, wait_for, wait_pending
@@ -177,4 +177,31 @@ def test_nothing_is_kept_for_whom_it_cannot_be(harness: Harness) -> None:
     for value in ("", "soon n1", "1 ", "4000000000 n1;n2"):
         odd = harness.cluster.apply([Action(ActionKind.KEEP, job.run, value=value)])[0]
         assert odd.kind is OutcomeKind.REFUSED, value
+    assert harness.cluster.observe().kept == ()
+
+
+def test_the_next_run_of_a_job_gets_the_nodes_that_are_kept_while_it_still_runs(harness: Harness) -> None:
+    """As in an exchange: it runs on n1, and is put back to start on n2; nothing holds it if nobody comes any more."""
+    runs = start(harness, Work("ann", "runs", cpus=CPUS, not_nodes=("n3", "n4")))
+    (here,) = runs.alloc
+    (there,) = {"n1", "n2"} - {here}
+    until = harness.cluster.observe().taken_at + LONG_S
+    ahead = Action(ActionKind.KEEP, runs.run, value=keep_value(until, [there], for_next=True))
+    assert harness.cluster.apply([ahead])[0].kind is OutcomeKind.DONE
+    assert harness.cluster.apply([ahead])[0].kind is OutcomeKind.DONE, "asked for again"
+    (kept,) = harness.cluster.observe().kept
+    assert (kept.job_id, kept.nodes, kept.inside) == (runs.id, (there,), False)
+    stop = Action(ActionKind.REQUEUE_HOLD, runs.run, value=NOT_HELD)
+    assert harness.cluster.apply([stop])[0].kind is OutcomeKind.DONE
+    back = find(wait_for(harness, JobState.PENDING, runs.id), runs.id)
+    assert (back.held, back.restarts) == (False, runs.restarts + 1)
+    assert harness.cluster.apply([stop])[0].kind is OutcomeKind.ALREADY
+    assert _keep(harness, back, there).kind is OutcomeKind.DONE
+    assert harness.cluster.observe().kept[0].inside
+    harness.wait_until(lambda seen: find(seen, runs.id).slurm_reason == "BeginTime", "it waits its turn")
+    release = Action(ActionKind.RELEASE, back.run, value="4000000")
+    assert harness.cluster.apply([release])[0].kind is OutcomeKind.DONE
+    again = find(wait_for(harness, JobState.RUNNING, runs.id), runs.id)
+    assert set(again.alloc) == {there}
+    assert _let_go(harness, again).kind is OutcomeKind.DONE
     assert harness.cluster.observe().kept == ()

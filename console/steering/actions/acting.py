@@ -27,6 +27,7 @@ from console.steering.actions.undoing import expire
 from console.steering.decisions.facts import run_of
 from console.steering.decisions.held_together import all_let_go, held_together
 from console.steering.decisions.looking_again import LookAgain
+from console.steering.exchanging.steps import Exchanges
 from console.steering.failures import Failures
 from console.steering.journal import tell_action, tell_plan, words_left
 from console.steering.line.lines import Lines
@@ -78,6 +79,8 @@ class Acting:
     lease: Lease
     failures: Failures
     lines: Lines = field(default_factory=Lines)
+    plans: list[Plan] = field(default_factory=list)
+    """Those that are being carried out in this round."""
 
 
 @dataclass(slots=True)
@@ -111,6 +114,9 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
     for hold, plan in due_to_be_let_go([each for each in running if not failures.holds(each.partition)]):
         request_undo(hold, say("whole.turn", plan=plan.pk))
     waits = still_held(running, acting.observation.jobs)
+    exchanges = Exchanges(running, acting.observation)
+    for plan, why in exchanges.broken():
+        request_undo(plan, why)
     look = _Look(acting)
     issued = 0
     for kind in STAGES:
@@ -121,6 +127,7 @@ def act(plans: Sequence[Plan], acting: Acting) -> int:
             for action in plan.actions.all()
             if action.kind == kind and is_due(action, plan, clock.now())
             if kind != ActionKind.PRIORITISE or action.job_id not in waits
+            if exchanges.lets(action)
         ]
         for some in [[action] for action in due] if failures.found or failures.held else [due]:
             with failures.kept(*{action.plan.partition for action in some}):

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from console.steering.actions.resizing import is_put_back
+from console.steering.exchanging.sets import is_exchange
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction
 from scheduler.model.actions import ActionKind
 
@@ -21,7 +22,7 @@ def is_due(action: PlannedAction, plan: Plan, now: datetime) -> bool:
     grows = plan.kind == PlanKind.GROW
     if action.kind == ActionKind.RELEASE:
         # Who starts again on more nodes waits for nobody but itself.
-        over = grows or bool(plan.undo_reason) or plan.started_at is not None
+        over = grows or bool(plan.undo_reason) or plan.started_at is not None or is_exchange(plan)
         return over and not _stop_pending(action, others, now)
     if action.kind in {ActionKind.RESTORE_PRIORITY, ActionKind.RECOVER}:
         return True

@@ -22,6 +22,8 @@ from console.steering.actions.victims import Following, fates_of, told
 from console.steering.actions.watching import watch
 from console.steering.decisions.facts import PartitionFacts, run_of
 from console.steering.decisions.held_together import jobs_let_go
+from console.steering.exchanging.outcome import is_awaited, where_they_run
+from console.steering.exchanging.sets import is_exchange
 from console.steering.journal import tell_action, tell_plan
 from console.steering.models import ActionState, Plan, PlanKind, PlannedAction, PlanState
 from console.steering.served import label_of
@@ -68,8 +70,8 @@ def verify(plans: Sequence[Plan], following: Following, policies: Mapping[str, P
         if plan.kind == PlanKind.GROW:
             hold_for_its_number(plan, jobs)
         _drop_what_is_not_needed(plan)
-        if following.settle(plan):
-            _finish(plan)
+        if following.settle(plan) and not is_awaited(plan, jobs):
+            _finish(plan, jobs)
 
 
 def _watch(plan: Plan, following: Following, facts: PartitionFacts | None) -> None:
@@ -219,7 +221,7 @@ def _expire_idle_release(release: PlannedAction, actions: Sequence[PlannedAction
         move_action(release, ActionState.EXPIRED, detail=NOT_PUT_BACK if recovered else NEVER_STOPPED)
 
 
-def _finish(plan: Plan) -> None:
+def _finish(plan: Plan, jobs: Jobs) -> None:
     """Close the plan when nothing is left to do."""
     if not (plan.started_at or plan.undo_reason):
         return
@@ -229,7 +231,8 @@ def _finish(plan: Plan) -> None:
     state = PlanState.VERIFIED if done else PlanState.UNDONE
     victims = told(plan)
     runs = runs_larger(plan) if plan.kind == PlanKind.GROW else say("plan.runs", job=label_of(plan))
-    outcome = join(plan.undo_reason or runs, victims)
+    landed = where_they_run(plan, jobs) if is_exchange(plan) and not plan.undo_reason else ""
+    outcome = join(plan.undo_reason or runs, victims, landed)
     if move_plan(plan, state, ended_at=clock.now(), outcome=outcome):
         tell_plan(
             plan,

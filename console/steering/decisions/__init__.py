@@ -1,4 +1,4 @@
 """What a cycle knows and decides: facts in, verdicts out, and the second look before anybody is stopped.
 
-May import: `models`.
+May import: `exchanging`, `models`.
 """

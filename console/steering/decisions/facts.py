@@ -1,7 +1,7 @@
 """What a cycle needs to know besides the observation: policies, projects, and what is under way."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from django.db.models import Exists, OuterRef, Q, prefetch_related_objects
@@ -19,6 +19,7 @@ from console.steering.decisions.regrowing import Regrowing, regrowing
 from console.steering.decisions.rejections import Rejections, recent_rejections
 from console.steering.decisions.resizable import Resizable, resizable
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
+from console.steering.exchanging.sets import comes_back, gets, gives_up, is_exchange
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
@@ -213,6 +214,21 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
 
 
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:
+    going = [plan for plan in plans if is_exchange(plan) and plan.state != PlanState.PROPOSED]
+    exchanges = {plan.pk: plan for plan in going if not plan.undo_reason}
+    found = _without_exchanges([plan for plan in plans if plan.pk not in exchanges])
+    for plan in exchanges.values():
+        theirs = rooms_left(plan) if plan.started_at is None else {}
+        found = replace(
+            found,
+            beneficiaries={**found.beneficiaries, **theirs, **comes_back(plan)},
+            shrinking={**found.shrinking, **gives_up(plan)},
+            set_aside={**found.set_aside, **gets(plan)},
+        )
+    return found
+
+
+def _without_exchanges(plans: Sequence[Plan]) -> Outstanding:
     beneficiaries: dict[str, Mapping[str, Mapping[str, int]]] = {}
     victims: set[RunKey] = set()
     shrinking: dict[RunKey, frozenset[str]] = {}

@@ -8,8 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeGuard
 
+from console.power.selectors import with_powers
 from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies, run_of
 from console.steering.decisions.growing_again import why_not_grow
+from console.steering.exchanging.again import why_not_exchanged
+from console.steering.exchanging.sets import is_exchange, room_of_runner
 from console.steering.models import ActionState, Plan, PlanKind
 from console.steering.served import nodes_with_less, placement_left, waiting
 from scheduler.model.actions import ActionKind
@@ -45,13 +48,20 @@ class LookAgain:
         served = [job for job_id in waiting(plan, jobs) if _waits(job := jobs.get(job_id))]
         if not served:
             return None
-        room = placement_left(plan, jobs)
+        room = {**placement_left(plan, jobs), **room_of_runner(plan)}
         runs = runs_going(plan)
         return (
             next(filter(None, map(cannot_start, served)), "")
             or still_makes_room(observation, room, runs, keeping(plan))
             or self._why_not_allowed(plan, observation, served[0].id)
+            or self._why_not_exchanged(plan, observation)
         )
+
+    def _why_not_exchanged(self, plan: Plan, observation: Observation) -> str:
+        if not is_exchange(plan):
+            return ""
+        policy = self._facts.partitions[plan.partition].policy
+        return why_not_exchanged(plan, with_powers(plan.cluster, observation), policy)
 
     def _why_not_grow(self, plan: Plan, observation: Observation, jobs: Mapping[str, ObservedJob]) -> str:
         partition = self._facts.partitions.get(plan.partition)
@@ -102,6 +112,7 @@ class LookAgain:
             victims=frozenset(run_of(action) for action in still),
             preemptions=self._facts.preemptions,
             served=self._facts.stops.beneficiaries,
+            or_equal=is_exchange(plan),
         )
 
     def _workers_too_few(self, plan: Plan, observation: Observation, partition: PartitionFacts) -> str:

@@ -1,6 +1,6 @@
 """Why a job waits, why it was stopped and for whom, and when it comes back: one answer for page, API and command.
 
-May import: `decisions`, `models`, `operations`.
+May import: `decisions`, `exchanging`, `models`, `operations`.
 """
 
 from console.cluster.models import Cluster

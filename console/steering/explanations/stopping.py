@@ -9,9 +9,10 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.core.templatetags.ui import word
 from console.steering.decisions.facts import run_of
+from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations.answer import About, AnsweredStop, AnswerLine, AnswerPart, Return, Stage
 from console.steering.explanations.reading import Known
-from console.steering.explanations.wording import kept, one_line, sentence, times, who
+from console.steering.explanations.wording import exchanged_nodes, kept, one_line, sentence, times, who
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.model.actions import ActionKind
 from scheduler.model.policy import VictimOrder
@@ -38,6 +39,8 @@ def stopped(known: Known, stop: PlannedAction) -> AnswerPart:
     headline = headlines.get(back.stage, _("It was stopped to make room for %s.")) % who(
         plan.job_id, plan.user
     )
+    if is_exchange(plan):
+        headline = _of_exchange(plan, back)
     asks = {
         Stage.STOPPING: _("Why is it going to be stopped?"),
         Stage.SPARED: _("Was it going to be stopped?"),
@@ -45,6 +48,28 @@ def stopped(known: Known, stop: PlannedAction) -> AnswerPart:
     }
     lines = tuple(_lines(known, stop, back))
     return AnswerPart(About.STOPPED, headline, lines, plan.pk, asks.get(back.stage, ""))
+
+
+def _of_exchange(plan: Plan, back: Return) -> str:
+    """The same for a job that exchanges a node."""
+    headlines = {
+        Stage.STOPPING: _(
+            "It is about to be stopped to exchange %(up)s for %(instead)s, so that it and %(job)s have even sets."
+        ),
+        Stage.SPARED: _(
+            "It was chosen to exchange %(up)s for %(instead)s, so that it and %(job)s have even sets, and was not "
+            "stopped after all."
+        ),
+        Stage.LOST: _(
+            "It was stopped to exchange %(up)s for %(instead)s, so that it and %(job)s have even sets, and did not "
+            "come back."
+        ),
+    }
+    text = headlines.get(
+        back.stage,
+        _("It was stopped to exchange %(up)s for %(instead)s, so that it and %(job)s have even sets."),
+    )
+    return text % (exchanged_nodes(plan) | {"job": who(plan.job_id, plan.user)})
 
 
 def _lines(known: Known, stop: PlannedAction, back: Return) -> Iterator[AnswerLine]:
@@ -236,6 +261,8 @@ def _released(row: Job, released: PlannedAction) -> Return:
 
 
 def _held(plan: Plan) -> Return:
+    if is_exchange(plan) and not plan.undo_reason:
+        return Return(Stage.HELD, _("It starts again in a moment, on the nodes that are kept for it."))
     job = who(plan.job_id, plan.user)
     if plan.started_at or plan.undo_reason:
         why = _("%s runs") % job if plan.started_at else _("the plan is being undone")

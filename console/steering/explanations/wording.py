@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 from console.cluster.models import Job
 from console.core import saying
 from console.core.resaying import resay
+from console.steering.exchanging.sets import runner_of
 from console.steering.models import Plan
 from scheduler.model.reasons import SENTENCES
 from scheduler.preemption.sentences import clean
@@ -60,3 +61,12 @@ def times(count: int) -> str:
 def lower_first(text: str) -> str:
     """A sentence as it stands inside another one, without its full stop."""
     return text[:1].lower() + text[1:].rstrip(".。")
+
+
+def exchanged_nodes(plan: Plan) -> dict[str, str]:
+    """Of an exchange: the nodes that the running job gives up, and those that it gets, for people."""
+    runner = runner_of(plan)
+    return {
+        "up": saying.names(clean(node) for node in runner["nodes"]),
+        "instead": saying.names(clean(node) for node in runner["gets"]),
+    }

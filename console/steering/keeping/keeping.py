@@ -20,6 +20,7 @@ from console.core.failpoints import failpoint
 from console.steering.actions.acting import Acting
 from console.steering.decisions.deciding import Verdicts
 from console.steering.journal import tell_kept
+from console.steering.keeping.exchanged import exchange_wishes
 from console.steering.keeping.wishes import REST_S, Wish, wishes
 from console.steering.models import KeptPlace
 from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, keep_value
@@ -46,9 +47,12 @@ def places(cluster: Cluster) -> dict[str, KeptPlace]:
 def keep_nodes(
     cluster: Cluster, acting: Acting, verdicts: Iterable[Verdicts], before: Sequence[Wish] = ()
 ) -> int:
-    """Bring what is kept in line with the decisions; how many jobs were asked for. `before`: as in `wishes`."""
+    """Bring what is kept in line with the decisions; how many jobs were asked for. `before`: wishes that come after
+    those of exchanges under way, and before the others."""
     known = places(cluster)
-    wished = wishes(cluster, verdicts, acting.observation, known, acting.failures.holds, before)
+    first = exchange_wishes(acting.plans, acting.observation, acting.failures.holds)
+    first += _beside(before, first)
+    wished = first + wishes(cluster, verdicts, acting.observation, known, acting.failures.holds, first)
     failpoint("act.let_go.due")
     asked = let_go(cluster, acting, [place for place in known.values() if _is_over(place, wished)])
     failpoint("act.keep.due")
@@ -56,6 +60,12 @@ def keep_nodes(
     for some in (hosts, [wish for wish in wished if wish.guest_of]):  # a host gives its node up first
         asked += _keep(cluster, acting, some, wished, known)
     return asked
+
+
+def _beside(before: Iterable[Wish], first: Sequence[Wish]) -> list[Wish]:
+    """Those that share neither job nor node with one that comes first."""
+    jobs, nodes = {wish.job.id for wish in first}, {name for wish in first for name in wish.nodes}
+    return [wish for wish in before if wish.job.id not in jobs and not nodes.intersection(wish.nodes)]
 
 
 def _is_over(place: KeptPlace, wished: Sequence[Wish]) -> bool:
@@ -113,7 +123,7 @@ def _keep(
         theirs = {name for each in all_wishes if each.guest_of == wish.job.id for name in each.nodes}
         nodes = [name for name in wish.nodes if name not in theirs]
         place = known.get(wish.job.id) or _new(cluster, wish, now)
-        if _is_due(place, nodes, acting):
+        if _is_due(place, nodes, acting, for_next=wish.for_next):
             due.append((place, wish, nodes))
     if not due:
         return 0
@@ -139,13 +149,14 @@ def _new(cluster: Cluster, wish: Wish, now: int) -> KeptPlace:
     return KeptPlace(cluster=cluster, job_id=wish.job.id, since=now, moved=now, until=0, asked=0, nodes=[])
 
 
-def _is_due(place: KeptPlace, nodes: Sequence[str], acting: Acting) -> bool:
+def _is_due(place: KeptPlace, nodes: Sequence[str], acting: Acting, *, for_next: bool) -> bool:
     now = acting.observation.taken_at
     seen = {kept.job_id: kept for kept in acting.observation.kept}.get(place.job_id)
     if not nodes and seen is None:
         return False
     is_so = seen is not None and set(seen.nodes) == set(nodes) and seen.until - now > RENEW_S
-    return not is_so and (place.nodes != sorted(nodes) or now - place.asked >= AGAIN_S)
+    joins = seen is not None and not seen.inside and not for_next
+    return joins or (not is_so and (place.nodes != sorted(nodes) or now - place.asked >= AGAIN_S))
 
 
 def _write(place: KeptPlace, wish: Wish, nodes: Sequence[str], now: int) -> None:
@@ -164,7 +175,9 @@ def _action(place: KeptPlace, wish: Wish) -> Action:
     """A host that has let guests onto all its nodes keeps none for a moment."""
     if not place.nodes:
         return Action(ActionKind.LET_GO, wish.job.run)
-    return Action(ActionKind.KEEP, wish.job.run, value=keep_value(place.until, place.nodes))
+    return Action(
+        ActionKind.KEEP, wish.job.run, value=keep_value(place.until, place.nodes, for_next=wish.for_next)
+    )
 
 
 def _apply(acting: Acting, actions: Sequence[Action]) -> Sequence[ActionOutcome]:

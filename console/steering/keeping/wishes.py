@@ -34,13 +34,15 @@ _SOON = frozenset({DecisionKind.START, DecisionKind.WAIT})
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Nodes that are to be kept for a job, and when it is expected to start there."""
+    """Nodes that are to be kept for a job, and when it is expected to start there. `for_next`: it still runs, and will
+    be stopped to start there."""
 
     partition: str
     job: ObservedJob
     nodes: tuple[str, ...]
     at: int
     guest_of: str = ""
+    for_next: bool = False
 
 
 def wishes(
@@ -51,10 +53,12 @@ def wishes(
     holds: Callable[[str], bool],
     before: Sequence[Wish] = (),
 ) -> list[Wish]:
-    """All of them, hosts before their guests. No job and no node is in two. `holds`: whether a failure holds a
-    partition. `before`: wishes that come first."""
+    """All of them, hosts before their guests. No job and no node is in two, nor in one of those that come `before`.
+    `holds`: whether a failure holds a partition."""
     jobs = {job.id: job for job in observation.jobs if job.state is JobState.PENDING}
-    found = list(before)
+    for wish in before:
+        jobs.pop(wish.job.id, None)
+    found: list[Wish] = []
     given = {name for wish in before for name in wish.nodes}
     for verdict in verdicts:
         if not may_keep(verdict) or holds(verdict.facts.row.name):

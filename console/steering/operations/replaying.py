@@ -104,6 +104,8 @@ def _action(plan: Plan) -> DecisionKind:
         return DecisionKind.GROW
     if plan.reason == Reason.SHRINKS:
         return DecisionKind.SHRINK
+    if plan.reason == Reason.SWAPS_A_NODE:
+        return DecisionKind.SWAP
     return DecisionKind.PREEMPT if plan.victims else DecisionKind.START
 
 

@@ -6,11 +6,13 @@ that waits for nothing but room.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from console.steering.decisions.deciding import Verdicts
+from console.steering.exchanging.sets import runner_of, under_way
 from console.steering.keeping.wishes import Wish
+from console.steering.models import Plan
 from scheduler.model.jobs import JobState, ObservedJob
 from scheduler.model.observation import Observation
 from scheduler.model.plan import MAKES_ROOM, Decision, DecisionKind
@@ -54,19 +56,24 @@ class Chosen:
 
 
 def choose(
-    verdicts: Iterable[Verdicts], observation: Observation, holds: Callable[[str], bool]
+    verdicts: Iterable[Verdicts],
+    observation: Observation,
+    holds: Callable[[str], bool],
+    plans: Iterable[Plan] = (),
 ) -> list[Chosen]:
     """All jobs that concern us, in the order of their ranks. `holds`: whether a failure holds a partition.
 
-    A job whose begin time is its user's, or Slurm's, does not: that time is theirs.
+    A job whose begin time is its user's, or Slurm's, does not: that time is theirs. Nor do the two jobs of an exchange
+    among the `plans`, whose nodes are settled; but the one that waits has to begin there, if it was kept from starting.
     """
+    exchanged = _exchanged(plans)
     jobs = {job.id: job for job in observation.jobs if job.state is JobState.PENDING}
     found: list[Chosen] = []
     taken: set[str] = set()
     for verdict in verdicts:
         if not may_place(verdict) or holds(verdict.facts.row.name):
             continue
-        for one in _of_partition(verdict, jobs, observation):
+        for one in _of_partition(verdict, jobs, observation, exchanged):
             full = sum(each.what is Treatment.PLACE for each in found) >= MOST_AT_ONCE
             if one.what is Treatment.PLACE and (full or taken.intersection(one.nodes)):
                 one = Chosen(one.partition, one.job, Treatment.WAIT, one.decision)  # noqa: PLW2901 - it waits its turn
@@ -87,15 +94,32 @@ def wishes_of(chosen: Iterable[Chosen], now: int) -> list[Wish]:
     return [Wish(one.partition, one.job, one.nodes, now) for one in chosen if one.what is Treatment.PLACE]
 
 
+def _exchanged(plans: Iterable[Plan]) -> dict[str, Mapping[str, Amounts]]:
+    """By job, what the one that waits gets in an exchange that is under way; of the other one nothing."""
+    found: dict[str, Mapping[str, Amounts]] = {}
+    for plan in under_way(plans):
+        found |= {runner_of(plan)["job"]: {}, plan.job_id: plan.placement}
+    return found
+
+
 def _of_partition(
-    verdict: Verdicts, jobs: Mapping[str, ObservedJob], observation: Observation
+    verdict: Verdicts,
+    jobs: Mapping[str, ObservedJob],
+    observation: Observation,
+    exchanged: Mapping[str, Mapping[str, Amounts]],
 ) -> Iterator[Chosen]:
     name, now = verdict.facts.row.name, observation.taken_at
     for decision in verdict.decisions:
         job = jobs.get(decision.job)
         if job is None or not (job.to_be_placed or job.eligible is None or job.eligible <= now):
             continue
-        if not _can_be_placed(job, verdict):
+        if job.id in exchanged:
+            room = exchanged[job.id]
+            if room and job.to_be_placed:
+                settled = replace(decision, nodes=tuple(sorted(room)), placement=room)
+                free = is_free(observation, job.id, room)
+                yield Chosen(name, job, Treatment.PLACE, settled, free)
+        elif not _can_be_placed(job, verdict):
             if job.to_be_placed:
                 yield Chosen(name, job, Treatment.GIVE_BACK, decision)
         elif _gets_nodes(decision):

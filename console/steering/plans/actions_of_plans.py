@@ -2,7 +2,8 @@
 
 Their order: the beneficiary first in Slurm's line, then checkpoint signals, then the stops after the grace time, then
 (when the beneficiary runs, or the plan is undone) the releases. Who becomes smaller by a restart gets its number of
-nodes as soon as it waits held; who does so in place gives back nodes instead of being stopped.
+nodes as soon as it waits held; who does so in place gives back nodes instead of being stopped. Who exchanges a node is
+not held when it is stopped, and starts again at once (`exchanging`).
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 from console.core import clock
 from console.steering.models import ActionState, Plan, PlannedAction
 from console.steering.served import runs_served
-from scheduler.model.actions import FIRST_ALLOW, ActionKind
+from scheduler.model.actions import FIRST_ALLOW, NOT_HELD, ActionKind
 from scheduler.model.jobs import RunKey
 from scheduler.model.line import LAST_OF_FRONT
 from scheduler.model.plan import How, Shrinking
@@ -67,7 +68,8 @@ def _stop(
         steps.append(planned_action(plan, order, ActionKind.SIGNAL, run, value=policy.checkpoint_signal))
         steps[0].not_before = now
     kind = ActionKind.CANCEL if victim["how"] == How.CANCEL else ActionKind.REQUEUE_HOLD
-    stop = planned_action(plan, 3, kind, run, value=_first(kind, policy))
+    swaps = victim["how"] == How.SWAP
+    stop = planned_action(plan, 3, kind, run, value=NOT_HELD if swaps else _first(kind, policy))
     stop.not_before = now + grace if grace else None
     steps.append(stop)
     if kind == ActionKind.REQUEUE_HOLD:
@@ -75,7 +77,7 @@ def _stop(
         if restarts:
             steps.append(_resize(plan, victim, len(victim["keeps"])))
         # Who only becomes smaller goes on at once, before everybody for whom no room was made.
-        first = str(LAST_OF_FRONT) if restarts else ""
+        first = str(LAST_OF_FRONT) if restarts or swaps else ""
         steps.append(planned_action(plan, 4, ActionKind.RELEASE, run, value=first))
     return steps
 

@@ -40,10 +40,12 @@ def _keep_in_place(victims: Iterable[dict[str, Any]], jobs: Collection[SnapshotJ
 
 def smaller(victim: DecidedVictim, job: SnapshotJob) -> dict[str, Any]:
     """Of a job that gives up `nodes`: those, `by` which way, the ones that it `keeps`, what it has on `each` of
-    these, and the `least` that it needs.
+    these, and the `least` that it needs. Of one that exchanges nodes: `exchanged`.
 
     Empty for any other victim.
     """
+    if victim.how is How.SWAP:
+        return exchanged(victim, job)
     if victim.how is not How.NODES or victim.by is None:
         return {}
     keeps = sorted(job.alloc.keys() - set(victim.nodes), key=natural)
@@ -55,6 +57,13 @@ def smaller(victim: DecidedVictim, job: SnapshotJob) -> dict[str, Any]:
         "by": victim.by.value,
         "least": victim.least,
     }
+
+
+def exchanged(victim: DecidedVictim, job: SnapshotJob) -> dict[str, Any]:
+    """Of a job that exchanges `nodes` for those that it `gets`: these, and what it is to have on `each` node then."""
+    instead = dict(zip(victim.nodes, victim.gets, strict=True))
+    each = {instead.get(node, node): dict(held) for node, held in job.alloc.items()}
+    return {"nodes": list(victim.nodes), "gets": list(victim.gets), "each": each}
 
 
 def lost_of(job: SnapshotJob, less: Mapping[str, Any]) -> Mapping[str, Amounts]:

@@ -11,6 +11,7 @@ from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
     MOST_NICE,
+    NOT_HELD,
     RESIZING,
     STOPPING,
     Action,
@@ -77,7 +78,7 @@ def _recover(state: SimState, job: SimJob | None, action: Action) -> ActionOutco
 
 def _stopping(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
     if job.run != action.run:
-        if action.kind is ActionKind.REQUEUE_HOLD and _was_requeued_from(job, action):
+        if action.kind is ActionKind.REQUEUE_HOLD and _is_back(job, action):
             return ALREADY
         return _gone(f"that run is over; the job is now run {job.run}")
     if job.state is JobState.COMPLETING:
@@ -93,7 +94,15 @@ def _stopping(state: SimState, job: SimJob, action: Action) -> ActionOutcome:
         return _signal(state, job, action.value)
     if action.value == FIRST_ALLOW and not job.spec.requeue:
         lifecycle.set_requeue(state, job, requeue=True)
-    return _requeue_hold(state, job)
+    return _requeue(state, job, What.REQUEUED if action.value == NOT_HELD else What.STOPPED)
+
+
+def _is_back(job: SimJob, action: Action) -> bool:
+    """Whether what a stop wants is so already."""
+    if action.value != NOT_HELD:
+        return _was_requeued_from(job, action)
+    back = job.state is JobState.PENDING or job.afterwards is Afterwards.REQUEUED
+    return back and job.restarts == action.run.restarts + 1
 
 
 def _was_requeued_from(job: SimJob, action: Action) -> bool:
@@ -110,12 +119,12 @@ def _signal(state: SimState, job: SimJob, name: str) -> ActionOutcome:
     return DONE if lifecycle.signal(state, job) else ALREADY
 
 
-def _requeue_hold(state: SimState, job: SimJob) -> ActionOutcome:
+def _requeue(state: SimState, job: SimJob, what: What) -> ActionOutcome:
     if not job.spec.batch:
         return _refused("Only batch jobs are accepted or processed")
     if not job.spec.requeue:
         return _refused("Requested operation is presently disabled")
-    lifecycle.end(state, job, What.STOPPED, ok=False)
+    lifecycle.end(state, job, what, ok=False)
     return DONE
 
 

@@ -79,7 +79,7 @@ def load(data: Mapping[str, Any]) -> SimState:
             for job_id, ending in data.get("endings", {}).items()
         },
         kept={
-            job_id: SimKept(tuple(kept["nodes"]), kept["until"])
+            job_id: SimKept(tuple(kept["nodes"]), kept["until"], kept.get("inside", True))
             for job_id, kept in data.get("kept", {}).items()
         },
     )

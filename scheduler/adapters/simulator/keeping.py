@@ -2,7 +2,7 @@
 
 from scheduler.adapters.simulator.jobs import Afterwards, SimJob
 from scheduler.adapters.simulator.state import SimKept, SimState
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, kept_of
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, is_for_next, kept_of
 from scheduler.model.jobs import JobState
 
 DONE = ActionOutcome(OutcomeKind.DONE)
@@ -34,16 +34,18 @@ def _keep(state: SimState, job: SimJob | None, value: str) -> ActionOutcome:
         return ActionOutcome(OutcomeKind.REFUSED, str(error))
     if job is None:
         return ActionOutcome(OutcomeKind.GONE, "Invalid job id specified")
-    if job.state is not JobState.PENDING:
+    ahead = is_for_next(value) and job.state is JobState.RUNNING
+    if job.state is not JobState.PENDING and not ahead:
         return _not_waiting(job)
     if not state.nodes.keys() >= set(nodes):
         return ActionOutcome(OutcomeKind.REFUSED, "Invalid node name specified")
     if until <= state.now:
         return ActionOutcome(OutcomeKind.REFUSED, "Start time cannot be after end time")
-    if state.kept_for_others(job.id) & set(nodes):
+    of_others = {name for other, kept in state.kept.items() if other != job.id for name in kept.nodes}
+    if of_others & set(nodes):
         words = "Requested reservation overlaps with another reservation"
         return ActionOutcome(OutcomeKind.UNKNOWN, words)
-    state.kept[job.id] = SimKept(nodes, until)
+    state.kept[job.id] = SimKept(nodes, until, inside=not ahead)
     state.changed = True
     return DONE
 

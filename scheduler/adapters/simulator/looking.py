@@ -28,7 +28,7 @@ def look(state: SimState) -> Observation:
         jobs=tuple(_job(state, job) for job in sorted(jobs, key=_id_order)),
         faults=faults.partial,
         kept=tuple(
-            KeptNodes(job_id, kept.nodes, kept.until)
+            KeptNodes(job_id, kept.nodes, kept.until, kept.inside)
             for job_id, kept in sorted(state.kept.items())
             if state.now < kept.until
         ),

@@ -62,10 +62,12 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True)
 class SimKept:
-    """Nodes that only one job gets until a moment, as with a reservation of Slurm's."""
+    """Nodes that only one job gets until a moment, as with a reservation of Slurm's. `inside`: whether it gets them
+    already, or was to run first."""
 
     nodes: tuple[str, ...]
     until: int
+    inside: bool = True
 
 
 class What(StrEnum):
@@ -139,13 +141,18 @@ class SimState:
         return (job for job in self.jobs.values() if job.state in states)
 
     def kept_nodes(self, job_id: str) -> frozenset[str]:
-        """The nodes that are kept for a job now."""
+        """The nodes that are kept for a job now, and that it may have."""
         kept = self.kept.get(job_id)
-        return frozenset(kept.nodes) if kept is not None and self.now < kept.until else frozenset()
+        return self._kept(kept) if kept is not None and kept.inside else frozenset()
 
     def kept_for_others(self, job_id: str) -> frozenset[str]:
         """The nodes that a job does not get because they are kept for others now."""
-        return frozenset(name for other in self.kept if other != job_id for name in self.kept_nodes(other))
+        return frozenset().union(
+            *(self._kept(kept) for other, kept in self.kept.items() if other != job_id or not kept.inside)
+        )
+
+    def _kept(self, kept: SimKept) -> frozenset[str]:
+        return frozenset(kept.nodes) if self.now < kept.until else frozenset()
 
     def nodes_of(self, partition: str) -> list[SimNode]:
         """A partition's nodes in its own order."""

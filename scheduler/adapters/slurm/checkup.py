@@ -97,7 +97,7 @@ def _kept(runner: CommandRunner) -> tuple[KeptNodes, ...]:
         told = records(out, "ReservationName")
     except ValueError as error:
         raise SlurmUnavailableError(f"scontrol's reservations do not decode: {error}") from error
-    return reservations.kept_by_us([reservations.decode(record) for record in told], now)
+    return reservations.kept_by_us([reservations.decode(record) for record in told], (), now)
 
 
 def _rights(runner: CommandRunner, found: Checkup) -> Checkup:

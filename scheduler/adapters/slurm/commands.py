@@ -69,6 +69,7 @@ ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("scontrol", "delete"): ("delete", rf"ReservationName={_KEPT}"),
     ("scontrol", "hold"): ("hold", _ID_LIST),
     ("scontrol", "release"): ("release", _ID_LIST),
+    ("scontrol", "requeue"): ("requeue", _ID_LIST),
     ("scontrol", "requeuehold"): ("requeuehold", _ID_LIST),
     ("sacctmgr", "show associations"): (
         "--noheader", "--parsable2", "--readonly", "show", "associations", r"cluster=[\w.-]{1,64}",

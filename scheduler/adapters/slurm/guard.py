@@ -14,10 +14,12 @@ from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (
     BY_NICE,
     MOST_NICE,
+    NOT_HELD,
     Action,
     ActionKind,
     ActionOutcome,
     OutcomeKind,
+    is_for_next,
     kept_of,
 )
 from scheduler.model.jobs import JobState
@@ -70,8 +72,11 @@ def _stop(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | Non
         return None if _same_run(action, row) else _over(row)
     if state is JobState.COMPLETING and (requeued_since or _same_run(action, row)):
         return ActionOutcome(OutcomeKind.ALREADY, "Job/step already completing or completed")
-    if action.kind is ActionKind.REQUEUE_HOLD and requeued_since and row.priority == 0:
-        return ActionOutcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+    if action.kind is ActionKind.REQUEUE_HOLD and requeued_since:
+        if row.priority == 0:
+            return ActionOutcome(OutcomeKind.ALREADY, "it is back in the queue, held")
+        if action.value == NOT_HELD and state is JobState.PENDING:
+            return ActionOutcome(OutcomeKind.ALREADY, "it is back in the queue")
     return _over(row)
 
 
@@ -174,8 +179,8 @@ def _shrink(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | N
     return _refused(say("resize.gres")) if any("gres" in text for text in (*asked, row.tres)) else None
 
 
-def _keep(_action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
-    if state is JobState.RUNNING:
+def _keep(action: Action, row: QueueRow, state: JobState) -> ActionOutcome | None:
+    if state is JobState.RUNNING and not is_for_next(action.value):
         return ActionOutcome(OutcomeKind.ALREADY, "it runs already")
     if state is JobState.COMPLETING:
         return _STILL_COMPLETING

@@ -9,6 +9,8 @@ What was tried on 22.05.8, 24.11.5 and 26.05.5 (docs/methods/reservation.md tell
   holds the job for good.
 - A reservation is not deleted while a job is in it, waiting or running: the job is taken out first. A running one may
   be, and goes on.
+- A job that runs is not put into one: what is kept for its next run is in its user's name, and the job joins once it
+  waits.
 - One that has ended stays in the list for up to half a minute, and until then none that shares a node is made.
 """
 
@@ -18,7 +20,7 @@ from datetime import UTC, datetime
 
 from scheduler.adapters.slurm.commands import KEPT_FOR
 from scheduler.adapters.slurm.rows import QueueRow
-from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, kept_of
+from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind, is_for_next, kept_of
 
 FLAGS = "Flags=IGNORE_JOBS,FLEX,NO_HOLD_JOBS_AFTER"
 DONE = ActionOutcome(OutcomeKind.DONE)
@@ -56,7 +58,7 @@ class Keeper:
             again = self._one(*(create if inside else renew))
             inside = inside and not again.ok
             made = again if again.ok else made
-        if not made.ok or inside:
+        if not made.ok or inside or is_for_next(action.value):
             return made
         joined = self._one(job, "update", f"JobId={job}", f"ReservationName={name}")
         if not joined.ok:

@@ -129,7 +129,7 @@ class Reader:
             partitions=tuple(machines.partitions),
             jobs=tuple(self._marks.told(limited, taken_at)),
             faults=(*machines.faults, *found.faults),
-            kept=reservations.kept_by_us(machines.reservations, taken_at),
+            kept=reservations.kept_by_us(machines.reservations, found.jobs, taken_at),
             boots=machines.boots,
         )
 

@@ -11,7 +11,7 @@ never of the single node of several. Without it, room would be made on a node wh
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scheduler.adapters.slurm import values
@@ -63,11 +63,20 @@ def _nodes(words: Mapping[str, str]) -> frozenset[str] | None:
         return None
 
 
-def kept_by_us(reservations: Sequence[SlurmReservation], now: int) -> tuple[KeptNodes, ...]:
-    """What is kept by reservations of ours. One that has ended stays in Slurm's list for up to half a minute."""
-    ours = ((kept_for(each.name), each) for each in reservations if each.end > now)
+def kept_by_us(
+    reservations: Sequence[SlurmReservation], jobs: Iterable[ObservedJob], now: int
+) -> tuple[KeptNodes, ...]:
+    """What is kept by reservations of ours. One that has ended stays in Slurm's list for up to half a minute.
+
+    `jobs`: as they are told by Slurm, with the reservations that they are in.
+    """
+    ours = [(job_id, each) for each in reservations if each.end > now and (job_id := kept_for(each.name))]
+    if not ours:
+        return ()
+    inside = {job.id for job in jobs if job.reservation and kept_for(job.reservation) == job.id}
     return tuple(
-        KeptNodes(job_id, tuple(sorted(each.nodes or ())), each.end) for job_id, each in ours if job_id
+        KeptNodes(job_id, tuple(sorted(each.nodes or ())), each.end, job_id in inside)
+        for job_id, each in ours
     )
 
 

@@ -32,6 +32,7 @@ from scheduler.adapters.slurm.rows import QueueRow
 from scheduler.model.actions import (
     BY_NICE,
     FIRST_ALLOW,
+    NOT_HELD,
     NOT_REQUEUEABLE,
     Action,
     ActionKind,
@@ -139,7 +140,8 @@ class Writer:
             case ActionKind.REQUEUE_HOLD | ActionKind.RECOVER:
                 allow = action.kind is ActionKind.REQUEUE_HOLD and action.value == FIRST_ALLOW
                 off = [job_id for job_id in ids if allow and not seen[job_id].requeue]
-                return self._requeue_hold(ids, off, allow=allow)
+                verb = "requeue" if action.value == NOT_HELD else "requeuehold"
+                return self._requeue(verb, ids, off, allow=allow)
             case ActionKind.CANCEL | ActionKind.SIGNAL:
                 signalled = action.kind is ActionKind.SIGNAL
                 return self._scancel(ids, *(("--batch", f"--signal={action.value}") if signalled else ()))
@@ -162,8 +164,8 @@ class Writer:
     def _allow_requeue(self, ids: Sequence[str]) -> dict[str, ActionOutcome]:
         return self._many("scontrol", ids, "update", each="JobId=", more=("Requeue=1",))
 
-    def _requeue_hold(
-        self, ids: Sequence[str], off: Sequence[str], *, allow: bool
+    def _requeue(
+        self, verb: str, ids: Sequence[str], off: Sequence[str], *, allow: bool
     ) -> dict[str, ActionOutcome]:
         """Requeue jobs, `off` being those that are not requeueable. With `allow` they are made so right before; again
         and again, for their user may be taking it back again and again."""
@@ -171,7 +173,7 @@ class Writer:
         for _ in range(TRIES if allow else 1):
             done.update(self._allow_requeue(off if allow else ()))
             ready = [job_id for job_id in ids if done.get(job_id, DONE).ok]
-            done.update(self._many("scontrol", ready, "requeuehold"))
+            done.update(self._many("scontrol", ready, verb))
             ids = off = [job_id for job_id in ready if NOT_REQUEUEABLE in done[job_id].detail]
             if not off:
                 break

@@ -106,13 +106,10 @@ class Exchange:
         return between(members, member.high - self._most, member.power + self._most)
 
     def _interruptible(self, scope: PreemptionScope) -> Iterator[RunningJob]:
-        two_axes = self._cluster_state.ranking.two_axes
+        ranking = self._cluster_state.ranking
         found = 0
         for runner in self._young:
-            above = runner.first > scope.first or (
-                two_axes and runner.first == scope.first and runner.second > scope.second
-            )
-            if above or not runner.may_go:
+            if ranking.is_above(scope, runner.first, runner.second) or not runner.may_go:
                 continue
             yield runner
             found += 1
