@@ -80,6 +80,17 @@ def test_both_run_on_even_sets_and_it_was_stopped_once(sim: Sim, jobs: tuple[str
     assert sim.plan() == plan, "and there is no second plan"
 
 
+def test_one_that_was_kept_from_starting_begins_on_its_set(sim: Sim, jobs: tuple[str, str]) -> None:
+    """The job_submit script had put it off, as any that is to be placed."""
+    runner, waits = jobs
+    job = sim.port.job(waits)
+    job.begin = job.put_off = sim.port.now + 20
+    sim.cycles(14)
+    assert (nodes_of(sim, runner), nodes_of(sim, waits)) == (ITS_SET, THEIR_SET)
+    assert sim.plan().state == PlanState.VERIFIED
+    assert sim.port.job(runner).restarts == 1
+
+
 def test_the_job_that_is_stopped_is_never_held(sim: Sim, jobs: tuple[str, str]) -> None:
     """A Giveway that dies after the requeue leaves it to Slurm, which starts it after its own delay."""
     runner, _waits = jobs
