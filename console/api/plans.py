@@ -32,7 +32,13 @@ class VictimSerializer(serializers.Serializer):
     """A job that gives way, as it was when the plan was made. Only `job` and `how` are always there."""
 
     job = serializers.CharField()
-    how = serializers.CharField(help_text="`requeue` or `cancel`.")
+    how = serializers.CharField(help_text="`requeue`, `cancel`, `nodes` or `swap`.")
+    nodes = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="The nodes that it gives up and goes on."
+    )
+    gets = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="The nodes that it gets instead (`swap`)."
+    )
     name = serializers.CharField(required=False)
     user = serializers.CharField(required=False)
     started_at = EpochField(source="start", required=False, help_text="With `restarts` it names the run.")

@@ -131,7 +131,7 @@ def test_if_giveway_is_killed_after_the_requeue_the_job_runs_again_by_itself(dri
         raise DiedError
 
     with pytest.raises(DiedError), at("act.requeue_hold.applied", die):
-        driver.steer_until_running("never")
+        driver.steer_until(lambda: False, "it dies before")
     assert not driver.held()
     driver.slurm.wait_until(lambda: driver.states()["runs"] == "RUNNING", "it runs again", BY_ITSELF_S)
     assert driver.restarts()["runs"] == 1

@@ -58,6 +58,7 @@ def test_killed_at_each_point_and_started_again(harness: Harness, world: str, lo
         "inplace",
         "regrow",
         "regrow_undone",
+        "exchange",
     ],
 )
 def test_a_plan_for_several_or_by_parts_whose_worker_is_killed(

@@ -39,6 +39,22 @@ def submits(name: str, user: str, cpus: int, *, nodes: int = 1, partition: str =
     return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=(partition,), **spec))
 
 
+def needs(name: str, user: str, request: Request, **spec: Any) -> Deed:
+    """A user queues a job that says more of its nodes, on wide."""
+    return lambda cluster: cluster.submit(JobSpec(name, user, request, partitions=("wide",), **spec))
+
+
+def measured(**powers: float) -> Deed:
+    """What is known of the compute power of nodes, which are alike else."""
+
+    def deed(cluster: SimulatedCluster) -> None:
+        for name, power in powers.items():
+            node = cluster.state.nodes[name]
+            node.power, node.features = {"cpu": power}, frozenset()
+
+    return deed
+
+
 def opens(word: str, partition: str = "x") -> Deed:
     """The partition lets jobs start (UP) or not (DOWN)."""
     return lambda cluster: cluster.set_partition_state(partition, word)
@@ -346,6 +362,30 @@ WORLDS: dict[str, World] = {
         policy={"name": "wide", "start_deadline_s": 8},
         least_nodes={"low": 2},
         back=("low",),
+    ),
+    # A job of two nodes exchanges one of them, so that another one gets an even set, too.
+    "exchange": World(
+        deeds={
+            0: (
+                measured(n1=1.0, n2=1.02, n3=1.03, n4=1.0),
+                submits("runs", "ann", 8, nodes=2, partition="wide", **_SAVES),
+            ),
+            3: (
+                needs(
+                    "waits",
+                    "bob",
+                    Request(nodes=2, per_node={"cpu": 8}, not_nodes=frozenset({"n4"})),
+                    run_time_s=12,
+                ),
+            ),
+            45: (opens("UP", "wide"),),
+        },
+        starts=("waits",),
+        policy={
+            "name": "wide",
+            "balance": {"resource": "cpu", "max_distance": 0.05, "swap_below_s": 600},
+        },
+        back=("runs",),
     ),
     # Nobody may be stopped: the nodes that are free first are kept for the job that comes first, until it runs. When
     # the others end is known from their task type.

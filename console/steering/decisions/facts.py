@@ -214,7 +214,7 @@ def backed_off(cluster: Cluster) -> dict[str, str]:
 
 
 def _outstanding(plans: Sequence[Plan]) -> Outstanding:
-    going = [plan for plan in plans if is_exchange(plan) and plan.state != PlanState.PROPOSED]
+    going = [plan for plan in plans if plan.state != PlanState.PROPOSED and is_exchange(plan)]
     exchanges = {plan.pk: plan for plan in going if not plan.undo_reason}
     found = _without_exchanges([plan for plan in plans if plan.pk not in exchanges])
     for plan in exchanges.values():
