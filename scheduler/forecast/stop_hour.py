@@ -82,43 +82,62 @@ class _Task:
     """Counts its starts and stops: an end or a beginning of danger that was noted before is over."""
 
 
+class Beginning:
+    """What the hours of all draws of one picture begin with: by rank who may be stopped, in the order of stopping, and
+    their units together; and who may be stopped later in the hour, by his moment."""
+
+    def __init__(self, picture: RiskPicture) -> None:
+        self.picture = picture
+        self.victims: dict[int, list[tuple[int, int]]] = {rank: [] for rank in picture.outranks}
+        self.sums = dict.fromkeys(picture.outranks, 0)
+        self.safe: list[tuple[int, int, int]] = []
+        for number, job in enumerate(picture.running):
+            if job.safe_s == 0:
+                self.victims[job.rank].append((job.ran_s, number))
+                self.sums[job.rank] += job.units
+            elif job.safe_s is not None and job.safe_s < HORIZON_S:
+                self.safe.append((job.safe_s, number, 0))
+        for victims in self.victims.values():
+            victims.sort()
+        heapify(self.safe)
+
+
 class StopHour:
     """The hour of one draw."""
 
     def __init__(
-        self, picture: RiskPicture, lefts: Sequence[int], lasts: Sequence[int], coming: Sequence[Arrival]
+        self, beginning: Beginning, lefts: Sequence[int], lasts: Sequence[int], coming: Sequence[Arrival]
     ) -> None:
         """`lefts`, `lasts`: how long each running job still runs, and each waiting one will, in this draw; seconds.
         `coming`: by their moment."""
-        self._picture = picture
+        self._picture = picture = beginning.picture
+        self._lefts = lefts
         self._free = picture.free
         self._ends: list[tuple[int, int, int]] = []
-        self._safe: list[tuple[int, int, int]] = []
-        self._victims: dict[int, list[tuple[int, int]]] = {rank: [] for rank in picture.outranks}
-        self._sums = dict.fromkeys(picture.outranks, 0)
+        self._safe = beginning.safe.copy()
+        self._victims = {rank: victims.copy() for rank, victims in beginning.victims.items()}
+        self._sums = beginning.sums.copy()
         self._waiting: dict[tuple[int, int], list[tuple[tuple[int, ...], int]]] = {}
-        self._tasks: list[_Task] = []
+        self._tasks: list[_Task | None] = [None] * len(picture.running)
+        """Those that run at the beginning are made when something happens to them: to most of them nothing does."""
         self._coming = coming
         self._stopped: set[int] = set()
         self._set_up(lefts, lasts)
 
     def _set_up(self, lefts: Sequence[int], lasts: Sequence[int]) -> None:
-        for number, (job, left) in enumerate(zip(self._picture.running, lefts, strict=True)):
-            self._tasks.append(_Task(job.rank, job.units, self._key(job.rank, 0, number), left, job.ran_s))
-            if left < HORIZON_S:
-                self._ends.append((left, number, 0))
-            if job.safe_s == 0:
-                self._victims[job.rank].append((job.ran_s, number))
-                self._sums[job.rank] += job.units
-            elif job.safe_s is not None and job.safe_s < HORIZON_S:
-                self._safe.append((job.safe_s, number, 0))
-        for victims in self._victims.values():
-            victims.sort()
+        self._ends += [(left, number, 0) for number, left in enumerate(lefts) if left < HORIZON_S]
         heapify(self._ends)
-        heapify(self._safe)
         for place, (waiter, runs) in enumerate(zip(self._picture.waiting, lasts, strict=True)):
             key = self._key(waiter.rank, 1, place)
             self._wait(_Task(waiter.rank, waiter.units, key, runs, waiter.ran_s))
+
+    def _task(self, number: int) -> _Task:
+        task = self._tasks[number]
+        if task is None:
+            job = self._picture.running[number]
+            key = self._key(job.rank, 0, number)
+            task = self._tasks[number] = _Task(job.rank, job.units, key, self._lefts[number], job.ran_s)
+        return task
 
     def stopped(self) -> set[int]:
         """The numbers of those of the picture's running jobs that are stopped in it."""
@@ -144,7 +163,7 @@ class StopHour:
     def _begin_danger(self, now: int) -> None:
         while self._safe and self._safe[0][0] <= now:
             _, number, runs = heappop(self._safe)
-            task = self._tasks[number]
+            task = self._task(number)
             if task.runs == runs:
                 self._endanger(number, task)
 
@@ -156,7 +175,7 @@ class StopHour:
     def _end(self, now: int) -> None:
         while self._ends and self._ends[0][0] <= now:
             _, number, runs = heappop(self._ends)
-            task = self._tasks[number]
+            task = self._tasks[number] or self._task(number)
             if task.runs == runs:
                 self._leave(number, task)
 
@@ -166,8 +185,9 @@ class StopHour:
         task.runs += 1
         place = (task.ran_s - task.started, number)
         victims = self._victims[task.rank]
-        if place in _around(victims, place):
-            victims.remove(place)
+        at = bisect_left(victims, place)
+        if at < len(victims) and victims[at] == place:
+            del victims[at]
             self._sums[task.rank] -= task.units
 
     def _arrive(self, arrival: Arrival, place: int) -> None:
@@ -187,7 +207,7 @@ class StopHour:
 
     def _begin(self, first: tuple[tuple[int, ...], int], now: int) -> None:
         number = first[1]
-        task = self._tasks[number]
+        task = self._task(number)
         self._free -= task.units
         task.started = now
         task.runs += 1
@@ -199,16 +219,24 @@ class StopHour:
             heappush(self._safe, (now + self._picture.exempt_s, number, task.runs))
 
     def _make_room(self, now: int) -> None:
+        reach = {rank: self._reach(rank) for rank in self._picture.outranks}
+        for (rank, units), line in self._waiting.items():
+            if units <= reach[rank] and line:
+                break
+        else:
+            return
         lines = [(-rank, line[0], rank, units) for (rank, units), line in self._waiting.items() if line]
         for _, _, rank, units in sorted(lines):
             line = self._waiting[rank, units]
-            while line and self._is_enough(rank, units):
+            while line and self._reach(rank) >= units:
                 for number in self._needed(rank, units - self._free):
                     self._stop(number, now)
                 self._begin(heappop(line), now)
 
-    def _is_enough(self, rank: int, units: int) -> bool:
-        return self._free + sum(self._sums[lower] for lower in self._picture.outranks[rank]) >= units
+    def _reach(self, rank: int) -> int:
+        """So many units are free, or held by those whom a rank may have stopped."""
+        sums = self._sums
+        return self._free + sum([sums[lower] for lower in self._picture.outranks[rank]])
 
     def _needed(self, rank: int, missing: int) -> list[int]:
         """The first to be stopped who suffice, without those who are not needed."""
@@ -218,10 +246,10 @@ class StopHour:
                 if missing <= 0:
                     break
                 found.append(number)
-                missing -= self._tasks[number].units
+                missing -= self._task(number).units
         needed = []
         for number in reversed(found):
-            units = self._tasks[number].units
+            units = self._task(number).units
             if missing + units <= 0:
                 missing += units
             else:
@@ -229,7 +257,7 @@ class StopHour:
         return needed
 
     def _stop(self, number: int, now: int) -> None:
-        task = self._tasks[number]
+        task = self._task(number)
         self._leave(number, task)
         ran = now - task.started
         task.ran_s += ran
@@ -237,8 +265,3 @@ class StopHour:
         if number < len(self._picture.running):
             self._stopped.add(number)
         self._queue(number, task)
-
-
-def _around(victims: Sequence[tuple[int, int]], place: tuple[int, int]) -> Sequence[tuple[int, int]]:
-    at = bisect_left(victims, place)
-    return victims[at : at + 1]

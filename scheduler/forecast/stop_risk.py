@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from scheduler.forecast.draws import drawn
 from scheduler.forecast.history import Floats
-from scheduler.forecast.stop_hour import Arrival, RiskPicture, StopHour
+from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, StopHour
 
 HOURS_OF_DAY = 24
 MOST_DRAWS, LEAST_DRAWS = 100, 25
@@ -71,9 +71,9 @@ def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = N
     rng = np.random.default_rng(seed)
     lefts = _whole(drawn([job.left for job in picture.running], draws, rng))
     lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng))
-    stopped = np.zeros(count)
+    stopped, beginning = np.zeros(count), Beginning(picture)
     for number, coming in enumerate(past.drawn(draws, rng)):
-        hour = StopHour(picture, lefts[:, number].tolist(), lasts[:, number].tolist(), coming)
+        hour = StopHour(beginning, lefts[:, number].tolist(), lasts[:, number].tolist(), coming)
         stopped[list(hour.stopped())] += 1
     return np.asarray(stopped / draws)
 

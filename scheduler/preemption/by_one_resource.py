@@ -35,7 +35,7 @@ def most_needed(shape: Shape) -> tuple[str, int]:
     return max(shape.wants, key=lambda want: want[1] / total[want[0]])
 
 
-class Lacking:
+class LackingNodes:
     """On which of its nodes a shape lacks something besides the one resource."""
 
     def __init__(self, own: Set[int], others: Sequence[tuple[Stock, int]]) -> None:
@@ -57,7 +57,7 @@ class Lacking:
 class ByOneResource:
     """The nodes of one shape, by those of the one resource."""
 
-    def __init__(self, alike: Offers, lacking: Lacking, quotes: Quotes, stocks: Stocks) -> None:
+    def __init__(self, alike: Offers, lacking: LackingNodes, quotes: Quotes, stocks: Stocks) -> None:
         """`alike`: the nodes by the one resource. `quotes` and `stocks`: of the whole shape."""
         self._alike = alike
         self._lacking = lacking

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.bound_line import BoundLine, step_below
-from scheduler.preemption.by_one_resource import ByOneResource, Lacking, Offers, most_needed
+from scheduler.preemption.by_one_resource import ByOneResource, LackingNodes, Offers, most_needed
 from scheduler.preemption.candidates import Candidates
 from scheduler.preemption.cheapest_nodes import CheapestNodes
 from scheduler.preemption.cluster_state import ClusterState
@@ -194,10 +194,10 @@ class RoomSearch:
         quotes, line = self._quotes(shape, tiers), self._line(shape, tiers)
         return CheapestNodes(shape.node_indices, quotes, stocks=stocks, since=since, line=line)
 
-    def lacking(self, shape: Shape, one: tuple[str, int]) -> Lacking:
+    def lacking(self, shape: Shape, one: tuple[str, int]) -> LackingNodes:
         """On which of its nodes a shape lacks something besides the one resource."""
         others = [(self._stocks.of(name, coming=True), n) for name, n in shape.wants if name != one[0]]
-        return Lacking(shape.node_indices, others)
+        return LackingNodes(shape.node_indices, others)
 
     def _note_loss(self, shape: Shape) -> None:
         """Who loses a part costs less from then on: what it is now is noted of all these nodes at the same time."""

@@ -1,9 +1,13 @@
 """The chance of being stopped: who comes, who finds no room, whom that costs; in cases that can be counted."""
 
+import hashlib
+import random
+
 import pytest
 
+from bench.stop_hour import made
 from scheduler.forecast.starts import sure
-from scheduler.forecast.stop_hour import Arrival, RiskPicture, Runner, StopHour, Waiter
+from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, Runner, StopHour, Waiter
 from scheduler.forecast.stop_risk import PRIOR, PastHours, StopCalibration, stop_chances
 
 LOW, MIDDLE, HIGH = 0, 1, 2
@@ -27,7 +31,7 @@ def stopped(*running: Runner, coming: tuple[Arrival, ...] = (), **keys: object) 
     now = RiskPicture(running, **{"free": 0, "waiting": (), "outranks": OUTRANKS, **keys})  # type: ignore[arg-type]
     lefts, lasts = ([int(job.p50) for job in jobs] for jobs in (
         [job.left for job in now.running], [job.lasts for job in now.waiting]))  # fmt: skip
-    return sorted(StopHour(now, lefts, lasts, coming).stopped())
+    return sorted(StopHour(Beginning(now), lefts, lasts, coming).stopped())
 
 
 def test_who_finds_room_stops_nobody() -> None:
@@ -124,3 +128,29 @@ def test_chances_become_what_came_of_them() -> None:
         calibration.came(0.33, stopped=number % 10 == 0)
     assert calibration.corrected(0.33) == pytest.approx((100 + PRIOR * 0.33) / (1000 + PRIOR))
     assert calibration.corrected(0.9) == pytest.approx(0.9), "another class of chances"
+
+
+@pytest.mark.parametrize(
+    ("seed", "count", "digest"),
+    [
+        (0, 95, "e1b4e8dfde30"),
+        (1, 82, "a8e810891f89"),
+        (2, 79, "01ad53055e0d"),
+        (3, 57, "29ef84e5ff88"),
+        (4, 68, "841ba8c547f7"),
+        (5, 73, "d1efd8dd72f1"),
+        (6, 94, "d66f5184ffc5"),
+        (7, 74, "3ee7381e0136"),
+    ],
+)
+def test_who_is_stopped_in_made_hours_is_who_was_when_it_was_written_down(
+    seed: int, count: int, digest: str
+) -> None:
+    """By the first form, which set every hour up anew: whoever makes the hour faster changes nobody's fate in it."""
+    picture, past = made(150, 40, seed)
+    chance = random.Random(seed)
+    lefts = [chance.randrange(1, 9000) for _ in picture.running]
+    lasts = [chance.randrange(1, 9000) for _ in picture.waiting]
+    found = sorted(StopHour(Beginning(picture), lefts, lasts, past.hours[seed]).stopped())
+    assert len(found) == count
+    assert hashlib.sha256(str(found).encode()).hexdigest()[:12] == digest

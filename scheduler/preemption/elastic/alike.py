@@ -5,7 +5,7 @@ As `by_one_resource`: where there is enough of everything else, requests that di
 
 from collections.abc import Callable, Sequence, Set
 
-from scheduler.preemption.by_one_resource import Lacking
+from scheduler.preemption.by_one_resource import LackingNodes
 from scheduler.preemption.elastic.nodes import ElasticNodes
 from scheduler.preemption.elastic.prices import Prices
 from scheduler.preemption.elastic.workers import Workers
@@ -24,7 +24,7 @@ class AlikeNodes:
         self,
         workers: Workers,
         alike: ElasticNodes,
-        lacking: Lacking,
+        lacking: LackingNodes,
         prices: Prices,
         own: Callable[[], ElasticNodes],
     ) -> None:

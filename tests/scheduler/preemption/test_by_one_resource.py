@@ -8,7 +8,7 @@ import pytest
 from bench.plan_methods import METHODS, Method, snapshot_for
 from scheduler.model.snapshot import Snapshot
 from scheduler.preemption import by_one_resource
-from scheduler.preemption.by_one_resource import Lacking, most_needed
+from scheduler.preemption.by_one_resource import LackingNodes, most_needed
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.planner import plan
 from scheduler.preemption.ranking import Ranking
@@ -38,7 +38,7 @@ def partition(method: Method, seed: int, scarce: float) -> Snapshot:
 def by_themselves(made: Snapshot, monkeypatch: pytest.MonkeyPatch) -> object:
     """The plan when each request has nodes of its own."""
     with monkeypatch.context() as patched:
-        patched.setattr(Lacking, "now", lambda _: None)
+        patched.setattr(LackingNodes, "now", lambda _: None)
         patched.setattr(moments, "MOST_DEFERRED", -1)
         return plan(made)
 
@@ -65,7 +65,7 @@ def test_nodes_that_lack_something_else_are_told(monkeypatch: pytest.MonkeyPatch
     request = next(job.request for job in made.jobs if job.request and job.request.nodes == 1)
     shape = Shapes(state).of(replace(request, per_node={"cpu": 8, "mem": 20_000}))
     one = most_needed(shape)
-    lacking = Lacking(shape.node_indices, [(NodeStocks(state.index).of("mem", coming=True), 20_000)])
+    lacking = LackingNodes(shape.node_indices, [(NodeStocks(state.index).of("mem", coming=True), 20_000)])
     scarce = {place.order for place in shape.places if place.free["mem"] < 20_000}
     assert one == ("cpu", 8)
     assert scarce and lacking.now() == scarce
