@@ -87,16 +87,6 @@ def forbids(name: str) -> Deed:
     return lambda cluster: cluster.set_requeue(_id_of(cluster, name), requeue=False)
 
 
-def measured(**seconds: float) -> Deed:
-    """The nodes have these figures."""
-
-    def deed(cluster: SimulatedCluster) -> None:
-        for name, each in seconds.items():
-            cluster.state.nodes[name].power = {"cpu": each}
-
-    return deed
-
-
 def _id_of(cluster: SimulatedCluster, name: str) -> str:
     return next((job.id for job in cluster.state.jobs.values() if job.spec.name == name), "none")
 
