@@ -65,6 +65,8 @@ CASES = (
     Case("node", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nowhere",)),
     Case("my-jobs", "get", EVERYBODY),
     Case("forecasts", "get", EVERYBODY),
+    # By project only what one may see; tests/insights has it.
+    Case("insights", "get", EVERYBODY),
     Case("when", "get", EVERYBODY),
     Case("when", "post", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),
