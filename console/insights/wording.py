@@ -81,7 +81,8 @@ def _waits(found: Insights) -> str:
 
 def _told(enough: list[LevelWaits]) -> Iterable[LevelWaits]:
     """The level that waits least and the one that waits most, in the middle."""
-    ordered = sorted(enough, key=lambda row: row.median_s or 0)
+    named = [row for row in enough if row.rank is not None] or enough
+    ordered = sorted(named, key=lambda row: row.median_s or 0)
     return ordered[:1] if len(ordered) == 1 else (ordered[0], ordered[-1])
 
 
