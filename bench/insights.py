@@ -35,9 +35,7 @@ def fill(jobs: int, partitions: int) -> Any:
         row = ensure_partition(cluster=cluster, name=name)
         activate_policy(actor="bench", partition=row, document=document, reason="Bench.", based_on=None)
     days = [(now - timedelta(days=ago)).date() for ago in range(7, 187)]
-    waits = {
-        str(level): {str(step): chance.randint(1, 90) for step in range(5, 55)} for level in range(LEVELS)
-    }
+    waits = {str(level): [chance.randint(0, 90) for _ in range(55)] for level in range(LEVELS)}
     known = {"cluster": cluster, "minutes": 1440, "job_minutes": 900_000, "waits": waits}
     PartitionDay.objects.bulk_create(
         PartitionDay(partition=name, day=day, **known) for day in days for name in names

@@ -15,7 +15,7 @@ from console.cluster.models import Cluster, Job, JobPhase
 from console.history.minutes import axis_of, level_key
 from console.history.models import PartitionMinute
 from console.insights.models import StopCause
-from console.insights.waits import step_of
+from console.insights.waits import counted
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from console.projects.models import MemberRole, Membership
@@ -26,7 +26,7 @@ from console.steering.work import Work, add_work, work_of
 from scheduler.model.actions import ActionKind
 from scheduler.model.resources import total
 
-Waits = dict[str, Counter[str]]
+Waits = dict[str, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class PartitionSum:
 
     def waited(self, level: str, seconds: float, jobs: int = 1) -> None:
         """Some more jobs that started."""
-        self.waits.setdefault(level, Counter())[step_of(max(0.0, seconds))] += jobs
+        counted(self.waits.setdefault(level, []), max(0.0, seconds), jobs)
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ class PartitionDay(OfOneDay):
     """A partition's day. `minutes` of it were recorded, in which jobs ran for `job_minutes` together.
 
     `waits` maps a level, as `PartitionMinute` names it, to a histogram of the waits of the jobs that started:
-    the number of a step (`console.insights.waits`), as text, to jobs.
+    how many there were in each step (`console.insights.waits`).
     """
 
     minutes = models.PositiveIntegerField(default=0)

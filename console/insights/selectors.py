@@ -47,7 +47,7 @@ class _Half:
     minutes: dict[date, int] = field(default_factory=dict)
     seen_minutes: Counter[str] = field(default_factory=Counter)
     job_minutes: Counter[str] = field(default_factory=Counter)
-    waits: dict[str, dict[str, Counter[str]]] = field(default_factory=dict)
+    waits: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
     def add(self, name: str, day: date, minutes: int, job_minutes: int, waits: Mapping[str, Any]) -> None:
         """A row of `PartitionDay`."""
@@ -116,15 +116,15 @@ def _waits(name: str, policy: PartitionPolicy, now: _Half, before: _Half) -> Ite
         {*here, *then}, key=lambda key: (key == UNCONFIGURED, int(key) if key.isdigit() else 0)
     ):
         rank = None if level == UNCONFIGURED else int(level)
-        jobs, median, p90 = _quantiles(here.get(level, Counter()))
-        jobs_before, median_before, p90_before = _quantiles(then.get(level, Counter()))
+        jobs, median, p90 = _quantiles(here.get(level, []))
+        jobs_before, median_before, p90_before = _quantiles(then.get(level, []))
         yield LevelWaits(
             name, rank, policy.level_name(rank), jobs, median, p90, jobs_before, median_before, p90_before
         )
 
 
-def _quantiles(histogram: Counter[str]) -> tuple[int, float | None, float | None]:
-    jobs = histogram.total()
+def _quantiles(histogram: list[int]) -> tuple[int, float | None, float | None]:
+    jobs = sum(histogram)
     if jobs < LEAST_STARTS:
         return jobs, None, None
     return jobs, _rounded(quantile(histogram, 0.5)), _rounded(quantile(histogram, 0.9))

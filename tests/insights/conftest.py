@@ -6,7 +6,7 @@ from typing import Any
 from console.cluster.models import Cluster
 from console.core import clock
 from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay
-from console.insights.waits import step_of
+from console.insights.waits import counted
 from tests.steering.conftest import sim
 from tests.ui.conftest import ada, house, house_of_the_module, signed_in
 
@@ -21,10 +21,10 @@ def days_ago(days: int) -> date:
 
 def make_day(cluster: Cluster, ago: int, waited: dict[str, list[float]], **fields: Any) -> PartitionDay:
     """A day that was seen whole, in which two jobs ran all the time; `waited` has the waits of each level."""
-    waits: dict[str, dict[str, int]] = {}
+    waits: dict[str, list[int]] = {level: [] for level in waited}
     for level, seconds in waited.items():
-        steps = [step_of(each) for each in seconds]
-        waits[level] = {step: steps.count(step) for step in steps}
+        for each in seconds:
+            counted(waits[level], each)
     known = {"partition": "x", "minutes": 1440, "job_minutes": 2880, **fields}
     return PartitionDay.objects.create(cluster=cluster, day=days_ago(ago), waits=waits, **known)
 

@@ -5,14 +5,22 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.insights.waits import RATIO, quantile, step_of
+from console.insights.waits import RATIO, counted, merged, quantile
 
 WAITS = st.lists(st.floats(0, 60 * 86_400), min_size=1, max_size=200)
 
 
-def histogram(waits: list[float]) -> dict[str, int]:
-    steps = [step_of(each) for each in waits]
-    return {step: steps.count(step) for step in steps}
+def histogram(waits: list[float]) -> list[int]:
+    found: list[int] = []
+    for each in waits:
+        counted(found, each)
+    return found
+
+
+def test_histograms_of_different_lengths_are_added_step_by_step() -> None:
+    into = {"0": [1, 2], "1": [5]}
+    merged(into, {"0": [0, 1, 4], "2": [7]})
+    assert into == {"0": [1, 3, 4], "1": [5], "2": [7]}
 
 
 @given(WAITS)
@@ -33,5 +41,5 @@ def test_many_waits_that_are_evenly_spread_have_their_median_within_a_tenth() ->
 
 
 def test_of_nothing_there_is_no_quantile() -> None:
-    assert quantile({}, 0.5) is None
-    assert quantile({"0": 3}, 0.9) == 0
+    assert quantile([], 0.5) is None
+    assert quantile([3], 0.9) == 0
