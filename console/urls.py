@@ -11,6 +11,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("console.steering.urls")),
     path("", include("console.reports.urls")),
     path("", include("console.history.urls")),
+    path("", include("console.insights.urls")),
     path("", include("console.partitions.urls")),
     path("", include("console.power.urls")),
     path("", include("console.projects.urls")),

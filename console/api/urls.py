@@ -15,6 +15,7 @@ from console.api import (
     forecasts,
     histories,
     incidents,
+    insights,
     jobs,
     lanes,
     my_jobs,
@@ -125,6 +126,8 @@ urlpatterns: list[URLPattern] = [
         "start-questions/<int:pk>/", start_questions.StartQuestionDetail.as_view(), name="api-start-question"
     ),
     path("forecasts/", forecasts.ForecastsView.as_view(), name="api-forecasts"),
+    path("insights/", insights.InsightsView.as_view(), name="api-insights"),
+    path("insights/<name:question>.csv", insights.InsightsFile.as_view(), name="api-insights-file"),
     path("my-jobs/", my_jobs.MyJobs.as_view(), name="api-my-jobs"),
     path("plans/", plans.PlanList.as_view(), name="api-plans"),
     path("plans/<int:pk>/", plans.PlanDetail.as_view(), name="api-plan"),

@@ -1,4 +1,4 @@
 """Telling people by e-mail and webhook, in batches; off unless the settings switch it on.
 
-May import: `console.history` and what is below it.
+May import: `console.insights` and what is below it.
 """

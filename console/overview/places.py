@@ -53,6 +53,7 @@ PLACES = (
     NamedPage(gettext_noop("Approvals"), "approvals", _with(Permission.PLAN_DECIDE)),
     NamedPage(gettext_noop("Incidents"), "incidents"),
     NamedPage(gettext_noop("Forecasts"), "forecasts"),
+    NamedPage(gettext_noop("Insights"), "insights"),
     NamedPage(gettext_noop("When would a job start?"), "when"),
     NamedPage(gettext_noop("Studies"), "studies"),
     NamedPage(gettext_noop("Projects"), "projects", _with(Permission.PROJECT_VIEW)),

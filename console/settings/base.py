@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "console.starts",
     "console.reports",
     "console.history",
+    "console.insights",
     "console.notices",
     "console.health",
     "console.setup",

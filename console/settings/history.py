@@ -17,6 +17,9 @@ HISTORY_SCHEDULE: dict[str, dict[str, Any]] = {
     "forget-history": {"task": "history.forget", "schedule": 3600.0},
     # Sends what waits to the worker; asking whether anything does costs three queries.
     "studies": {"task": "history.studies", "schedule": 3.0, "options": {"expires": 10.0}},
+    # Adds up what has come since the last time, for Insights; six queries.
+    "insights": {"task": "insights.sum_up", "schedule": 300.0, "options": {"expires": 300.0}},
+    "forget-insights": {"task": "insights.forget", "schedule": 3600.0},
 }
 # Minutes of work that must not stand before steering: a worker of their own takes them.
 CELERY_TASK_ROUTES: dict[str, dict[str, Any]] = {

@@ -88,6 +88,9 @@ TABLE: list[Row] = [
     ("api-power-measurements", {"name": "x"}, "post", (401, 403, 403, 409, 403, 409)),
     ("api-my-jobs", {}, "get", EVERYBODY),
     ("api-forecasts", {}, "get", EVERYBODY),
+    # By project only what one may see; tests/insights has it.
+    ("api-insights", {}, "get", EVERYBODY),
+    ("api-insights-file", {"question": "waits"}, "get", EVERYBODY),
     # The house has no forecast; tests/forecasts/test_pages.py has what it says.
     ("api-job-forecast", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-job-start", {"job_id": "101"}, "get", (401, 404, 404, 404, 404, 404)),

@@ -67,6 +67,8 @@ CASES = (
     Case("user", "get", EVERYBODY, ("bob",)),
     Case("user", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("nobody-there",)),
     Case("forecasts", "get", EVERYBODY),
+    # By project only what one may see; tests/insights has it.
+    Case("insights", "get", EVERYBODY),
     Case("when", "get", EVERYBODY),
     Case("when", "post", EVERYBODY),
     Case("job", "get", EVERYBODY, ("101",)),

@@ -22,6 +22,7 @@ PAGES: dict[str, int] = {
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
     "/forecasts/": 13,
+    "/insights/": 14,
     "/": 18,  # and what needs the person (five), and the last day of all partitions
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together

@@ -120,6 +120,11 @@ def _stopped(plan_ids: Sequence[int]) -> list[PlannedAction]:
 
 def stops_of(actions: Iterable[PlannedAction]) -> list[MeteredStop]:
     """What stops that were seen to have worked ended, and what checkpoints kept of it."""
+    return [stop for _action, stop in metered(actions)]
+
+
+def metered(actions: Iterable[PlannedAction]) -> list[tuple[PlannedAction, MeteredStop]]:
+    """The same, each with the action that it is of. One query."""
     actions = list(actions)
     if not actions:
         return []
@@ -129,8 +134,8 @@ def stops_of(actions: Iterable[PlannedAction]) -> list[MeteredStop]:
             plan__in={action.plan_id for action in actions}, acknowledged_at__isnull=False
         )
     }
-    found = (_stop(action, kept.get(_run(action))) for action in actions)
-    return [stop for stop in found if stop is not None]
+    found = ((action, _stop(action, kept.get(_run(action)))) for action in actions)
+    return [(action, stop) for action, stop in found if stop is not None]
 
 
 def _run(action: PlannedAction) -> tuple[str, int, int]:

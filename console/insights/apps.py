@@ -1,0 +1,10 @@
+"""Django's entry for the `insights` app."""
+
+from django.apps import AppConfig
+
+
+class InsightsConfig(AppConfig):
+    """The `insights` app."""
+
+    name = "console.insights"
+    label = "insights"

@@ -1,0 +1,18 @@
+"""Celery's door to the sums."""
+
+from celery import shared_task
+
+from console.cluster.connect import configured_cluster
+from console.insights.summing import forget_old_sums, sum_up
+
+
+@shared_task(name="insights.sum_up")
+def add_up() -> None:
+    """Add up what has come since the last time."""
+    sum_up(configured_cluster())
+
+
+@shared_task(name="insights.forget")
+def forget() -> None:
+    """Forget sums that are kept long enough."""
+    forget_old_sums()

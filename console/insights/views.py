@@ -1,0 +1,74 @@
+"""A month on one page: a sentence for each question, the numbers below it, and all of them to take along."""
+
+from datetime import date
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from console.accounts.access import person, require_read
+from console.accounts.permissions import Permission
+from console.cluster.selectors import shown_cluster
+from console.core import clock
+from console.insights import periods, wording
+from console.insights.selectors import insights as read_insights
+from console.partitions.models import Partition
+from console.partitions.selectors import visible_partitions
+
+MONTHS = 6
+"""So many months are offered, this one with them."""
+
+
+@require_safe
+def insights(request: HttpRequest) -> HttpResponse:
+    """`?days=` or `?month=`, and `?partition=` for one alone. A time that there is not counts as the usual one."""
+    require_read(request, Permission.PARTITION_VIEW)
+    cluster = shown_cluster()
+    rows = visible_partitions(person(request)).filter(cluster=cluster, revision__isnull=False)
+    every = list(rows.order_by("name"))
+    name = request.GET.get("partition", "")
+    chosen = [each for each in every if each.name == name] if name else every
+    if name and not chosen:
+        raise Http404(_("There is no such page, or it is not yours to see."))
+    try:
+        period = periods.asked(request.GET)
+    except periods.NoSuchPeriodError:
+        period = periods.last_days(periods.USUAL)
+    found = read_insights(person(request), cluster, chosen, period)
+    context = {
+        "found": found,
+        "period": period,
+        "coverage": wording.coverage_words(found),
+        "sections": wording.sections(found),
+        "spans": _spans(period, name),
+        "picks": _picks(every, period, name),
+        "query": _query(period, name),
+    }
+    return render(request, "insights/insights.html", context)
+
+
+def _query(period: periods.Period, partition: str) -> str:
+    return f"{period.query}&{urlencode({'partition': partition})}" if partition else period.query
+
+
+def _spans(period: periods.Period, partition: str) -> list[tuple[str, str, bool]]:
+    """Times to choose from: their words, their address, and whether it is shown."""
+    offered = [*map(periods.last_days, periods.DAYS), *_months(clock.today())]
+    if period not in offered:
+        offered.append(period)
+    return [(each.words, f"?{_query(each, partition)}", each == period) for each in offered]
+
+
+def _months(today: date) -> list[periods.Period]:
+    """The last months, the latest first."""
+    found = [periods.month_of(today)]
+    while len(found) < MONTHS:
+        found.append(found[-1].before)
+    return found
+
+
+def _picks(every: list[Partition], period: periods.Period, name: str) -> list[tuple[str, str, bool]]:
+    whole = (_("all partitions"), f"?{period.query}", not name)
+    return [whole, *((each.name, f"?{_query(period, each.name)}", each.name == name) for each in every)]
