@@ -8,7 +8,7 @@ Whatever is raised in it ends here (`failures`): the cycle has failed, and until
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import structlog
 from django.db import transaction
@@ -182,28 +182,38 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         with failures.kept():
             verdicts = _decide(cluster, acting, policies, report, kept)
     with report.phase("act"):
-        plans = open_plans(cluster, BEGUN_STATES)
-        acting.plans.extend(plans)
-        with failures.kept():
-            allow_requeues(acting, policies or {}, plans)
-        report.issued = act(plans, acting)
-        with failures.kept():
-            make_room(cluster, acting.observation, connect_benchmarks(cluster))
-        with failures.kept():
-            chosen = choose(verdicts, acting.observation, failures.holds, acting.plans)
-            report.kept = keep_nodes(
-                cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at)
-            )
-            report.begun = place_jobs(cluster, acting, chosen)
-        with failures.kept():
-            report.placed = put_line_in_order(
-                cluster, acting.adapter, acting.lease, acting.lines, acting.observation
-            )
+        _carry_out(cluster, acting, verdicts, policies or {}, report)
     failpoint("cycle.acted")
     with failures.kept():
         kept.close(report, failures)
         if verdicts and not any(verdict.is_undecided for verdict in verdicts):
             write_submit_rules(cluster, verdicts)
+
+
+def _carry_out(
+    cluster: Cluster,
+    acting: Acting,
+    verdicts: Sequence[Verdicts],
+    policies: Mapping[str, PartitionFacts],
+    report: Report,
+) -> None:
+    """What is due of the plans, then what is kept, who begins, and who is first in Slurm's line."""
+    failures = acting.failures
+    plans = open_plans(cluster, BEGUN_STATES)
+    acting.plans.extend(plans)
+    with failures.kept():
+        allow_requeues(acting, policies, plans)
+    report.issued = act(plans, acting)
+    with failures.kept():
+        make_room(cluster, acting.observation, connect_benchmarks(cluster))
+    with failures.kept():
+        chosen = choose(verdicts, acting.observation, failures.holds, acting.plans)
+        report.kept = keep_nodes(cluster, acting, verdicts, wishes_of(chosen, acting.observation.taken_at))
+        report.begun = place_jobs(cluster, acting, chosen)
+    with failures.kept():
+        report.placed = put_line_in_order(
+            cluster, acting.adapter, acting.lease, acting.lines, acting.observation
+        )
 
 
 def _verify(
