@@ -20,7 +20,7 @@ At = Callable[[str], str]
 def test_a_change_is_told_in_the_bar_and_not_lost_unasked(
     people: Sim, page: Page, at: At, page_faults: list[str], width: int
 ) -> None:
-    people.policy(levels=LEVELS, user_overrides={}, enforcement="enforce")
+    people.policy(levels=LEVELS, user_overrides={}, enforcement="enforce", max_preemptions_per_job=9)
     people.cycle()
     page.set_viewport_size({"width": width, "height": 844})
     enter(page.context, at(""), User.objects.get(username="dave"))
