@@ -11,7 +11,7 @@ from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList
 from console.api.fields import AnyJsonField
 from console.audit.models import AuditEntry
-from console.audit.search import containing
+from console.audit.search import ITSELF, PEOPLE, containing, done_by
 from console.audit.selectors import visible_entries
 
 
@@ -65,11 +65,20 @@ class AuditFilter(FilterSet):
     since = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter(field_name="at", lookup_expr="lt")
     ordering = django_filters.OrderingFilter(fields=(("sequence", "sequence"),))
+    by = django_filters.ChoiceFilter(
+        method="with_whom",
+        choices=[(PEOPLE, PEOPLE), (ITSELF, ITSELF)],
+        label="What people did, or `giveway` by itself.",
+    )
     text = django_filters.CharFilter(method="with_words", label="Words anywhere in the row.")
 
     def with_words(self, rows: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         """As the page looks for them."""
         return rows.filter(containing(value))
+
+    def with_whom(self, rows: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
+        """As the page has it."""
+        return done_by(rows, value)
 
 
 class AuditList(ApiList):

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from console.audit.models import SavedSearch
 from console.audit.registry import ACTIONS
-from console.audit.search import AuditSearch
+from console.audit.search import ITSELF, PEOPLE, AuditSearch
 
 OBJECT_TYPES = ("partition", "project", "plan", "job", "cluster", "config", "account", "log")
 """Proposed while one types; others may be typed."""
@@ -23,6 +23,11 @@ class LogFilter(forms.Form):
 
     since = forms.DateTimeField(label=_("From"), required=False, widget=_moment())
     until = forms.DateTimeField(label=_("Until"), required=False, widget=_moment())
+    by = forms.ChoiceField(
+        label=_("By whom"),
+        required=False,
+        choices=[("", _("people and Giveway")), (PEOPLE, _("people")), (ITSELF, _("Giveway itself"))],
+    )
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
     action = forms.ChoiceField(label=_("What"), required=False)
     text = forms.CharField(label=_("Words anywhere"), required=False, max_length=200)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max, Q, QuerySet
 
-from console.audit.models import AuditEntry
+from console.audit.models import SYSTEM_ACTOR, AuditEntry
 
 PAGE_SIZE = 50
 LOOK_THROUGH = 20_000
@@ -26,6 +26,8 @@ _EQUAL = {
     "request": "request_id",
 }
 """Names in the address, and the columns that must equal them; each has an index."""
+PEOPLE, ITSELF = "people", "giveway"
+"""By whom: people, or the system itself."""
 FEW = ("object_id", "job_id", "plan", "request_id")
 """Columns of which one value has few rows: words among them are looked for in all of them."""
 
@@ -46,6 +48,7 @@ class AuditSearch:
     plan: int | None = None
     request: str = ""
     text: str = ""
+    by: str = ""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -68,14 +71,21 @@ class AuditSearch:
             columns["at__gte"] = self.since
         if self.until:
             columns["at__lte"] = self.until
-        rows = visible.filter(**columns)
+        rows = done_by(visible.filter(**columns), self.by)
         return rows.filter(containing(self.text)) if self.text else rows
 
     @property
     def looks_through_all(self) -> bool:
-        """Whether words have to be looked for among rows that no index narrows down."""
+        """Whether words, or what people did, have to be looked for among rows that no index narrows down."""
         narrowed = any(column in FEW and name in self.facts for name, column in _EQUAL.items())
-        return bool(self.text) and not narrowed
+        return bool(self.text or (self.by == PEOPLE and not self.actor)) and not narrowed
+
+
+def done_by(rows: QuerySet[AuditEntry], whom: str) -> QuerySet[AuditEntry]:
+    """Those of `people`, or those of `giveway` itself; anything else: all."""
+    if whom == PEOPLE:
+        return rows.exclude(actor=SYSTEM_ACTOR)
+    return rows.filter(actor=SYSTEM_ACTOR) if whom == ITSELF else rows
 
 
 def containing(text: str) -> Q:

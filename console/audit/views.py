@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Self
 
 from django.contrib import messages
@@ -28,6 +29,8 @@ from console.core.htmx import render_page
 NOTHING = Page([], None)
 
 
+LEAST_FOLDED = 3
+"""So many rows that say the same are told as one, with their number."""
 LISTED, LISTED_ALONE = 50, 1000
 """Differences shown of a row in the log, and on its own page; an export has all of it."""
 
@@ -48,6 +51,37 @@ class ShownRow:
         return cls(entry, found.shown, found.more)
 
 
+@dataclass(frozen=True, slots=True)
+class FoldedRows:
+    """Rows that stand one after the other and say the same of different objects; one alone is no fold."""
+
+    lines: Sequence[ShownRow]
+
+    @property
+    def first(self) -> ShownRow:
+        """The newest."""
+        return self.lines[0]
+
+    @property
+    def last(self) -> ShownRow:
+        """The oldest."""
+        return self.lines[-1]
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether they are many enough to be told as one."""
+        return len(self.lines) >= LEAST_FOLDED
+
+
+def folded(lines: Sequence[ShownRow]) -> list[FoldedRows]:
+    """Neighbours by the same actor with the same action and reason, together."""
+
+    def said(line: ShownRow) -> tuple[str, str, str]:
+        return line.entry.actor, line.entry.action, line.entry.told_reason
+
+    return [FoldedRows(list(same)) for _key, same in groupby(lines, said)]
+
+
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
     """The rows one may see, the newest first; `?before=<number>` pages on from there, `?open=1` shows all of each."""
@@ -55,11 +89,13 @@ def log(request: HttpRequest) -> HttpResponse:
     wanted, before = LogFilter(request.GET), request.GET.get("before", "")
     search = wanted.search
     page = read_page(visible_entries(request.user), search, place_in_log(before)) if search else NOTHING
+    lines = [ShownRow.of(entry, LISTED) for entry in page.entries]
     saved = SavedSearch.objects.filter(owner=person(request))
     context = {
         "filter": wanted,
         "page": page,
-        "lines": [ShownRow.of(entry, LISTED) for entry in page.entries],
+        "folds": folded(lines),
+        "lines": lines,
         "paged": before,
         "open_all": request.GET.get("open") == "1",
         "chain": chain_state(),

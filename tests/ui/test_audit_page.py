@@ -47,6 +47,9 @@ def test_a_row_opens_to_what_it_changed(house: House, ada: Client) -> None:
     [
         ("actor=ada", {"about x", "about alpha"}),
         ("actor=nobody", set()),
+        ("by=people", {"about x", "about alpha"}),
+        ("by=giveway&text=about", set()),
+        ("by=nonsense", set()),
         ("action=policy.activated", {"about x"}),
         ("partition=x", {"about x"}),
         ("project=alpha", {"about alpha"}),
@@ -138,3 +141,28 @@ def test_times_are_local_to_the_installation(house: House, ada: Client, settings
     assert entry is not None
     assert f"{entry.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}" in ada.get("/audit/").content.decode()
     assert entry.at <= datetime.now(UTC)
+
+
+def test_rows_that_say_the_same_one_after_the_other_are_told_as_one(house: House, ada: Client) -> None:
+    with transaction.atomic():
+        for i in range(5):
+            subject = Subject("node", f"n{i}", f"n{i}", cluster="dev")
+            record(actor="giveway", action="cluster.degraded", subject=subject, reason="the same")
+    page = ada.get("/audit/").content.decode()
+    newest = AuditEntry.objects.latest("sequence").sequence
+    assert rows(page)[:5] == list(range(newest, newest - 5, -1)), "each is there, and can be unfolded"
+    assert "5 ×" in words_of(page) and f"rows {newest - 4} to {newest}" in words_of(page)
+    assert f'id="fold-{newest}" >' in page, "folded"
+    assert f'id="fold-{newest}" open>' in ada.get("/audit/?open=1").content.decode()
+
+
+def test_two_alike_or_other_reasons_are_not_folded(house: House, ada: Client, many: int) -> None:
+    assert "log-fold" not in ada.get("/audit/").content.decode()
+
+
+def test_what_people_did_is_looked_for_in_a_bounded_number_of_rows(
+    house: House, ada: Client, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("console.audit.search.LOOK_THROUGH", 20)
+    page = words_of(ada.get("/audit/?by=people").content.decode())
+    assert f"looked through rows {many - 19} to {many}" in page and "Look further back" in page
