@@ -26,7 +26,7 @@ MOST_GROUPS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ShownQuestion:
     """A question on the page: its name in addresses, its title, the sentence that answers it, and a plot if any."""
 
     key: str
@@ -35,7 +35,7 @@ class Section:
     plot: BarPlot | None
 
 
-def sections(found: Insights) -> list[Section]:
+def sections(found: Insights) -> list[ShownQuestion]:
     """All questions, in the order of the page."""
     titles = {
         "waits": _("How long did jobs wait?"),
@@ -44,7 +44,7 @@ def sections(found: Insights) -> list[Section]:
         "stops": _("How often are jobs stopped?"),
         "forecasts": _("How good are the forecasts?"),
     }
-    return [Section(key, titles[key], _SENTENCES[key](found), _plot(key, found)) for key in QUESTIONS]
+    return [ShownQuestion(key, titles[key], _SENTENCES[key](found), _plot(key, found)) for key in QUESTIONS]
 
 
 def coverage_words(found: Insights) -> str:
