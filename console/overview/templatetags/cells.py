@@ -121,6 +121,12 @@ def _partition(job: Job, plans: Plans) -> Cell:
     return "", format_html('<a href="{}">{}</a>', to, job.partition)
 
 
+def _user(job: Job, plans: Plans) -> Cell:
+    return "", format_html(
+        '<a href="{}">{}</a>', reverse("user", args=[job.user]), job.user
+    ) if job.user else DASH
+
+
 def _starts(jobs: JobList, job: Job) -> str:
     """The middle of what is expected, and from when to when."""
     said = jobs.starts.get(job.job_id)
@@ -179,7 +185,7 @@ CELLS: dict[str, Callable[[Job, Plans], Cell]] = {
     "place": _plain(lambda job: job.place),
     "phase": lambda job, plans: ("", state(job.phase, job.get_phase_display())),
     "name": _name,
-    "user": lambda job, plans: ("", job.user),
+    "user": _user,
     "project": _plain(lambda job: job.project),
     "account": _plain(lambda job: job.account),
     "partition": _partition,
