@@ -48,6 +48,8 @@ class Validated:
                 final.add_post_render_callback(partial(self._validate, request))
             elif self.version_key and request.method in {"PUT", "PATCH"}:
                 final.add_post_render_callback(self._tag)
+        elif final.status_code == 200 and request.method in READING and not final.streaming:
+            self._validate(request, final)  # a file, which is made already
         return final
 
     def _validate(self, request: Request, response: Any) -> None:
@@ -62,7 +64,7 @@ class Validated:
             del response["Content-Type"]
 
     def _tag(self, response: Any) -> None:
-        response["ETag"] = self._tag_of(response.data, response.content)
+        response["ETag"] = self._tag_of(getattr(response, "data", None), response.content)
 
     def _tag_of(self, data: Any, content: bytes) -> str:
         digest = hashlib.sha256(content).hexdigest()[:32]
