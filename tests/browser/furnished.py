@@ -16,6 +16,7 @@ from console.history.changes import encode_change, policy_change
 from console.history.models import PartitionMinute, QuotaMinute, Study
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
+from console.power.models import PowerIncident
 from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from console.setup.models import Examination
@@ -43,6 +44,7 @@ class Furnished:
     row: AuditEntry
     study: Study
     incident: Incident
+    slow: PowerIncident
 
 
 @pytest.fixture
@@ -70,7 +72,8 @@ def furnished(house: House) -> Furnished:
     )
     plan, request = asked_plan(house.cluster), asked_urgency(house)
     incident = factories.make_incident(house.plan, job_name=LONG)
-    return Furnished(house, plan, draft, request, long_row(), study, incident)
+    slow = factories.make_power_incident(house.cluster, "n1")
+    return Furnished(house, plan, draft, request, long_row(), study, incident, slow)
 
 
 def _jobs(cluster: Cluster) -> None:

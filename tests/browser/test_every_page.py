@@ -92,6 +92,8 @@ def test_every_page_of_a_full_house(
     stands = {
         "name": "x",
         "node_name": "n1",
+        "username": "vera",
+        "user_name": "bob",
         "code": "alpha",
         "job_id": "101",
         "audit-entry": furnished.row.sequence,
@@ -102,6 +104,7 @@ def test_every_page_of_a_full_house(
         "partition-draft": furnished.draft.pk,
         "study": furnished.study.pk,
         "incident": furnished.incident.pk,
+        "power-incident": furnished.slow.pk,
     }
     states = [s.format(draft=furnished.draft.pk, other=furnished.house.plan.pk) for s in STATES]
     places = [*addresses(furnished.house.people["ada"], stands), *states]

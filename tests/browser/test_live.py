@@ -265,13 +265,13 @@ def test_the_squares_by_keyboard_and_by_pointer(
     expect(told).to_have_text("s01: 7 of 8 cpu free")
     ada.locator("#nodes-by-level").click()
     expect(ada.locator("#nodes-by-level")).to_have_attribute("aria-current", "true")
-    ada.get_by_title("s01: no job").focus()
+    ada.get_by_title("s00: no job").focus()
     house.touch()
     expect(ada.locator("#hold-note button")).to_be_visible()
     ada.locator("#hold-note button").dispatch_event("click")
-    expect(ada.locator(".heat a:focus"), "a poll keeps the place").to_have_attribute("href", "/nodes/s01/")
+    expect(ada.locator(".heat a:focus"), "a poll keeps the place").to_have_attribute("href", "/nodes/s00/")
     ada.keyboard.press("Enter")
-    expect(ada).to_have_url(at("/nodes/s01/"))
+    expect(ada).to_have_url(at("/nodes/s00/"))
     assert page_faults == []
 
 
