@@ -14,8 +14,8 @@ from tests.api.conftest import METHODS, House, offered_methods
 from tests.api.test_access import BODIES, TABLE, address
 
 OWN_DESCRIPTION = {"api-docs", "api-schema", "api-no-such-address"}
-FILES = {"api-audit-export"}
-"""Answer with a file, not with JSON; tests/audit/test_exporting.py has what is in it."""
+FILES = {"api-insights-file", "api-audit-export"}
+"""Answer with a file, not with JSON; tests/audit/test_exporting.py and tests/insights have what is in it."""
 
 
 @pytest.fixture(scope="module")
