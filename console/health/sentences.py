@@ -144,7 +144,7 @@ SENTENCES: dict[str, str] = {
     "doctor.power.drain.cure": (
         "Drain it by hand. If Slurm has denied it: it may want AdminLevel=Administrator, or SlurmUser, for that."
     ),
-    "doctor.power.jumped": "%(what)s",
+    "doctor.power.jumped": "A measured figure has jumped. %(what)s",
     "doctor.power.jumped.cure": "Have the processor looked at, or leave the incident on the partition's page.",
     "doctor.power.far": (
         "%(node)s, %(resource)s %(device)s, is %(n)s %% slower than the middle of its %(others)s siblings."
