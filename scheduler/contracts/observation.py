@@ -1,6 +1,7 @@
-"""An observation as Giveway itself records it: JSON out, and exactly the same observation back in.
+"""An observation as Giveway itself records it: JSON out, and the same observation back in.
 
 What has its default is left out, so that ten thousand jobs stay small. Texts are kept as they are, hostile or not.
+What is kept for jobs and when nodes were booted is not recorded: nothing is planned by it.
 """
 
 from collections.abc import Mapping

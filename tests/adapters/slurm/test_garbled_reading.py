@@ -2,7 +2,7 @@
 
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -117,7 +117,9 @@ def test_garbled_answers_make_an_observation_or_are_refused_as_a_whole(
             seen = reader.observe()
         except SlurmUnavailableError:
             continue
-        assert decode_observation(encode_observation(seen)) == seen
+        assert decode_observation(encode_observation(seen)) == replace(
+            seen, boots={}
+        )  # by which nothing is planned
         for job in seen.jobs:
             assert job.state is not JobState.PENDING or not job.alloc
             assert min((n for share in job.alloc.values() for n in share.values()), default=0) >= 0
