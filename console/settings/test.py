@@ -4,10 +4,17 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 if "GIVEWAY_HOME" not in os.environ:
-    os.environ["GIVEWAY_HOME"] = tempfile.mkdtemp(prefix="giveway-test-")
+    os.environ["GIVEWAY_HOME"] = os.environ["GIVEWAY_TESTS_HOME"] = tempfile.mkdtemp(prefix="giveway-test-")
     atexit.register(shutil.rmtree, os.environ["GIVEWAY_HOME"], ignore_errors=True)
+elif "PYTEST_XDIST_WORKER" in os.environ and os.environ["GIVEWAY_HOME"] == os.environ.get(
+    "GIVEWAY_TESTS_HOME"
+):
+    # Each process of a run has a home of its own in the run's: what one writes there, as anchors, is not another's.
+    os.environ["GIVEWAY_HOME"] += f"/{os.environ['PYTEST_XDIST_WORKER']}"
+    Path(os.environ["GIVEWAY_HOME"]).mkdir(mode=0o700, exist_ok=True)
 
 from console.core import failpoints
 from console.settings.base import *  # noqa: F403

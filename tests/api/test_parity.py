@@ -47,6 +47,7 @@ SAME: dict[str, Done] = {
     "project-rules": {("api-project-rules", "put")},
     "project-what-if": {("api-what-if", "post"), ("api-studies", "post")},
     "quotas-what-if": {("api-what-if", "post"), ("api-studies", "post")},
+    "request-what-if": {("api-what-if", "post"), ("api-studies", "post")},
     "resume-all": {("api-pause", "delete")},
     "setup-cluster": {("api-setup", "post")},
     "setup-import": {("api-projects", "post"), ("api-policy", "put")},

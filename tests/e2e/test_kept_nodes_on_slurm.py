@@ -78,7 +78,7 @@ def test_a_job_of_three_nodes_starts_within_its_bound_under_a_stream_of_small_on
             bound = place.at + LATE_S
         assert not bound or time.time() < bound, f"kept since {place}, bound {bound - began:.0f} s"
         assert time.time() < began + 120, "never kept"
-    assert not PlannedAction.objects.exists(), "nobody was stopped for it"
+    assert not PlannedAction.objects.exists(), f"nobody was stopped for it: {driver.story()}"
     for _ in range(3):
         stream.flow()
     assert f"giveway_{large}" not in reservations(driver.slurm)

@@ -62,7 +62,8 @@ def _postgres(server: PostgresServer) -> str:
 def _kept(name: str) -> Iterator[Path]:
     """Where the processes of this run keep something that one of them makes while the others wait."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    path = Path(os.environ["GIVEWAY_HOME"]) / f"{run}-{name}"
+    home = os.environ.get("GIVEWAY_TESTS_HOME", os.environ["GIVEWAY_HOME"])  # that of the whole run
+    path = Path(home) / f"{run}-{name}"
     with path.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield path
