@@ -8,7 +8,7 @@ import pytest
 
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.recording import keep_seen
-from console.steering.models import KeptPlace, PlannedAction
+from console.steering.models import STOP_KINDS, KeptPlace, PlannedAction
 from deploy.private_slurm import PrivateSlurm
 from tests.e2e.processes import clean_environment, manage, process, wait_until
 from tests.e2e.slurm_driver import Driver
@@ -78,7 +78,10 @@ def test_a_job_of_three_nodes_starts_within_its_bound_under_a_stream_of_small_on
             bound = place.at + LATE_S
         assert not bound or time.time() < bound, f"kept since {place}, bound {bound - began:.0f} s"
         assert time.time() < began + 120, "never kept"
-    assert not PlannedAction.objects.exists(), f"nobody was stopped for it: {driver.story()}"
+    stops = PlannedAction.objects.filter(
+        kind__in=STOP_KINDS
+    )  # it may have been put first, where room was free just then
+    assert not stops.exists(), f"nobody was stopped for it: {driver.story()}"
     for _ in range(3):
         stream.flow()
     assert f"giveway_{large}" not in reservations(driver.slurm)
