@@ -96,5 +96,5 @@ def test_the_doctor_tells_of_jumps_and_of_what_could_not_be_drained(incident: Po
     told = [each.what for each in check_power()]
     assert told == [
         "n1 could not be drained: Access/permission denied",
-        "n1, gpu 2, has become 18 % slower: 11.8 s instead of 10 s.",
+        "A measured figure has jumped. n1, gpu 2, has become 18 % slower: 11.8 s instead of 10 s.",
     ]
