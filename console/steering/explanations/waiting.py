@@ -15,7 +15,16 @@ from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
 from console.steering.explanations.placed import waits_for_its_nodes
 from console.steering.explanations.reading import Known
-from console.steering.explanations.wording import jobs, kept, lower_first, one_line, sentence, victims, who
+from console.steering.explanations.wording import (
+    jobs,
+    kept,
+    level_in_line,
+    lower_first,
+    one_line,
+    sentence,
+    victims,
+    who,
+)
 from console.steering.models import KeptPlace, Plan, PlanKind, PlanState
 from scheduler.model.policy import LineOrder, Mode, PartitionPolicy
 from scheduler.model.reasons import Reason
@@ -174,26 +183,13 @@ def _in_slurms_line(known: Known, row: Job) -> Iterator[AnswerLine]:
         yield AnswerLine(text % place)
     else:
         return
-    facts = {"level": _level_in_line(row, policy), "priority": row.own_priority}
+    facts = {"level": level_in_line(row, policy.mode), "priority": row.own_priority}
     text = _(
         "Higher levels stand first; its own is %(level)s. Inside it Slurm's own priority decides: %(priority)s."
     )
     yield AnswerLine(text % facts)
     if row.keeps_place:
         yield AnswerLine(_("It keeps the place that it had before all who came later in its level."))
-
-
-def _level_in_line(row: Job, policy: PartitionPolicy) -> str:
-    user, task = clean(row.user_level_name or _("no level")), clean(row.task_level_name or _("no level"))
-    match policy.mode:
-        case Mode.USER:
-            return user
-        case Mode.TASK:
-            return task
-        case Mode.USER_THEN_TASK:
-            return f"{user} / {task}"
-        case Mode.TASK_THEN_USER:
-            return f"{task} / {user}"
 
 
 def _in_line(known: Known, row: Job) -> Iterator[AnswerLine]:
@@ -203,8 +199,9 @@ def _in_line(known: Known, row: Job) -> Iterator[AnswerLine]:
         place = _("It is at place %(place)s in line of %(partition)s.")
         text = place % {"place": row.place, "partition": clean(row.partition)}
         before = list(reversed(known.ahead.get(row.partition, ())))
-        if before:
-            text += " " + _("Just before it: %s.") % jobs(before)
+        policy = known.policies.get(row.partition)
+        if before and policy is not None:
+            text += " " + _("Just before it: %s.") % jobs(before, policy.mode)
         yield AnswerLine(text)
 
 

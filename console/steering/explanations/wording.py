@@ -10,6 +10,7 @@ from console.core import saying
 from console.core.resaying import resay
 from console.steering.exchanging.sets import runner_of
 from console.steering.models import Plan
+from scheduler.model.policy import Mode
 from scheduler.model.reasons import SENTENCES
 from scheduler.preemption.sentences import clean
 
@@ -38,14 +39,32 @@ def who(job_id: str, user: str) -> str:
     return f"{clean(job_id)} ({clean(user)})"
 
 
-def jobs(rows: Iterable[Job], limit: int = 5) -> str:
-    """`99 (ann, P0), 100 (cy, P1) and 3 more`."""
-    return saying.names((_ranked(row) for row in rows), limit)
+def jobs(rows: Iterable[Job], mode: Mode, limit: int = 5) -> str:
+    """`99 (ann, P0), 100 (cy, P1) and 3 more`, with the levels by which a partition of this mode decides."""
+    return saying.names((_ranked(row, mode) for row in rows), limit)
 
 
-def _ranked(row: Job) -> str:
-    level = row.user_level_name if row.user_level is not None else _("no level")
-    return f"{clean(row.job_id)} ({clean(row.user)}, {clean(level)})"
+def level_in_line(row: Job, mode: Mode) -> str:
+    """`P1`, or `P1 / P2` where both axes decide; the more important one first."""
+    user = _level(row.user_level, row.user_level_name)
+    task = _level(row.task_level, row.task_level_name)
+    match mode:
+        case Mode.USER:
+            return user
+        case Mode.TASK:
+            return task
+        case Mode.USER_THEN_TASK:
+            return f"{user} / {task}"
+        case Mode.TASK_THEN_USER:
+            return f"{task} / {user}"
+
+
+def _level(level: int | None, name: str) -> str:
+    return clean(name) if level is not None else _("no level")
+
+
+def _ranked(row: Job, mode: Mode) -> str:
+    return f"{clean(row.job_id)} ({clean(row.user)}, {level_in_line(row, mode)})"
 
 
 def victims(plan: Plan) -> str:

@@ -40,6 +40,19 @@ def test_nothing_lower_runs_who_is_ahead_and_what_would_change_it(sim: Sim) -> N
     assert "It is the next in line of x." in said(ask(sim, first))
 
 
+@pytest.mark.parametrize(
+    ("mode", "level"), [("task", "P1"), ("user_then_task", "P2 / P1"), ("task_then_user", "P1 / P2")]
+)
+def test_who_is_ahead_is_told_with_the_level_that_decides(sim: Sim, mode: str, level: str) -> None:
+    sim.policy(mode=mode, user_overrides={"bob": "P2"})
+    sim.running("bob", 8, name="l1_running")
+    first = sim.submit("bob", 8, name="l1_first")
+    mine = sim.submit("bob", 8, name="l1_mine")
+    sim.cycle()
+
+    assert f"Just before it: {first} (bob, {level})." in said(ask(sim, mine))
+
+
 def test_room_is_being_made(sim: Sim) -> None:
     sim.policy(grace_s=30)
     low = sim.running("ann", 8)
