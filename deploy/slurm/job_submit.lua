@@ -504,10 +504,12 @@ end
 local function put_off(job_desc, job, tell)
   local rules = current_rules()
   local place = rules and rules.places[job.partitions[1]]
-  if not place or place.seconds > LATEST or not may_be_placed(job_desc, job) or not asks_for_several(job_desc) then
-    return
-  end
+  if not place or place.seconds > LATEST or not asks_for_several(job_desc) then return end
   if not asks_to_be_placed(job_desc, codes(job.name), place) then return end
+  if job_desc.array_inx then
+    tell("giveway: tasks of an array are not placed on nodes of equal compute power: Slurm starts each where it has room")
+  end
+  if not may_be_placed(job_desc, job) then return end
   local moment = os.time() + place.seconds
   job_desc.begin_time = moment
   job_desc.admin_comment = PLACE_MARK .. string.format("%d", moment)

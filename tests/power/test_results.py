@@ -73,7 +73,7 @@ def test_while_it_runs_it_asks_whether_to_go_on(running: Measurement) -> None:
 def test_it_does_not_where_there_are_no_cycles_to_see_who_waits(
     running: Measurement, ago: timedelta | None
 ) -> None:
-    running.cluster.observed_at = ago and clock.now() - ago
+    running.cluster.observed_at = clock.now() - ago if ago else None
     running.cluster.save()
     assert tell(running, 0, asks=True).json() == {"go_on": False}
 

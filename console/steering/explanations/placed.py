@@ -10,12 +10,20 @@ from console.core.saying import names
 from console.steering.explanations.answer import AnswerLine
 from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import kept
+from scheduler.model.policy import AppliesTo
+from scheduler.model.reasons import Reason
+from scheduler.priority.comment import read_comment
+
+_UNEVEN = frozenset({Reason.NO_EVEN_SET, Reason.NOT_MEASURED})
 
 
 def waits_for_its_nodes(known: Known, row: Job) -> Iterator[AnswerLine]:
-    """Why Slurm says that it waits for a moment."""
+    """Why Slurm says that it waits for a moment; or that nothing keeps it from uneven nodes."""
     placed = known.placed
-    if placed is None or placed.partition != row.partition or placed.got:
+    if placed is None:
+        yield from _not_placed(known, row)
+        return
+    if placed.partition != row.partition or placed.got:
         return
     if placed.begun:
         text = _("Giveway let it begin on %(nodes)s, chosen by their compute power")
@@ -32,6 +40,8 @@ def waits_for_its_nodes(known: Known, row: Job) -> Iterator[AnswerLine]:
 def runs_on_its_nodes(known: Known) -> Iterator[AnswerLine]:
     """Whether it runs where it was to run, and how even that is."""
     placed = known.placed
+    if placed is None and known.row is not None:
+        yield from _placed_by_slurm(known, known.row)
     if placed is None or not placed.got:
         return
     if placed.got == placed.nodes:
@@ -45,3 +55,38 @@ def runs_on_its_nodes(known: Known) -> Iterator[AnswerLine]:
         yield AnswerLine(
             _("It was to wait for nodes of equal compute power; it began before Giveway had chosen any.")
         )
+
+
+def _not_placed(known: Known, row: Job) -> Iterator[AnswerLine]:
+    """Of one that is planned for an even set, and that nobody keeps from starting elsewhere."""
+    if row.reason not in _UNEVEN or not _has_rule(known, row):
+        return
+    if _is_part(row):
+        yield AnswerLine(
+            _(
+                "Tasks of an array and parts of a heterogeneous job are not placed: Slurm starts it where it has room,"
+                " even or not."
+            )
+        )
+    else:
+        yield AnswerLine(_("It is not placed: Slurm starts it where it has room, even or not."))
+
+
+def _placed_by_slurm(known: Known, row: Job) -> Iterator[AnswerLine]:
+    """Of a part of something, where jobs like it are placed when they stand alone."""
+    if _is_part(row) and len(row.alloc) > 1 and _has_rule(known, row):
+        yield AnswerLine(
+            _("Slurm chose these nodes: tasks of an array and parts of a heterogeneous job are not placed.")
+        )
+
+
+def _has_rule(known: Known, row: Job) -> bool:
+    policy = known.policies.get(row.partition)
+    if policy is None or policy.balance is None:
+        return False
+    return policy.balance.applies_to is AppliesTo.ALL or read_comment(row.comment).balanced
+
+
+def _is_part(row: Job) -> bool:
+    """Slurm's ids of such parts: `41_7` and `41+1`."""
+    return "_" in row.job_id or "+" in row.job_id
