@@ -135,6 +135,7 @@ def test_with_nearest_it_takes_the_nearest(driver: Driver) -> None:
     assert nodes_of(driver, "even") == {"n1", "n4"}
     driver.steer()
     assert "1.8" in lines(driver, "even")
+    assert "slowest processor, on n1: it takes about 9 % longer" in lines(driver, "even")
 
 
 def test_who_has_waited_long_enough_takes_the_nearest_or_is_put_off_no_longer(driver: Driver) -> None:

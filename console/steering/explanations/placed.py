@@ -8,11 +8,12 @@ from console.cluster.models import Job
 from console.core import clock
 from console.core.saying import names
 from console.steering.explanations.answer import AnswerLine
+from console.steering.explanations.pace import wants_even
 from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import kept
-from scheduler.model.policy import AppliesTo
+from console.steering.models import ChosenPlace
 from scheduler.model.reasons import Reason
-from scheduler.priority.comment import read_comment
+from scheduler.preemption.sentences import clean
 
 _UNEVEN = frozenset({Reason.NO_EVEN_SET, Reason.NOT_MEASURED})
 
@@ -38,12 +39,21 @@ def waits_for_its_nodes(known: Known, row: Job) -> Iterator[AnswerLine]:
 
 
 def runs_on_its_nodes(known: Known) -> Iterator[AnswerLine]:
-    """Whether it runs where it was to run, and how even that is."""
+    """Whether it runs where it was to run, how even that is, and what it costs."""
     placed = known.placed
     if placed is None and known.row is not None:
         yield from _placed_by_slurm(known, known.row)
-    if placed is None or not placed.got:
-        return
+    if placed is not None and placed.got:
+        yield from _as_chosen(placed)
+    if known.pace is not None:
+        text = _(
+            "It goes at the pace of its slowest processor, on %(node)s: it takes about %(n)s %% longer than on an even"
+            " set with the same compute power in all."
+        )
+        yield AnswerLine(text % {"node": clean(known.pace.slowest), "n": round(100 * known.pace.longer)})
+
+
+def _as_chosen(placed: ChosenPlace) -> Iterator[AnswerLine]:
     if placed.got == placed.nodes:
         yield AnswerLine(
             _("Giveway chose these nodes by their compute power: %s") % kept(placed.explain, 1000)
@@ -59,7 +69,7 @@ def runs_on_its_nodes(known: Known) -> Iterator[AnswerLine]:
 
 def _not_placed(known: Known, row: Job) -> Iterator[AnswerLine]:
     """Of one that is planned for an even set, and that nobody keeps from starting elsewhere."""
-    if row.reason not in _UNEVEN or not _has_rule(known, row):
+    if row.reason not in _UNEVEN or not wants_even(row, known.policies.get(row.partition)):
         return
     if _is_part(row):
         yield AnswerLine(
@@ -74,17 +84,10 @@ def _not_placed(known: Known, row: Job) -> Iterator[AnswerLine]:
 
 def _placed_by_slurm(known: Known, row: Job) -> Iterator[AnswerLine]:
     """Of a part of something, where jobs like it are placed when they stand alone."""
-    if _is_part(row) and len(row.alloc) > 1 and _has_rule(known, row):
+    if _is_part(row) and len(row.alloc) > 1 and wants_even(row, known.policies.get(row.partition)):
         yield AnswerLine(
             _("Slurm chose these nodes: tasks of an array and parts of a heterogeneous job are not placed.")
         )
-
-
-def _has_rule(known: Known, row: Job) -> bool:
-    policy = known.policies.get(row.partition)
-    if policy is None or policy.balance is None:
-        return False
-    return policy.balance.applies_to is AppliesTo.ALL or read_comment(row.comment).balanced
 
 
 def _is_part(row: Job) -> bool:
