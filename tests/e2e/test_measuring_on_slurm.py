@@ -31,6 +31,8 @@ echo "driver=535.1"
 exec sleep 0.3
 """
 LASTING = "#!/bin/sh\nexec sleep 600\n"
+ANY_SET = {"resource": "gpu", "max_distance": 60, "else": "wait"}
+"""Any nodes that are measured are even."""
 SHORT = "#!/bin/sh\nsleep 1\n"
 
 
@@ -116,6 +118,20 @@ def all_measured(driver: Driver, console: Served) -> None:
     driver.slurm.wait_until(
         lambda: sorted(driver.slurm.states().values()) == ["RUNNING"] * 4, "they are all being measured"
     )
+
+
+def test_a_job_that_waits_for_figures_does_not_keep_them_from_coming(
+    driver: Driver, console: Served, settings: Settings, tmp_path: Path
+) -> None:
+    measuring(driver, settings, tmp_path / "gpu.sh", BENCHMARK, at_most=4)
+    driver.policy("wide", mode="user", levels=[{"name": "P0"}], protected_users=["*"], balance=ANY_SET)
+    driver.running("bob", "all", "-p", "wide", "-N", "4", "--exclusive")
+    driver.submit("cy", "even", "-p", "wide", "-N", "2", "--gres=gpu:8", "--comment=balanced", script=SHORT)
+    driver.steer()
+    driver.steer_until(lambda: driver.reason("even") == "not_measured", "it waits for figures")
+    driver.cancel("all")
+    rounds(driver, console, lambda: driver.states()["even"] != "PENDING", "it starts")
+    assert Processor.objects.values("node").distinct().count() >= 2
 
 
 def test_without_its_console_a_measurement_ends_by_itself(
