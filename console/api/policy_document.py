@@ -100,6 +100,10 @@ class BalanceSerializer(serializers.Serializer):
     swap_below_s = serializers.IntegerField(
         required=False, help_text="Only jobs that have run for less exchange a node; 0: none."
     )
+    most_wait_s = serializers.IntegerField(
+        required=False,
+        help_text="So long after its submission a job takes the nearest set; 0: it waits as long as it takes.",
+    )
 
     def get_fields(self) -> dict[str, Any]:
         """With `else`, which no attribute can be called."""

@@ -29,6 +29,7 @@ from console.power.services import (
     AlreadyToldError,
     ask_now,
     change_rule,
+    goes_on,
     rule_of,
     set_figures,
     tell_failure,
@@ -65,18 +66,19 @@ class FiguresSerializer(serializers.Serializer):
 
 
 class MeasurementResultSerializer(serializers.Serializer):
-    """What a measurement tells of one processor: its `seconds`, or why it `failed`."""
+    """What a measurement tells of one processor: its `seconds`, or why it `failed`; or it `asks` whether to go on."""
 
     token = serializers.CharField(max_length=2000)
     device = serializers.IntegerField(min_value=0, max_value=10_000)
     seconds = serializers.FloatField(required=False, min_value=1e-9, max_value=1e9)
     failed = serializers.CharField(required=False, max_length=300)
+    asks = serializers.BooleanField(required=False, help_text="True while the benchmark runs.")
     driver = serializers.CharField(required=False, max_length=60, allow_blank=True, default="")
     firmware = serializers.CharField(required=False, max_length=60, allow_blank=True, default="")
 
 
 class GoOnSerializer(serializers.Serializer):
-    """Whether the measurement is to go on with its next processor."""
+    """Whether the measurement is to go on: with its next processor, or with the one that it is at."""
 
     go_on = serializers.BooleanField()
 
@@ -242,12 +244,12 @@ class MeasurementView(ApiView):
 
     @extend_schema(request=MeasurementResultSerializer, responses={200: GoOnSerializer})
     def post(self, request: Request) -> Response:
-        """Tell what was measured, by the measurement's own token: each processor once."""
+        """Tell what was measured, by the measurement's own token: each processor once. Or ask whether to go on."""
         sent = MeasurementResultSerializer(data=request.data)
         valid(sent, MeasurementResultSerializer)
         data = sent.validated_data
-        if ("seconds" in data) == ("failed" in data):
-            raise ValidationError({"seconds": ["Tell either seconds or why it failed."]})
+        if sum(("seconds" in data, "failed" in data, data.get("asks", False))) != 1:
+            raise ValidationError({"seconds": ["Tell either seconds or why it failed, or ask."]})
         try:
             with transaction.atomic():
                 go_on = self._tell(data)
@@ -263,6 +265,8 @@ class MeasurementView(ApiView):
         found = Measurement.objects.filter(pk=key, cluster=self.cluster).select_related("cluster").first()
         if found is None:
             raise AlreadyToldError("This measurement is not known any more.")
+        if data.get("asks"):
+            return goes_on(found)
         if "failed" in data:
             tell_failure(found, data["device"], data["failed"])
             return False

@@ -13,9 +13,9 @@ from scheduler.model.policy import AppliesTo, Balance, Otherwise
 
 BALANCE = "balance"
 PREFIX = "balance_"
-KEYS = ("resource", "max_distance", "else", "applies_to", "swap_below_s")
+KEYS = ("resource", "max_distance", "else", "applies_to", "swap_below_s", "most_wait_s")
 """The keys of `balance` in the priority file; the form's fields are called like them, with the prefix."""
-USUAL = {"else": Otherwise.WAIT.value, "applies_to": AppliesTo.ALL.value, "swap_below_s": 0}
+USUAL = {"else": Otherwise.WAIT.value, "applies_to": AppliesTo.ALL.value, "swap_below_s": 0, "most_wait_s": 0}
 
 
 class BalanceForm(forms.Form):
@@ -34,6 +34,12 @@ class BalanceForm(forms.Form):
     )
     balance_applies_to = forms.ChoiceField(label=_("Even sets are for"), choices=APPLIES_TO, required=False)
     balance_else = forms.ChoiceField(label=_("Where no set is even"), choices=OTHERWISE, required=False)
+    balance_most_wait_s = WholeField(
+        label=_("It waits for an even set at most"),
+        unit=_("seconds"),
+        required=False,
+        help_text=_("After that it takes the nearest set. 0: it waits as long as it takes."),
+    )
     balance_swap_below_s = WholeField(
         label=_("An exchange only with jobs younger than"),
         unit=_("seconds"),

@@ -77,7 +77,7 @@ MORE = (
         _("Equal compute power"),
         ("balance",),
         fields=("balance_resource", "balance_max_distance", "balance_applies_to", "balance_else",
-                "balance_swap_below_s"),
+                "balance_most_wait_s", "balance_swap_below_s"),
     ),
     SectionKind("task-types", _("Task types"), ("task_types",), (TYPES,)),
     SectionKind("submission", _("Submission"), ("over_quota", "keyword_denied", "no_requeue_users")),

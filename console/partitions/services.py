@@ -178,7 +178,10 @@ def _check_limits(policy: PartitionPolicy) -> None:
                 {field: _("At most %(most)d seconds, which is a year.") % {"most": LONGEST_S}}
             )
     balance = policy.balance
-    if balance is not None and max(balance.max_distance, balance.swap_below_s) > MOST_TIMES:
+    if (
+        balance is not None
+        and max(balance.max_distance, balance.swap_below_s, balance.most_wait_s) > MOST_TIMES
+    ):
         raise ValidationError({"balance": _("At most %(most)d.") % {"most": MOST_TIMES}})
     for field in NUMBERS:
         if (getattr(policy, field) or 0) > MOST_TIMES:

@@ -12,7 +12,7 @@ unless it has all of them: else each of its processors there counts with the mid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from django.db import transaction
@@ -61,6 +61,12 @@ def lost_hours(run_s: float, seconds: Sequence[float]) -> tuple[float, float]:
     slowest = max(seconds)
     hours = max(0.0, run_s) / HOUR
     return hours * len(seconds), hours * sum(1 - each / slowest for each in seconds)
+
+
+def slow_down(seconds: Sequence[float]) -> float:
+    """How much longer a job takes that waits for its slowest processor than on an even set with the same power in all,
+    where each would have the mean of their speeds: 0.1 is a tenth."""
+    return max(seconds) * fmean(1 / each for each in seconds) - 1
 
 
 def shares_of(held: Mapping[str, Mapping[str, int]], figures: _Figures) -> tuple[str, list[NodeShare]] | None:

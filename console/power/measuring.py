@@ -26,12 +26,15 @@ from console.power.selectors import BY_NODE, MEASURE, open_measurements, rules_i
 from scheduler.model.benchmarks import Benchmark
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation
+from scheduler.model.reasons import Reason
 from scheduler.ports import BenchmarkPort, BenchmarkRefusedError, ClusterUnavailableError
 from scheduler.reconcile.blocking import why_blocked
 
 log = structlog.get_logger(__name__)
 
 _HOLDING = frozenset({JobState.PENDING, JobState.RUNNING})
+PUT_OFF = "BeginTime"
+"""What Slurm says of a job whose begin time has not come."""
 MARGIN = timedelta(minutes=2)
 """So long after its limit nothing more is expected of a measurement."""
 
@@ -179,7 +182,7 @@ def make_room(cluster: Cluster, observation: Observation, port: BenchmarkPort | 
     if port is None or not named:
         return 0
     running = list(Measurement.objects.filter(cluster=cluster, job_id__in=named).order_by("id"))
-    ours = {row.job_id for row in running}
+    ours = {row.job_id for row in running} | _waiting_for_figures(cluster, observation)
     states = {partition.name: partition.state for partition in observation.partitions}
     wanted = {
         partition
@@ -229,7 +232,18 @@ def _somebody_waits(cluster: Cluster, partitions: Iterable[str]) -> bool:
     waiting = Job.objects.filter(
         cluster=cluster, phase=JobPhase.PENDING, partition__in=partitions, held=False
     )
-    return waiting.exclude(Q(reason="blocked") | Q(name=MEASURE)).exists()
+    # Put off by Giveway until there are figures: whom measuring would not wait for, it would keep waiting for ever.
+    for_figures = Q(reason=Reason.NOT_MEASURED, slurm_reason__iexact=PUT_OFF)
+    return waiting.exclude(Q(reason=Reason.BLOCKED) | Q(name=MEASURE) | for_figures).exists()
+
+
+def _waiting_for_figures(cluster: Cluster, observation: Observation) -> set[str]:
+    """The jobs that wait for measurements, so that none is to be ended for them: put off by Giveway, not by Slurm."""
+    put_off = [job.id for job in observation.jobs if job.to_be_placed]
+    if not put_off:
+        return set()
+    rows = Job.objects.filter(cluster=cluster, job_id__in=put_off, reason=Reason.NOT_MEASURED)
+    return set(rows.values_list("job_id", flat=True))
 
 
 def _submit(port: BenchmarkPort, rule: MeasuringRule, row: Measurement) -> bool:

@@ -9,6 +9,8 @@ from console.power.models import Measurement
 from console.power.selectors import BY_NODE
 from console.power.tokens import make_token
 
+ASKS_EVERY_S = 20
+"""So often a measurement asks whether it is to go on; after three times without an answer it ends."""
 SHIPPED = Path(__file__).parent / "benchmarks"
 
 
@@ -23,6 +25,7 @@ def script_of(measurement: Measurement) -> str:
         "URL": settings.GIVEWAY_NODES_URL,
         "TOKEN": make_token(measurement.pk),
         "DEVICES": str(measurement.devices),
+        "EVERY": str(ASKS_EVERY_S),
         "BENCHMARK": b64encode(_benchmark(measurement.resource)).decode(),
     }
     for key, value in said.items():

@@ -1,6 +1,7 @@
 """What people and measurements tell of compute power, with its rows of the audit log."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -9,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster, Node
+from console.core import clock
 from console.partitions.models import Partition
 from console.partitions.services import subject_of
 from console.power import figures
@@ -20,6 +22,8 @@ from console.power.selectors import nodes_of
 
 LONGEST = 1e9
 """Seconds."""
+UNWATCHED = timedelta(minutes=1)
+"""So long without a look at the cluster, and nobody would see that a job waits for a measurement's node."""
 
 
 class AlreadyToldError(Exception):
@@ -61,6 +65,13 @@ def tell_failure(measurement: Measurement, device: int, why: str) -> None:
     """The benchmark failed. Raises `AlreadyToldError`."""
     _check_open(measurement, device)
     end(measurement, MeasurementState.FAILED, why)
+
+
+def goes_on(measurement: Measurement) -> bool:
+    """Whether it is to go on: it is neither over nor withdrawn, and there are cycles that would see somebody wait."""
+    seen = measurement.cluster.observed_at
+    is_watched = seen is not None and clock.now() - seen < UNWATCHED
+    return measurement.state == MeasurementState.SUBMITTED and is_watched
 
 
 def change_rule(

@@ -150,9 +150,11 @@ function LINES.valid(rules, words) rules.valid = whole(words[2]) end
 
 -- Behind the cluster's name, which is for people, may stand a task type: its partition, the pattern of its names, and
 -- what is filled in where a request leaves it out; or that a partition has jobs placed: which ("all" of several
--- processors, or who asks), by how many seconds they begin later, and patterns of names that ask for it. Scripts that
--- do not know these words take no notice of what stands there.
+-- processors, or who asks), by how many seconds they begin later, and patterns of names that ask for it; or under which
+-- name and account Giveway's own measurements come. Scripts that do not know these words take no notice of what stands
+-- there.
 function LINES.cluster(rules, words)
+  if words[3] == "measures" then rules.measures = { name = text_of(words[4]), user = text_of(words[5]) } end
   if words[3] == "place" then
     local place = { whom = one_of(words[5], "all", "asked"), seconds = whole(words[6]), patterns = {} }
     for i = 7, #words do table.insert(place.patterns, compile(decoded(words[i]))) end
@@ -502,10 +504,12 @@ end
 local function put_off(job_desc, job, tell)
   local rules = current_rules()
   local place = rules and rules.places[job.partitions[1]]
-  if not place or place.seconds > LATEST or not may_be_placed(job_desc, job) or not asks_for_several(job_desc) then
-    return
-  end
+  if not place or place.seconds > LATEST or not asks_for_several(job_desc) then return end
   if not asks_to_be_placed(job_desc, codes(job.name), place) then return end
+  if job_desc.array_inx then
+    tell("giveway: tasks of an array are not placed on nodes of equal compute power: Slurm starts each where it has room")
+  end
+  if not may_be_placed(job_desc, job) then return end
   local moment = os.time() + place.seconds
   job_desc.begin_time = moment
   job_desc.admin_comment = PLACE_MARK .. string.format("%d", moment)
@@ -520,9 +524,18 @@ local function guarded(work)
   return slurm.SUCCESS
 end
 
+-- Whether it is a measurement of compute power: by its name, and by its account, which nobody else can have. It ends
+-- for whoever waits, so no rule about jobs is for it.
+local function is_measurement(job_desc)
+  local rules = current_rules()
+  local ours = rules and rules.measures
+  return ours and job_desc.name == ours.name and job_desc.user_name == ours.user
+end
+
 -- `_submit_uid` may be root's: what counts is whose job it is.
 function slurm_job_submit(job_desc, part_list, _submit_uid)
   return guarded(function()
+    if is_measurement(job_desc) then return slurm.SUCCESS end
     local job = {
       user = job_desc.user_name, name = job_desc.name or "", once = is_no(job_desc.requeue),
       partitions = partitions_named(job_desc.partition, part_list),

@@ -58,7 +58,7 @@ _WORDS: dict[str, StrEnum] = {
     "dispatch": Dispatch.SLURM,
 }
 _QUOTAS = ("quotas", "quota_amounts", "quota_totals")
-_BALANCE = ("resource", "max_distance", "else", "swap_below_s", "applies_to")
+_BALANCE = ("resource", "max_distance", "else", "swap_below_s", "applies_to", "most_wait_s")
 _KEYS = (
     "name", "mode", "victim_order", "bands", "exempt_s", *_QUOTAS, "over_quota", "level_names",
     *_LIMITS, "paused", "stopped_by_user", "units", "elastic", *_WORDS, "balance",
@@ -147,6 +147,7 @@ def decode_balance(value: object, path: str) -> Balance:
         otherwise=fields.get("else", choice(Otherwise), Otherwise.WAIT),
         swap_below_s=fields.get("swap_below_s", whole, 0),
         applies_to=fields.get("applies_to", choice(AppliesTo), AppliesTo.ALL),
+        most_wait_s=fields.get("most_wait_s", whole, 0),
     )
 
 
@@ -161,6 +162,8 @@ def encode_balance(balance: Balance) -> dict[str, Any]:
         result["swap_below_s"] = balance.swap_below_s
     if balance.applies_to is not AppliesTo.ALL:
         result["applies_to"] = balance.applies_to.value
+    if balance.most_wait_s:
+        result["most_wait_s"] = balance.most_wait_s
     return result
 
 

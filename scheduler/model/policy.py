@@ -70,7 +70,8 @@ class Balance:
     """A partition's rule for sets of equal compute power (spec 5).
 
     `max_distance`: the largest power of a set minus its smallest, at most. `swap_below_s`: a running job that has
-    run for less may have one of its nodes exchanged for a free one (0: none may).
+    run for less may have one of its nodes exchanged for a free one (0: none may). `most_wait_s`: who was submitted so
+    long ago waits for no even set any more, but takes the nearest (0: it waits as long as it takes).
     """
 
     resource: str
@@ -78,6 +79,15 @@ class Balance:
     otherwise: Otherwise = Otherwise.WAIT
     swap_below_s: int = 0
     applies_to: AppliesTo = AppliesTo.ALL
+    most_wait_s: int = 0
+
+    def takes_nearest(self, waited_s: int) -> bool:
+        """Whether a job that was submitted so long ago takes the nearest set where none is even."""
+        return self.otherwise is Otherwise.NEAREST or self.has_waited(waited_s)
+
+    def has_waited(self, waited_s: int) -> bool:
+        """Whether a job that was submitted so long ago has waited for evenness as long as it is to."""
+        return 0 < self.most_wait_s <= waited_s
 
 
 class OverQuota(StrEnum):

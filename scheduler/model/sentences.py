@@ -144,6 +144,7 @@ SENTENCES: dict[str, str] = {
     "even.nearest": "It is the nearest set: its nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even": "The nodes differ by %(n)s in compute power, %(m)s is allowed.",
     "even.unit": "The nodes differ by %(n)s in compute power, %(m)s is allowed, all in %(name)s.",
+    "even.waited": "It has waited %(time)s; %(most)s is the most that a job waits here for an even set.",
     "even.wanted": "It asks for nodes of equal compute power: %(n)s apart is allowed.",
     "uneven": "%(who)s needs %(need)s of equal compute power; the nearest free set differs by %(n)s, %(m)s is allowed.",
     "uneven.not_measured": (

@@ -1,7 +1,7 @@
 """The console's API for jobs on a real Slurm: served by a thread, answered in the test's own, where its database is."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,11 +15,15 @@ ANSWER_S = 15.0
 
 @dataclass
 class Served:
-    """Calls that have come, each with where its answer goes. `told`: what was sent, and the status of its answer."""
+    """Calls that have come, each with where its answer goes. `told`: what was sent, and the status of its answer;
+    `answers`: what was answered."""
 
     url: str = ""
     calls: "Queue[tuple[str, bytes, Queue[tuple[int, bytes]]]]" = field(default_factory=Queue)
     told: list[tuple[bytes, int]] = field(default_factory=list)
+    answers: list[bytes] = field(default_factory=list)
+    die: Callable[[], None] = lambda: None
+    """Nobody answers any more, as if the console had been killed."""
 
     def answer(self) -> None:
         """Put the calls that have come to the real API, and give its answers back."""
@@ -30,6 +34,7 @@ class Served:
                 return
             response = APIClient().generic("POST", path, body.decode(), content_type="application/json")
             self.told.append((body, response.status_code))
+            self.answers.append(response.content)
             back.put((response.status_code, response.content))
 
 
@@ -59,10 +64,15 @@ def served() -> Iterator[Served]:
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
+
+    def die() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+    here.die = die
     here.url = f"http://127.0.0.1:{server.server_port}"
     try:
         yield here
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+        die()

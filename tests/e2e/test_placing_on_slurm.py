@@ -135,6 +135,23 @@ def test_with_nearest_it_takes_the_nearest(driver: Driver) -> None:
     assert nodes_of(driver, "even") == {"n1", "n4"}
     driver.steer()
     assert "1.8" in lines(driver, "even")
+    assert "slowest processor, on n1: it takes about 9 % longer" in lines(driver, "even")
+
+
+def test_who_has_waited_long_enough_takes_the_nearest_or_is_put_off_no_longer(driver: Driver) -> None:
+    measured(driver, balance={**RULE, "most_wait_s": 8}, protected_users=["*"])
+    driver.running("bob", "small", *ONE, "-w", "n2", script=NAIVE)
+    driver.submit("cy", "even", *TWO, script=NAIVE)
+    driver.submit("cy", "large", *TWO[:2], "-N4", *TWO[3:], script=NAIVE)
+    driver.steer_quietly()
+    assert driver.states()["even"] == "PENDING", "n1, n3 and n4 are free, and uneven"
+    driver.steer_until_running("even")
+    assert nodes_of(driver, "even") == {"n1", "n4"}
+    driver.steer_until(lambda: len(told("job.given_back")) == 1, "large is given back")
+    driver.steer_quietly()
+    assert "giveway-place" not in shown(driver.slurm, driver.ids["large"])
+    assert driver.states()["large"] == "PENDING"
+    assert driver.slurm.squeue("%r", "-j", driver.ids["large"]) != ["BeginTime"], "Slurm keeps room for it"
 
 
 def test_others_make_room_for_it_on_even_nodes(driver: Driver) -> None:
@@ -162,6 +179,11 @@ def test_who_is_not_to_be_placed_begins_at_once(driver: Driver) -> None:
     assert "giveway-place" not in shown(driver.slurm, driver.ids["later"])
     assert driver.slurm.squeue("%T", "-j", driver.ids["array"]) == ["RUNNING"]
     assert not ChosenPlace.objects.exists()
+    driver.steer()
+    assert nodes_of(driver, "array") == {"n1", "n2"}, "Slurm's choice, uneven, and it is told so"
+    task = why(driver.cluster, f"{driver.ids['array']}_0")
+    assert task is not None
+    assert any("Slurm chose these nodes" in str(line.text) for part in task.parts for line in part.lines)
 
 
 def test_it_starts_by_itself_and_nothing_is_left_when_giveway_is_killed(

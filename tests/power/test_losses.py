@@ -9,7 +9,7 @@ from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
 from console.health.metrics import text
 from console.power.figures import NewReading, record
-from console.power.losses import keep_losses, losses_of, lost_hours
+from console.power.losses import keep_losses, losses_of, lost_hours, slow_down
 from console.power.models import RunLoss, Source
 from tests import factories
 from tests.power.conftest import Site
@@ -120,3 +120,11 @@ def test_a_run_that_goes_on_after_all_is_counted_anew(site: Site) -> None:
     JobRun.objects.update(ended=now())
     keep_losses(site.partition.cluster)
     assert RunLoss.objects.get().hours > 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "longer"), [([10, 10, 10], 0.0), ([12, 10], 0.1), ([10, 10, 10, 20], 0.75), ([7], 0.0)]
+)
+def test_a_slow_down_is_against_an_even_set_with_the_same_power(seconds: list[float], longer: float) -> None:
+    """12 s and 10 s are a twelfth and a tenth of the work a second; two of the mean need 120 / 11 s."""
+    assert slow_down(seconds) == pytest.approx(longer)

@@ -50,7 +50,15 @@ def test_only_idle_nodes_are_measured(site: Site) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "measures"),
-    [({}, False), ({"held": True}, True), ({"reason": "blocked"}, True)],
+    [
+        ({}, False),
+        ({"held": True}, True),
+        ({"reason": "blocked"}, True),
+        # Put off until there are figures, which it must not keep from coming; else Slurm would start it.
+        ({"reason": "not_measured", "slurm_reason": "BeginTime"}, True),
+        ({"reason": "not_measured", "slurm_reason": "Resources"}, False),
+        ({"reason": "no_even_set", "slurm_reason": "BeginTime"}, False),
+    ],
 )
 def test_nothing_is_measured_while_a_job_waits_for_room(
     site: Site, fields: dict[str, Any], measures: bool
@@ -135,7 +143,7 @@ def test_its_script_carries_the_sites_benchmark_and_a_token_of_its_own(site: Sit
     assert "url='http://console.test'" in script
     assert "devices=2" in script
     assert read_token(script.split("token='")[1].split("'")[0]) == row.pk
-    assert "@" not in script.replace('"@$work', "")
+    assert "@" not in script.replace('"@$said', "")
 
 
 def seen(site: Site, *jobs: ObservedJob) -> Observation:
@@ -157,6 +165,21 @@ def test_it_makes_room_for_any_job_that_could_start_and_is_repeated_later(site: 
     assert site.bench.ended == ["901"]
     assert site.states()["n1"] == [MeasurementState.ASKED, MeasurementState.WITHDRAWN]
     assert Measurement.objects.get(node="n1", state=MeasurementState.ASKED).cause == Cause.REPEATED
+
+
+@pytest.mark.parametrize(
+    ("reason", "put_off", "ended"),
+    [("not_measured", True, 0), ("not_measured", False, 1), ("no_even_set", True, 1)],
+)
+def test_nothing_is_ended_for_a_job_that_waits_for_its_figure(
+    site: Site, reason: str, put_off: bool, ended: int
+) -> None:
+    round_of(site)
+    ours = job("901", JobState.RUNNING, name=MEASURE, alloc={"n1": {"cpu": 8}})
+    waits = job("5", JobState.PENDING, to_be_placed=put_off)
+    cluster = site.partition.cluster
+    factories.make_job(cluster, "5", partition="x", phase="pending", reason=reason)
+    assert make_room(cluster, seen(site, ours, waits), site.bench) == ended
 
 
 def test_one_that_slurm_did_not_end_is_ended_by_the_next_cycle(site: Site) -> None:

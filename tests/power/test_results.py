@@ -1,11 +1,13 @@
 """What a measurement tells by its token, over the API."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from rest_framework.test import APIClient
 
 from console.audit.models import AuditEntry
+from console.core import clock
 from console.power.measuring import measure
 from console.power.models import Measurement, MeasurementState, Processor
 from console.power.tokens import make_token
@@ -58,6 +60,24 @@ def test_one_that_is_over_tells_nothing_any_more(running: Measurement, state: st
     assert not Processor.objects.exists()
 
 
+def test_while_it_runs_it_asks_whether_to_go_on(running: Measurement) -> None:
+    running.cluster.observed_at = clock.now()
+    running.cluster.save()
+    assert tell(running, 0, asks=True).json() == {"go_on": True}
+    Measurement.objects.filter(pk=running.pk).update(state=MeasurementState.WITHDRAWN)
+    assert tell(running, 0, asks=True).json() == {"go_on": False}
+    assert not Processor.objects.exists()
+
+
+@pytest.mark.parametrize("ago", [timedelta(seconds=61), None])
+def test_it_does_not_where_there_are_no_cycles_to_see_who_waits(
+    running: Measurement, ago: timedelta | None
+) -> None:
+    running.cluster.observed_at = clock.now() - ago if ago else None
+    running.cluster.save()
+    assert tell(running, 0, asks=True).json() == {"go_on": False}
+
+
 def test_a_failure_ends_it_in_the_words_of_the_benchmark(running: Measurement) -> None:
     assert tell(running, 0, failed="exit code 1: no GPU").json() == {"go_on": False}
     running.refresh_from_db()
@@ -68,7 +88,9 @@ def test_a_failure_ends_it_in_the_words_of_the_benchmark(running: Measurement) -
     "said",
     [
         {},
+        {"asks": False},
         {"seconds": 3, "failed": "both"},
+        {"seconds": 3, "asks": True},
         {"seconds": 0},
         {"seconds": -3},
         {"seconds": "fast"},

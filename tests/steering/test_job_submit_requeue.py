@@ -109,3 +109,17 @@ def test_a_file_from_before_or_with_another_word_says_nothing_of_it(
     for line in ("partition x enforce", "partition x enforce something else"):
         write(rules, line)
         assert quiet(once(script, "ann")), line
+
+
+def test_giveways_own_measurements_are_let_through_and_nobody_else_under_their_name(
+    script: SubmitScript, rules: Path
+) -> None:
+    """Of any partition, and none is put off to be placed, though it asks for all GPUs of a node."""
+    place, own = "cluster dev place x all 20", "cluster dev measures giveway-measure worker%20one"
+    asks = {"script": "#!", "requeue": "0", "tres_per_node": "gres:gpu:8", "het_job_offset": "4294967294"}
+    write(rules, own, place, *partition())
+    assert quiet(script.submit("worker one", "giveway-measure", **asks))
+    assert script.submit("ann", "giveway-measure", **asks).answer == DENIED
+    assert script.submit("worker one", "another", **asks).answer == DENIED
+    write(rules, place, *partition())
+    assert script.submit("worker one", "giveway-measure", **asks).answer == DENIED

@@ -542,7 +542,6 @@ def test_so_does_one_of_several_processors(script: SubmitScript, rules: Path, sa
         {"min_nodes": NOT_SAID_32, "num_tasks": "1"},
         {"min_nodes": "1", "tres_per_node": "gres:gpu:1"},
         {"begin_time": str(NOW + 3600)},
-        {"array_inx": "0-3"},
         {"het_job_offset": "1"},
         {"dependency": "afterok:7"},
         {"reservation": "course"},
@@ -554,6 +553,18 @@ def test_so_does_one_of_several_processors(script: SubmitScript, rules: Path, sa
 def test_nobody_else_does(script: SubmitScript, rules: Path, said: dict[str, str]) -> None:
     """Whose begin time is his own, whom nobody would place, and who asks for one processor."""
     assert put_off(script, rules, **said) == []
+
+
+def test_who_submits_an_array_is_told_that_its_tasks_are_not_placed(
+    script: SubmitScript, rules: Path
+) -> None:
+    rules.write_text(whole(RULES.replace("partition x enforce", f"{PLACE}partition x enforce")))
+    said = script.submit("ann", "job", "x", **TWO_NODES, array_inx="0-3")
+    assert (said.answer, said.error, said.job) == (SUCCESS, [], [])
+    (words,) = said.user
+    assert words.startswith("giveway: tasks of an array are not placed on nodes of equal compute power")
+    alone = {**TWO_NODES, "min_nodes": "1"}
+    assert script.submit("ann", "job", "x", **alone, array_inx="0-3").user == []
 
 
 def test_only_who_asks_where_the_rule_says_so(script: SubmitScript, rules: Path) -> None:

@@ -113,6 +113,34 @@ def test_with_nearest_it_takes_the_nearest_of_what_is_free(sim: Sim) -> None:
     assert "1.8" in lines(sim, job)
 
 
+def test_who_has_waited_long_enough_takes_the_nearest(sim: Sim) -> None:
+    policy(sim, balance={**RULE, "most_wait_s": 40})
+    on(sim, "n2")
+    job = submit(sim)
+    sim.cycles(39)
+    assert sim.state(job) is JobState.PENDING
+    sim.cycles(6)
+    assert set(sim.port.job(job).alloc) == {"n1", "n4"}
+    assert "It has waited 40 s; 40 s is the most" in lines(sim, job)
+
+
+def test_if_not_even_that_is_there_it_is_put_off_no_longer(sim: Sim) -> None:
+    """Three nodes are held: from then on it is the cluster that keeps room for it, as for any other job."""
+    policy(sim, balance={**RULE, "most_wait_s": 40})
+    *_, last = [on(sim, node) for node in ("n2", "n3", "n4")]
+    job = submit(sim)
+    sim.cycles(39)
+    assert sim.port.job(job).put_off
+    sim.cycles(4)
+    waits = next(each for each in sim.port.observe().jobs if each.id == job)
+    assert (waits.state, waits.to_be_placed) == (JobState.PENDING, False)
+    sim.cycles(2 * LATER_S)
+    assert len(told("job.given_back")) == 1, "it is not put off again"
+    sim.port.cancel(last)
+    sim.cycles(4)
+    assert set(sim.port.job(job).alloc) == {"n1", "n4"}
+
+
 def test_it_starts_by_itself_when_no_cycle_comes_any_more(sim: Sim) -> None:
     policy(sim)
     on(sim, "n2")
@@ -122,6 +150,33 @@ def test_it_starts_by_itself_when_no_cycle_comes_any_more(sim: Sim) -> None:
     sim.port.advance(LATER_S)
     assert sim.state(job) is JobState.RUNNING
     assert sim.port.observe().kept == ()
+
+
+def test_tasks_of_an_array_start_wherever_there_is_room_and_are_told_so(sim: Sim) -> None:
+    policy(sim)
+    array = submit(sim, by_script=False, array_tasks=1)
+    sim.cycles(3)
+    assert set(sim.port.job(f"{array}_0").alloc) == {"n1", "n2"}
+    assert not ChosenPlace.objects.exists()
+    assert "Slurm chose these nodes: tasks of an array" in lines(sim, f"{array}_0")
+    policy(sim, balance=None)
+    sim.cycles(1)
+    assert "Slurm chose these nodes" not in lines(sim, f"{array}_0"), "nobody is placed there"
+
+
+@pytest.mark.parametrize("of_an_array", [True, False])
+def test_what_waits_for_an_even_set_and_is_not_placed_is_told_so(sim: Sim, of_an_array: bool) -> None:
+    """Between two cycles Slurm starts it; a pause keeps others from being placed, too."""
+    policy(sim)
+    on(sim, "n2")
+    pause(actor="dave", cluster=sim.cluster, reason="Test.")
+    more: dict[str, Any] = {"array_tasks": 1} if of_an_array else {}
+    job = submit(sim, by_script=False, **more)
+    sim.cycle()
+    task = f"{job}_0" if of_an_array else job
+    assert sim.state(task) is JobState.PENDING
+    assert "even or not" in lines(sim, task)
+    assert ("Tasks of an array" in lines(sim, task)) is of_an_array
 
 
 @pytest.mark.parametrize("enforcement", ["shadow", "approve"])

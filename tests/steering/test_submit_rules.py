@@ -1,10 +1,12 @@
 """The file for slurmctld's job_submit plugin: what stands in it, and that it is whole, whatever happens."""
 
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import structlog
@@ -308,3 +310,15 @@ def test_who_is_to_be_placed_stands_there_too_where_it_would_be_done(sim: Sim, p
     sim.policy(balance=rule)
     pause(actor="dave", cluster=sim.cluster, reason="Test.")
     assert places() == []
+
+
+def test_where_it_measures_the_plugin_is_told_how_its_measurements_are_known(
+    sim: Sim, path: Path, settings: Settings
+) -> None:
+    sim.policy(**RULES)
+    sim.cycle()
+    assert " measures " not in path.read_text()
+    settings.GIVEWAY_NODES_URL = "http://console.test"
+    sim.cycle()
+    me = quote(pwd.getpwuid(os.geteuid()).pw_name)
+    assert f"cluster dev measures giveway-measure {me}" in path.read_text().splitlines()

@@ -169,6 +169,7 @@ EVEN = {
     "else": "nearest",
     "applies_to": "asked",
     "swap_below_s": 600,
+    "most_wait_s": 3600,
 }
 
 

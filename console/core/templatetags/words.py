@@ -82,6 +82,7 @@ KEYS: dict[str, Any] = {
     "max_distance": gettext_lazy("largest difference"),
     "else": gettext_lazy("where no set is even"),
     "applies_to": gettext_lazy("even sets are for"),
+    "most_wait_s": gettext_lazy("it waits for an even set at most, seconds"),
     "swap_below_s": gettext_lazy("an exchange only with jobs younger than, seconds"),
     "regrow_s": gettext_lazy("between two restarts to grow, seconds"),
     "keyword_users": gettext_lazy("who may use the keyword"),

@@ -15,6 +15,7 @@ from console.partitions.models import Partition, PolicyRevision
 from console.partitions.selectors import decoded, policy_of
 from console.steering.decisions.facts import BACK_OFF, backed_off, why_paused
 from console.steering.decisions.putting_off import putting_off
+from console.steering.explanations.pace import Pace, pace_of
 from console.steering.models import (
     OPEN_STATES,
     STOP_KINDS,
@@ -76,6 +77,7 @@ class Known:
     runs: Sequence[JobRun] = ()
     kept: KeptPlace | None = None
     placed: ChosenPlace | None = None
+    pace: Pace | None = None
 
     @property
     def anything(self) -> bool:
@@ -166,6 +168,7 @@ def read(
         runs=_runs(cluster, job_id, rows),
         kept=_kept(cluster, job_id, rows, policies),
         placed=_placed(cluster, job_id, rows, policies),
+        pace=pace_of(cluster, rows, policies),
     )
 
 

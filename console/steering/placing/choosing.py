@@ -119,15 +119,19 @@ def _of_partition(
                 settled = replace(decision, nodes=tuple(sorted(room)), placement=room)
                 free = is_free(observation, job.id, room)
                 yield Chosen(name, job, Treatment.PLACE, settled, free)
-        elif not _can_be_placed(job, verdict):
-            if job.to_be_placed:
-                yield Chosen(name, job, Treatment.GIVE_BACK, decision)
-        elif _gets_nodes(decision):
+        elif _can_be_placed(job, verdict) and _gets_nodes(decision):
             yield Chosen(
                 name, job, Treatment.PLACE, decision, is_free(observation, job.id, decision.placement)
             )
-        elif job.to_be_placed or decision.reason in FOR_WANT_OF_EVENNESS:
-            yield Chosen(name, job, Treatment.WAIT, decision)
+        elif (what := _without_nodes(job, verdict, decision)) is not None:
+            yield Chosen(name, job, what, decision)
+
+
+def _without_nodes(job: ObservedJob, verdict: Verdicts, decision: Decision) -> Treatment | None:
+    """What is to become of one that gets none: nothing, where it is Slurm's to start it and Slurm may."""
+    if not _can_be_placed(job, verdict) or _has_waited(job, verdict):
+        return Treatment.GIVE_BACK if job.to_be_placed else None
+    return Treatment.WAIT if job.to_be_placed or decision.reason in FOR_WANT_OF_EVENNESS else None
 
 
 def _can_be_placed(job: ObservedJob, verdict: Verdicts) -> bool:
@@ -136,6 +140,12 @@ def _can_be_placed(job: ObservedJob, verdict: Verdicts) -> bool:
         return False
     part = bool(job.array_job_id or job.het_job_id or job.dependency or job.reservation)
     return job.batch and not part and not job.held and len(job.partitions) == 1
+
+
+def _has_waited(job: ObservedJob, verdict: Verdicts) -> bool:
+    """Whether it is put off no longer: not even the nearest set is there, so Slurm is to keep room for it."""
+    balance = verdict.snapshot.partition.balance
+    return balance is not None and balance.has_waited(verdict.snapshot.now - verdict.jobs[job.id].submit)
 
 
 def _gets_nodes(decision: Decision) -> bool:

@@ -6,6 +6,7 @@ that is old tells the plugin that nobody is watching any more.
 """
 
 import os
+import pwd
 import re
 import stat
 import tempfile
@@ -19,6 +20,7 @@ from django.conf import settings
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.power.selectors import MEASURE
 from console.steering.decisions.deciding import Verdicts
 from scheduler.model.jobs import JobState, SnapshotJob
 from scheduler.model.policy import Enforcement, LevelRule, NotRequeueable, PartitionPolicy
@@ -49,7 +51,7 @@ def write_submit_rules(cluster: Cluster, verdicts: Sequence[Verdicts]) -> None:
     fault = ""
     now = int(clock.now().timestamp())
     try:
-        body = [f"cluster {_word(cluster.name)}"]
+        body = [f"cluster {_word(cluster.name)}", *measures_line(cluster)]
         for verdict in verdicts:
             body.extend(type_lines(cluster, verdict.facts.policy))
             body.extend(place_lines(cluster, verdict))
@@ -158,6 +160,21 @@ def type_lines(cluster: Cluster, policy: PartitionPolicy) -> Iterator[str]:
         if row.fills:
             words = ("cluster", _word(cluster.name), "type", _word(policy.name), _word(row.pattern))
             yield " ".join([*words, *map(str, needs)])
+
+
+def measures_line(cluster: Cluster) -> Iterator[str]:
+    """By which name and account Giveway's measurements are known, which no rule is for; where it measures at all.
+
+    They are submitted by the account that writes this.
+    """
+    if not settings.GIVEWAY_NODES_URL:
+        return
+    try:
+        account = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        log.debug("an account without a name submits nothing that a rule could know")
+        return
+    yield " ".join(("cluster", _word(cluster.name), "measures", MEASURE, _word(account)))
 
 
 def place_lines(cluster: Cluster, verdict: Verdicts) -> Iterator[str]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.policy import Balance, Otherwise
+from scheduler.model.policy import Balance
 from scheduler.model.resources import covers
 from scheduler.preemption.balance.evenset import Member, best_set, first_set, scaled
 from scheduler.preemption.balance.powers import Alerts, Fitting, Powers, each_left_over
@@ -86,11 +86,13 @@ class Balancing:
         found = self.best(shape, coming=coming)
         return found[1] if found and found[0] <= self.most else None
 
+    def takes_nearest(self, job: SnapshotJob) -> bool:
+        """Whether the partition lets it start all the same where no set is even: all jobs, or it has waited enough."""
+        return self.balance.takes_nearest(self._cluster_state.snapshot.now - job.submit)
+
     def nearest(self, shape: Shape, *, coming: bool) -> Placement | None:
-        """Where the partition lets a job start all the same: the best set, however uneven. Nodes that are not measured
-        fill it up where the measured ones would never be enough."""
-        if self.balance.otherwise is not Otherwise.NEAREST:
-            return None
+        """For a job that `takes_nearest`: the best set, however uneven. Nodes that are not measured fill it up where
+        the measured ones would never be enough."""
         found = self.best(shape, coming=coming)
         if found:
             return found[1]
@@ -114,11 +116,10 @@ class Balancing:
             self._fitting[shape.each, coming] = fitting
         return fitting.members()
 
-    def for_victims(self, wanted: Wanted) -> list[Shape]:
-        """The shape on nodes among which every set is even enough, or the nearest there is: what to look for victims
+    def for_victims(self, wanted: Wanted, *, nearest: bool) -> list[Shape]:
+        """The shape on nodes among which every set is even enough, or the `nearest` there is: what to look for victims
         with, the most promising first. Nothing when no victims would do."""
         shape = wanted.shape
-        nearest = self.balance.otherwise is Otherwise.NEAREST
         if not self.measured_suffice(shape):
             return [shape] if nearest else []
         measured = self.powers.measured(shape)

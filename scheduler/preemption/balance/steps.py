@@ -2,7 +2,7 @@
 
 1. An even set is free: it starts. An even set is coming: it waits for the jobs that are ending.
 2. What is free is too uneven, but an exchange with a young running job makes both sets even (`exchange`).
-3. Where the partition says so, it gets the nearest set, however uneven.
+3. Where the partition says so, or it has waited as long as it is to, it gets the nearest set, however uneven.
 4. Lower jobs make room on nodes that are even enough, in one unit if that does hardly more harm. Else it stays in the
    queue.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from scheduler.model.plan import DecidedVictim, Decision, DecisionKind, How
+from scheduler.model.policy import Otherwise
 from scheduler.model.reasons import Reason
 from scheduler.model.sentence import join
 from scheduler.preemption.balance import words
@@ -56,13 +57,21 @@ def exchange_a_node(exchange: Exchange, cycle: PlanningRun, ask: Ask) -> Decisio
 
 def nearest_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
     """Step 3."""
+    if not balancing.takes_nearest(ask.job):
+        return None
     decision = None
     placement = balancing.nearest(ask.shape, coming=False)
     if placement is not None:
         decision = start(cycle, ask, placement)
     elif cycle.cluster_state.coming and (placement := balancing.nearest(ask.shape, coming=True)) is not None:
         decision = wait_for_endings(cycle, ask, placement)
-    return replace(_said(balancing, cycle, decision), reason=Reason.NEAREST_SET) if decision else None
+    if decision is None:
+        return None
+    told = _said(balancing, cycle, decision)
+    waited_s = cycle.snapshot.now - ask.job.submit
+    if balancing.balance.otherwise is not Otherwise.NEAREST:
+        told = replace(told, explain=join(told.explain, words.waited_enough(balancing.balance, waited_s)))
+    return replace(told, reason=Reason.NEAREST_SET)
 
 
 def stop_for_an_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> Decision | None:
@@ -73,7 +82,8 @@ def stop_for_an_even_set(balancing: Balancing, cycle: PlanningRun, ask: Ask) -> 
         found = cycle.limits.victims(ask.job, Wanted(shape, ask.scope), below)
         if found is not None and not found.held:
             return _said(balancing, cycle, stop_or_not(cycle, replace(ask, shape=shape), found))
-    for shape in balancing.for_victims(Wanted(ask.shape, ask.scope)):
+    nearest = balancing.takes_nearest(ask.job)
+    for shape in balancing.for_victims(Wanted(ask.shape, ask.scope), nearest=nearest):
         decision = stop_lower_jobs(cycle, replace(ask, shape=shape))
         if decision is not None:
             return _said(balancing, cycle, decision)

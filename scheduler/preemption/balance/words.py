@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from scheduler.model.sentence import Listed, Sentence, say
+from scheduler.model.policy import Balance
+from scheduler.model.sentence import Listed, Seconds, Sentence, say
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.balance.evenset import ONE
 from scheduler.preemption.balance.exchange import Swap
@@ -52,6 +53,11 @@ def exchanged(cycle: PlanningRun, ask: Ask, swap: Swap) -> Sentence:
 def wants_even(most: int) -> Sentence:
     """Why room that others would take is none for this job, as a sentence that follows another one."""
     return say("even.wanted", n=figure(most))
+
+
+def waited_enough(balance: Balance, waited_s: int) -> Sentence:
+    """Why a job takes the nearest set that was to wait for an even one, as a sentence that follows another one."""
+    return say("even.waited", time=Seconds(waited_s), most=Seconds(balance.most_wait_s))
 
 
 def figure(distance: int) -> str:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from scheduler.model.jobs import SnapshotJob
-from scheduler.model.policy import Dispatch, Otherwise
+from scheduler.model.policy import Dispatch
 from scheduler.model.reasons import Reason
 from scheduler.preemption.balance.balancing import Balancing
 from scheduler.preemption.cluster_state import ClusterState
@@ -47,7 +47,7 @@ class Outlook:
         balancing = self._balancing
         if balancing is None or not balancing.applies(job, shape):
             return self._anyhow(shape, by)
-        nearest = balancing.balance.otherwise is Otherwise.NEAREST
+        nearest = balancing.takes_nearest(job)
         if not balancing.measured_suffice(shape):
             return self._anyhow(shape, by) if nearest else None
         even = self._even(balancing, shape, by)

@@ -139,7 +139,7 @@ def test_our_own_optional_keys() -> None:
         max_crashes_per_hour=3,
         dispatch=Dispatch.MANAGED,
         patience_s=600,
-        balance=Balance("cpu", 0.05, Otherwise.NEAREST, swap_below_s=300),
+        balance=Balance("cpu", 0.05, Otherwise.NEAREST, swap_below_s=300, most_wait_s=3600),
     )
     document = encode_snapshot(full)
     assert decode_snapshot(document) == full

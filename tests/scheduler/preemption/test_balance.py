@@ -103,6 +103,19 @@ class TestFreeRoom:
             "It is the nearest set: its nodes differ by 0.3 in compute power, 0.065 is allowed."
         )
 
+    @pytest.mark.parametrize(("most", "takes"), [(0, False), (101, False), (100, True), (99, True)])
+    def test_who_was_submitted_long_enough_ago_takes_the_nearest_set(self, most: int, takes: bool) -> None:
+        rule = replace(balance(), most_wait_s=most)
+        job = replace(even(2), submit=NOW - 100)
+        decision = decide(job, nodes=powered(1.0, 1.3, 1.6), balance=rule)
+        assert decision.reason is (Reason.NEAREST_SET if takes else Reason.NO_EVEN_SET)
+        assert ("It has waited 1 min" in decision.explain) is takes
+
+    def test_who_has_waited_takes_an_even_set_all_the_same(self) -> None:
+        rule = replace(balance(), most_wait_s=100)
+        decision = decide(replace(even(2), submit=NOW - 100), nodes=powered(1.0, 1.3, 1.01), balance=rule)
+        assert (decision.nodes, decision.reason) == (("n1", "n3"), Reason.ROOM_IS_FREE)
+
     def test_where_nothing_is_measured_who_asks_is_placed_like_any_other(self) -> None:
         assert decide(even(2), nodes=powered(None, None)).reason is Reason.ROOM_IS_FREE
 
