@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from rest_framework.test import APIClient
@@ -10,6 +11,7 @@ from console.cluster.models import Cluster
 from console.forecasts.forecaster import Forecaster
 from console.forecasts.models import FinishedSource, KeptRun
 from console.starts.expecting import Expecting
+from deploy.private_slurm import PrivateSlurm
 from tests.factories import make_administrator
 
 DAY_S = 24 * 3600
@@ -40,6 +42,14 @@ class Foretold:
         assert answer.status_code in {200, 404}, answer.content
         return answer.json() if answer.status_code == 200 else {}
 
+    def interval_of(self, job_id: str) -> tuple[float, float, float] | None:
+        """From when, about when and until when a job is said to start (epoch seconds); None where it is not."""
+        said = self.start_of(job_id)
+        if not said.get("high"):
+            return None
+        low, p50, high = (datetime.fromisoformat(said[name]).timestamp() for name in ("low", "p50", "high"))
+        return low, p50, high
+
 
 def have_run(cluster: Cluster, now: int, seconds: Mapping[tuple[str, str], tuple[int, int | None]]) -> None:
     """By user and name: jobs on one node have always run so long, with this limit. As accounting would have told."""
@@ -55,3 +65,9 @@ def have_run(cluster: Cluster, now: int, seconds: Mapping[tuple[str, str], tuple
                 )
             )  # fmt: skip
     KeptRun.objects.bulk_create(rows)
+
+
+def started_at(slurm: PrivateSlurm, job_id: str) -> float:
+    """When a job that runs began (epoch seconds)."""
+    (told,) = slurm.squeue("%S", "-j", job_id)
+    return datetime.fromisoformat(told).timestamp()
