@@ -1,5 +1,7 @@
 """The only place where adapters are made."""
 
+import logging
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from scheduler.model.associations import Associations
 from scheduler.model.checkup import Checkup
 from scheduler.model.finished import FinishedRuns
 from scheduler.ports import BenchmarkPort, ClusterPort, NodePort
+
+logger = logging.getLogger(__name__)
 
 
 def configured_cluster() -> ClusterRow:
@@ -68,6 +72,23 @@ def read_finished(row: ClusterRow, since: int, until: int) -> FinishedRuns:
     from scheduler.adapters.slurm.finished import look
 
     return look(since, until, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+
+
+def read_commands(row: ClusterRow, job_ids: Sequence[str]) -> dict[str, str]:
+    """By job that waits or runs: its program and script, where they are known.
+
+    Nothing where the cluster does not answer. The simulator's jobs run no program.
+    """
+    if row.kind != "slurm" or not job_ids:
+        return {}
+    from scheduler.adapters.slurm.commanded import look
+    from scheduler.adapters.slurm.errors import SlurmUnavailableError
+
+    try:
+        return look(job_ids, timeout_s=settings.GIVEWAY_SLURM_TIMEOUT_S)
+    except SlurmUnavailableError as error:
+        logger.warning("the commands of %d jobs are not known: %s", len(job_ids), error)
+        return {}
 
 
 def measures(row: ClusterRow) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from console.cluster.connect import read_commands
 from console.cluster.models import Cluster, Job, JobPhase
 from console.cluster.services import show_change
 from console.core import clock
@@ -65,7 +66,8 @@ class Forecaster:
             for row in JobForecast.objects.filter(cluster=self.cluster, ended_at=None)
         }
         new = [job for job in live.values() if (job.job_id, _submit(job)) not in said][:MOST_AT_ONCE]
-        fresh = [self._new(job) for job in new]
+        commands = read_commands(self.cluster, [job.job_id for job in new])
+        fresh = [self._new(job, commands.get(job.job_id, "")) for job in new]
         JobForecast.objects.bulk_create(fresh, batch_size=BATCH, ignore_conflicts=True)
         renewed = self._renew(live, said)
         self._close(live, said.values())
@@ -74,9 +76,9 @@ class Forecaster:
             show_change(self.cluster)
         return len(fresh) + renewed
 
-    def _new(self, job: Job) -> JobForecast:
+    def _new(self, job: Job, command: str) -> JobForecast:
         size = size_of(job)
-        forecast = self.model.submitted(job.job_id, facts_of(job, size))
+        forecast = self.model.submitted(job.job_id, facts_of(job, size, command))
         row = JobForecast(
             cluster=self.cluster,
             job_id=job.job_id,
@@ -87,6 +89,7 @@ class Forecaster:
             cpus=size.cpus,
             gpus=size.gpus,
             limit_s=job.time_limit_s,
+            command=command,
             version=self.version or "",
             made_at=clock.now(),
             **{name: getattr(forecast, name) for name in ("p10", "p50", "p90", "low", "high")},
@@ -161,7 +164,7 @@ def _facts(row: JobForecast, job: Job) -> JobFacts:
 
 def _size_facts(row: JobForecast) -> JobFacts:
     """What the forecast itself keeps of a job: enough to know whose it is."""
-    return JobFacts(row.user, "", "", row.limit_s, row.nodes, row.cpus, row.gpus, row.submit)
+    return JobFacts(row.user, "", "", row.limit_s, row.nodes, row.cpus, row.gpus, row.submit, row.command)
 
 
 def _submit(job: Job) -> int:

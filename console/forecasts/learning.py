@@ -37,7 +37,9 @@ class Lessons:
 
 def ended_job(row: KeptRun) -> EndedJob:
     """A finished job as the model knows it."""
-    facts = JobFacts(row.user, row.account, row.name, row.limit_s, row.nodes, row.cpus, row.gpus, row.submit)
+    facts = JobFacts(
+        row.user, row.account, row.name, row.limit_s, row.nodes, row.cpus, row.gpus, row.submit, row.command
+    )
     return EndedJob(row.job_id, facts, row.end - row.start, row.end, row.start)
 
 

@@ -7,6 +7,7 @@ from console.core import clock
 from scheduler.forecast.facts import Forecast
 
 LONGEST_NAME = 200
+LONGEST_COMMAND = 80
 
 
 class FinishedSource(models.TextChoices):
@@ -35,6 +36,8 @@ class KeptRun(models.Model):
     memory_mb = models.PositiveBigIntegerField(default=0)
     limit_s = models.BigIntegerField(null=True)
     state = models.CharField(max_length=40, blank=True)
+    command = models.CharField(max_length=LONGEST_COMMAND, blank=True)
+    """Program and script, without arguments; empty where that is not known."""
     source = models.CharField(max_length=12, choices=FinishedSource.choices)
 
     class Meta:
@@ -116,6 +119,7 @@ class JobForecast(models.Model):
     cpus = models.PositiveIntegerField()
     gpus = models.PositiveIntegerField()
     limit_s = models.BigIntegerField(null=True)
+    command = models.CharField(max_length=LONGEST_COMMAND, blank=True)
     version = models.CharField(max_length=12, blank=True)
     made_at = models.DateTimeField()
     p10 = models.FloatField()

@@ -50,10 +50,11 @@ def keep_seen(cluster: Cluster) -> int:
 
 
 def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> KeptRun:
-    size = size_of(job)
+    size, command = size_of(job), ""
     if told is not None and told.submit == (job.first_submit or job.submit):
         # What it got may be more than it asked for, and the next one alike is known by what it asks for.
         size = RequestSize(told.nodes, told.cpus, told.gpus, size.memory_mb)
+        command = told.command
     return KeptRun(
         cluster=cluster,
         job_id=job.job_id,
@@ -66,6 +67,7 @@ def _seen(cluster: Cluster, job: Job, run: JobRun, told: JobForecast | None) -> 
         end=max(run.ended or run.start, run.start),
         limit_s=job.time_limit_s,
         state=job.slurm_state,
+        command=command,
         source=FinishedSource.CYCLES,
         **size._asdict(),
     )

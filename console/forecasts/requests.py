@@ -36,8 +36,8 @@ def _size(nodes: int, amounts: Mapping[str, int]) -> RequestSize:
     return RequestSize(nodes, amounts.get("cpu", 0), amounts.get("gpu", 0), amounts.get("mem", 0))
 
 
-def facts_of(job: Job, size: RequestSize) -> JobFacts:
-    """What is known of a job at its submission."""
+def facts_of(job: Job, size: RequestSize, command: str = "") -> JobFacts:
+    """What is known of a job at its submission. `command`: program and script, where they are known."""
     return JobFacts(
         user=job.user,
         group=job.account,
@@ -47,4 +47,5 @@ def facts_of(job: Job, size: RequestSize) -> JobFacts:
         cpus=size.cpus,
         gpus=size.gpus,
         submit=job.first_submit or job.submit,
+        command=command,
     )

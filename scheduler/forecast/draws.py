@@ -13,6 +13,8 @@ LEVELS = (0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0)
 BEYOND = 2.0
 """Below `low` and above `high`, a run time is at most so many times shorter or longer."""
 FIRST_S, GROWTH, FAR_S = 60.0, 1.09, 60 * 86_400
+SOON_S = (5.0, 20.0)
+"""Two moments more before the first minute is over: what starts in some seconds is not said to start in a minute."""
 
 Places = NDArray[np.int64]
 
@@ -67,4 +69,5 @@ class TimeLine:
 
 def _usual_moments() -> Floats:
     steps = int(np.ceil(np.log(1 + FAR_S * (GROWTH - 1) / FIRST_S) / np.log(GROWTH)))
-    return np.asarray(FIRST_S * (GROWTH ** np.arange(steps + 1) - 1) / (GROWTH - 1), np.float64)
+    minutes = FIRST_S * (GROWTH ** np.arange(steps + 1) - 1) / (GROWTH - 1)
+    return np.asarray([minutes[0], *SOON_S, *minutes[1:]], np.float64)

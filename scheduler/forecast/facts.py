@@ -12,7 +12,10 @@ _NUMBERS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True)
 class JobFacts:
-    """A job as its user submitted it. "" and None stand for what is not known; cpus and gpus are of all nodes."""
+    """A job as its user submitted it. "" and None stand for what is not known; cpus and gpus are of all nodes.
+
+    `command`: program and script, as `scheduler.model.command_line.command_of` tells them.
+    """
 
     user: str = ""
     group: str = ""
@@ -22,6 +25,7 @@ class JobFacts:
     cpus: int | None = None
     gpus: int | None = None
     submit: int = 0
+    command: str = ""
 
     @cached_property
     def owner(self) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from scheduler.forecast.history import (
     CPUS,
     END,
     LIMIT,
+    MOST_ALIKE,
     POOLS,
     RUNTIME,
     SUBMIT,
@@ -28,6 +29,10 @@ SHARES = np.log([1.0, 0.5, 0.15])
 FIXED = len(GRID) + len(SHARES)
 PRIOR = np.array([1.0, 8, 3, 2, 4, 2, 0, 0.2, 0.05, 0.005, 0.005])
 """How much a pool counts before anything is learned, and halved every two jobs back."""
+COMMAND_PRIOR = 4.0
+"""The same of the pool of the user and command."""
+COMMAND_FIGURES = 3
+"""Figures of likeness by command; they stand apart, so that without commands nothing is other than it was."""
 FAINT = 1e-3
 NO_LIMIT = 20.0
 """Log seconds; a limit above it is none."""
@@ -37,13 +42,17 @@ Singles = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """`x` (jobs, atoms) log seconds, `real` which of them exist, `figures` (jobs, atoms, figures), `prior` weights."""
+    """`x` (jobs, atoms) log seconds, `real` which of them exist, `figures` (jobs, atoms, figures), `prior` weights.
+
+    `commands` (jobs, atoms, `COMMAND_FIGURES`): likeness by command; None where nobody alike is known by it.
+    """
 
     x: Floats
     real: NDArray[np.bool_]
     figures: Singles
     prior: Floats
     limit: Floats
+    commands: Singles | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -62,6 +71,9 @@ def atoms_of(history: RunHistory, looks: Sequence[PastView]) -> Atoms:
     # Not in bytes, which have no negative numbers.
     decay = np.where(ranks == ABSENT, 0.0, 2.0 ** (-0.5 * ranks))
     prior = decay @ PRIOR * known
+    commands = _by_command(looks)
+    if commands is not None:
+        prior += COMMAND_PRIOR * commands[:, : prior.shape[1], 2] * known
     parts = (_places(ranks, decay, prior), _distances(rows, facts), _values(x, known, limit, context))
     unused = np.zeros((*x.shape, FIXED))
     figures = np.concatenate([*parts, unused], axis=2, dtype=np.float32)
@@ -72,7 +84,22 @@ def atoms_of(history: RunHistory, looks: Sequence[PastView]) -> Atoms:
         np.concatenate([figures, fixed_figures], axis=1),
         np.concatenate([prior, np.full(fixed_x.shape, 1e-6) * fixed_real], axis=1),
         limit,
+        commands,
     )
+
+
+def _by_command(looks: Sequence[PastView]) -> Singles | None:
+    """Whether a job alike had the same command, how far back it is, and how much that counts."""
+    if all(look.by_command is None for look in looks):
+        return None
+    nowhere = np.full(MOST_ALIKE, ABSENT, np.uint8)
+    ranks = np.stack([nowhere if look.by_command is None else look.by_command for look in looks])
+    there = ranks != ABSENT
+    figures = np.zeros((len(looks), MOST_ALIKE + FIXED, COMMAND_FIGURES), np.float32)
+    figures[:, :MOST_ALIKE, 0] = there
+    figures[:, :MOST_ALIKE, 1] = np.where(there, 1 - np.log1p(ranks.astype(float)) / 4, 0)
+    figures[:, :MOST_ALIKE, 2] = np.where(there, 2.0 ** (-0.5 * ranks), 0)
+    return figures
 
 
 def _places(ranks: NDArray[np.uint8], decay: Floats, prior: Floats) -> Floats:

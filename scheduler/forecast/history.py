@@ -4,7 +4,7 @@ A pool keeps the last ended jobs that agree in its key, such as those of one use
 """
 
 from collections import defaultdict, deque
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +26,10 @@ POOLS = (
     ("size", 6),
 )
 """What jobs agree in, and how many of them are kept; the pools that come first fill a look first."""
+COMMAND_DEPTH = 20
+"""The pool of the user and command, which is kept apart: where no command is told, nothing is computed of it."""
+LOOKED_BEFORE = 2
+"""It fills a look after so many of `POOLS`."""
 TWINS = 1
 MOST_ALIKE = 64
 ABSENT = 99
@@ -53,17 +57,24 @@ def keys_of(facts: JobFacts) -> tuple[Hashable | None, ...]:
     )
 
 
+def command_key(facts: JobFacts) -> Hashable | None:
+    """The key of a job in the pool of commands: nobody has a history by somebody else's."""
+    return (facts.owner, facts.command) if facts.command else None
+
+
 @dataclass(frozen=True, slots=True)
 class PastView:
     """What the history holds for one job.
 
-    `alike` are rows of the history; `ranks` their places in each pool (0 newest). `context`: running jobs of the owner,
+    `alike` are rows of the history; `ranks` their places in each pool (0 newest), `by_command` those in the pool of
+    commands; None where there is none. `context`: running jobs of the owner,
     its running twins, longest and shortest time that these have run, ended jobs of the owner and ended twins, as far as
     their pools go.
     """
 
     alike: NDArray[np.int32]
     ranks: NDArray[np.uint8]
+    by_command: NDArray[np.uint8] | None
     context: Floats
     limit: float
     cpus: float
@@ -77,6 +88,7 @@ class RunHistory:
         self._rows: Floats = np.zeros((1024, 5))
         self._jobs: list[EndedJob] = []
         self._pools: list[dict[Hashable, deque[int]]] = [{} for _ in POOLS]
+        self._commands: dict[Hashable, deque[int]] = {}
         self._running: dict[Hashable, dict[str, tuple[int, Hashable]]] = defaultdict(dict)
 
     def __len__(self) -> int:
@@ -110,6 +122,9 @@ class RunHistory:
         for number, ((_, depth), key) in enumerate(zip(POOLS, keys_of(job.facts), strict=True)):
             if key is not None:
                 self._pools[number].setdefault(key, deque(maxlen=depth)).append(row)
+        command = command_key(job.facts)
+        if command is not None:
+            self._commands.setdefault(command, deque(maxlen=COMMAND_DEPTH)).append(row)
 
     def forget_running(self) -> None:
         """Nothing is known to run any more."""
@@ -120,18 +135,19 @@ class RunHistory:
         keys = keys_of(facts)
         places: dict[int, int] = {}
         ranks = np.full((MOST_ALIKE, len(POOLS)), ABSENT, np.uint8)
-        for number, key in enumerate(keys):
-            for rank, row in enumerate(reversed(self._pools[number].get(key, ())) if key is not None else ()):
-                place = places.get(row)
-                if place is None and len(places) < MOST_ALIKE:
-                    place = places[row] = len(places)
-                if place is not None:
-                    ranks[place, number] = rank
+        rows = [
+            self._pools[number].get(key, ()) if key is not None else () for number, key in enumerate(keys)
+        ]
+        commanded = self._commands.get(command_key(facts), ())
+        by_command = np.full(MOST_ALIKE, ABSENT, np.uint8) if commanded else None
+        for number, pool in enumerate(rows):
+            if by_command is not None and number == LOOKED_BEFORE:
+                _note(commanded, places, by_command)
+            _note(pool, places, ranks[:, number])
         alike = np.full(MOST_ALIKE, -1, np.int32)
         alike[: len(places)] = list(places)
-        return PastView(
-            alike, ranks, self._context(facts, keys), log_limit(facts), log_s(facts.cpus or 1), facts.submit
-        )
+        limit, cpus = log_limit(facts), log_s(facts.cpus or 1)
+        return PastView(alike, ranks, by_command, self._context(facts, keys), limit, cpus, facts.submit)
 
     def _context(self, facts: JobFacts, keys: tuple[Hashable | None, ...]) -> Floats:
         running = self._running.get(facts.owner, {})
@@ -147,8 +163,19 @@ class RunHistory:
 
     def kept(self) -> list[EndedJob]:
         """The ended jobs that some pool still holds, in their order: a history told these again looks the same."""
-        rows = {row for pool in self._pools for row_ids in pool.values() for row in row_ids}
+        pools = [*self._pools, self._commands]
+        rows = {row for pool in pools for row_ids in pool.values() for row in row_ids}
         return [self._jobs[row] for row in sorted(rows)]
+
+
+def _note(pool: Sequence[int], places: dict[int, int], ranks: NDArray[np.uint8]) -> None:
+    """Give the rows of a pool a place, as long as there are some, and write down how far back each is."""
+    for rank, row in enumerate(reversed(pool)):
+        place = places.get(row)
+        if place is None and len(places) < MOST_ALIKE:
+            place = places[row] = len(places)
+        if place is not None:
+            ranks[place] = rank
 
 
 def log_s(seconds: float) -> float:

@@ -148,12 +148,15 @@ class Model:
         model = cls()
         model.learned = document.get("learned") is True
         network = document.get("network")
-        if not isinstance(network, list) or len(network) != len(model.network.parameters):
-            raise ValueError("network must be a list of four lists")
-        model.network.parameters = [
+        fresh = model.network.parameters
+        # A model of before commands were looked at has no weights for them.
+        if not isinstance(network, list) or len(network) not in {len(fresh) - 1, len(fresh)}:
+            raise ValueError("network must be a list of five lists")
+        read = [
             read_floats({"network": values}, "network", was.size).reshape(was.shape).astype(np.float32)
-            for values, was in zip(network, model.network.parameters, strict=True)
+            for values, was in zip(network, fresh, strict=False)
         ]
+        model.network.parameters = read + fresh[len(read) :]
         model.levels.values = read_floats(document, "levels", 4)
         model.success.gained = read_floats(document, "success", len(SHARES))
         ended = document.get("ended")
@@ -210,13 +213,15 @@ def _flat(job: EndedJob) -> list[object]:
 
 
 def _unflat(row: object) -> EndedJob:
-    texts, numbers = (0, 1, 2, 3), range(4, 12)
+    texts, numbers = (0, 1, 2, 3, 9), (4, 5, 6, 7, 8, 10, 11, 12)
+    if isinstance(row, list) and len(row) == 12:
+        row = [*row[:9], "", *row[9:]]  # of before commands were looked at
     if (
         not isinstance(row, list)
-        or len(row) != 12
+        or len(row) != 13
         or not all(isinstance(row[column], str) for column in texts)
         or not all(row[column] is None or type(row[column]) is int for column in numbers)
-        or any(row[column] is None for column in (8, 9, 10))
+        or any(row[column] is None for column in (8, 10, 11))
     ):
         raise ValueError("a job in ended is not as it was written")
-    return EndedJob(row[0], JobFacts(*row[1:9]), row[9], row[10], row[11])
+    return EndedJob(row[0], JobFacts(*row[1:10]), row[10], row[11], row[12])

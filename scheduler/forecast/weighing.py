@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scheduler.forecast.features import FIGURES, Atoms, Singles
+from scheduler.forecast.features import COMMAND_FIGURES, FIGURES, Atoms, Singles
 from scheduler.forecast.history import Floats
 from scheduler.forecast.mixture import WIDTHS, densities
 
@@ -27,7 +27,8 @@ def _start() -> list[Singles]:
         (chance.normal(size=shape) * scale).astype(np.float32)
         for shape, scale in zip(shapes, scales, strict=True)
     )
-    return [inner, np.zeros(HIDDEN, np.float32), outer, np.zeros(len(WIDTHS), np.float32)]
+    commands = np.zeros((COMMAND_FIGURES, HIDDEN), np.float32)
+    return [inner, np.zeros(HIDDEN, np.float32), outer, np.zeros(len(WIDTHS), np.float32), commands]
 
 
 @dataclass(slots=True)
@@ -53,18 +54,24 @@ class Network:
         self._step(self._gradient(atoms, hidden, slope), rate)
 
     def _hidden(self, atoms: Atoms) -> Singles:
-        inner, bias, _, _ = self.parameters
-        return np.asarray(np.maximum(atoms.figures @ inner + bias, 0), np.float32)
+        inner, bias, _, _, commands = self.parameters
+        before = atoms.figures @ inner + bias
+        if atoms.commands is not None:
+            before += atoms.commands @ commands
+        return np.asarray(np.maximum(before, 0), np.float32)
 
     def _scores(self, hidden: Singles) -> Singles:
-        _, _, outer, bias = self.parameters
+        _, _, outer, bias, _ = self.parameters
         return np.asarray(hidden @ outer + bias, np.float32)
 
     def _gradient(self, atoms: Atoms, hidden: Singles, slope: Singles) -> Iterable[Singles]:
         figures = atoms.figures.reshape(-1, FIGURES)
         hidden, slope = hidden.reshape(-1, HIDDEN), slope.reshape(-1, len(WIDTHS))
         inside = (slope @ self.parameters[2].T) * (hidden > 0)
-        return figures.T @ inside, inside.sum(axis=0), hidden.T @ slope, slope.sum(axis=0)
+        commands = np.zeros_like(self.parameters[-1])
+        if atoms.commands is not None:
+            commands = atoms.commands.reshape(-1, COMMAND_FIGURES).T @ inside
+        return figures.T @ inside, inside.sum(axis=0), hidden.T @ slope, slope.sum(axis=0), commands
 
     def _step(self, gradient: Iterable[Singles], rate: float) -> None:
         if not self._means:

@@ -8,6 +8,7 @@ class FinishedRun:
     """The last run of a job that is over. Text is hostile input. Times are epoch seconds, memory is in MB.
 
     `nodes`, `cpus`, `gpus`, `memory_mb`: what was asked for, of all nodes together. `state`: Slurm's own word.
+    `command`: program and script (`command_line.command_of`).
     """
 
     job_id: str
@@ -25,6 +26,7 @@ class FinishedRun:
     memory_mb: int
     limit_s: int | None = None
     state: str = ""
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,20 @@
-"""Nodes kept on a real Slurm: a large job under a stream of small ones, and a Giveway that dies meanwhile."""
+"""Nodes kept on a real Slurm with a slurmdbd: a large job under a stream of small ones, and a Giveway that dies
+meanwhile."""
 
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
-from console.forecasts.forecaster import Forecaster
-from console.forecasts.recording import keep_seen
+from console.forecasts.models import KeptRun
+from console.forecasts.recording import keep_accounted
 from console.steering.models import STOP_KINDS, KeptPlace, PlannedAction
 from deploy.private_slurm import PrivateSlurm
+from tests.e2e.foretold import Foretold, started_at
 from tests.e2e.processes import clean_environment, manage, process, wait_until
-from tests.e2e.slurm_driver import Driver
+from tests.e2e.slurm_driver import Driver, attached
 
 pytestmark = [
     pytest.mark.slurm,
@@ -22,8 +25,12 @@ pytestmark = [
 
 WHOLE = ("-p", "wide", "-n1", "-N1", "-c8", "--mem=100M", "--output=/dev/null")
 THREE = ("-p", "wide", "-N3", "--ntasks-per-node=1", "-c8", "--mem=100M")
-RUNS_S = 10
-SHORT = f"#!/bin/bash\nsleep {RUNS_S}\n"
+RUNS_S = (7, 12, 9, 14, 8, 11, 13)
+"""Never the same twice in a row, or all nodes would be free at the same moments."""
+FLOWS_S = 20
+WAITING = 6
+MOMENT_S = 4
+"""Forecasts are of whole seconds, and Slurm and a cycle need a moment to see that a job has ended."""
 LATE_S = 20
 """So much later than was said at first the job may start: forecasts are renewed, and Slurm needs a moment."""
 GONE_S = 120
@@ -37,22 +44,41 @@ POLICY = {
 
 
 class Stream:
-    """One-node jobs without end: there are always four that wait."""
+    """One-node jobs without end: there are always six that wait."""
 
     def __init__(self, driver: Driver) -> None:
-        self.driver, self.known, self.number = driver, Forecaster(driver.cluster), 0
+        self.driver, self.told, self.number = driver, Foretold(driver.cluster), 0
 
     def flow(self) -> None:
         """A second of it, with a cycle, and with what the timer does for forecasts."""
         waiting = [line for line in self.driver.slurm.squeue("%i", "-t", "PENDING", "-u", "bob") if line]
-        for _ in range(4 - len(waiting)):
+        for _ in range(WAITING - len(waiting)):
             self.number += 1
-            self.driver.submit("bob", f"small{self.number}", *WHOLE, script=SHORT)
+            script = f"#!/bin/bash\nsleep {RUNS_S[self.number % len(RUNS_S)]}\n"
+            self.driver.submit("bob", f"small{self.number}", *WHOLE, script=script)
         self.driver.steer()
-        keep_seen(self.driver.cluster)
-        self.known.refresh()
-        self.known.forecast_jobs()
+        keep_accounted(self.driver.cluster)
+        self.told.say()
         time.sleep(0.5)
+
+    def until_running(self, job: str) -> tuple[tuple[float, float, float] | None, KeptPlace | None]:
+        """Go on until a job runs: what was said of its start and kept for it at first, while it waited."""
+        began, said, place = time.time(), None, None
+        while self.driver.slurm.states()[job] != "RUNNING":
+            self.flow()
+            said = said or self.told.interval_of(job)
+            place = place or KeptPlace.objects.filter(job_id=job).first()
+            bound = began + GONE_S if place is None else place.at + LATE_S
+            assert time.time() < bound, f"kept since {place}, said {said}, began {began:.0f}"
+        return said, place
+
+
+@pytest.fixture
+def driver(
+    db: None, accounted_slurm: PrivateSlurm, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Driver]:
+    with attached(accounted_slurm, settings, monkeypatch) as driver:
+        yield driver
 
 
 @pytest.fixture
@@ -62,35 +88,33 @@ def stream(driver: Driver) -> Iterator[Stream]:
     driver.slurm.clear()
 
 
-def test_a_job_of_three_nodes_starts_within_its_bound_under_a_stream_of_small_ones(
+def test_a_job_of_three_nodes_starts_within_its_interval_under_a_stream_of_small_ones(
     driver: Driver, stream: Stream
 ) -> None:
-    until = time.monotonic() + 3 * RUNS_S
+    until = time.monotonic() + FLOWS_S
     while time.monotonic() < until:
         stream.flow()
+    assert KeptRun.objects.filter(user="bob", source="accounting").count() >= 4
     large = driver.submit("cy", "large", *THREE)
-    began, bound = time.time(), 0
-    while driver.slurm.states()[large] != "RUNNING":
-        stream.flow()
-        place = KeptPlace.objects.filter(job_id=large).first()
-        if place is not None and not bound:
-            assert len(place.nodes) == 3
-            bound = place.at + LATE_S
-        assert not bound or time.time() < bound, f"kept since {place}, bound {bound - began:.0f} s"
-        assert time.time() < began + 120, "never kept"
-    stops = PlannedAction.objects.filter(
-        kind__in=STOP_KINDS
-    )  # it may have been put first, where room was free just then
-    assert not stops.exists(), f"nobody was stopped for it: {driver.story()}"
+    said, place = stream.until_running(large)
+    assert place is not None, "it did not wait for nodes that were kept"
+    assert len(place.nodes) == 3
+    assert said is not None, "the API had no forecast while it waited"
+    low, _, high = said
+    assert low - MOMENT_S <= started_at(driver.slurm, large) <= high + MOMENT_S
+    # It may have been put first, where room was free just then; nobody was stopped for it.
+    assert not PlannedAction.objects.filter(kind__in=STOP_KINDS).exists(), driver.story()
     for _ in range(3):
         stream.flow()
     assert f"giveway_{large}" not in reservations(driver.slurm)
 
 
 def test_nothing_is_reserved_or_pinned_two_minutes_after_all_of_giveway_was_killed(
-    clean_slurm: PrivateSlurm, tmp_path: Path
+    accounted_slurm: PrivateSlurm, tmp_path: Path
 ) -> None:
-    env = clean_environment(**clean_slurm.env, GIVEWAY_CLUSTER="slurm", GIVEWAY_HOME=str(tmp_path / "home"))
+    env = clean_environment(
+        **accounted_slurm.env, GIVEWAY_CLUSTER="slurm", GIVEWAY_HOME=str(tmp_path / "home")
+    )
     assert manage("migrate", "-v0", env=env).returncode == 0
     put = (
         "from console.cluster.connect import configured_cluster as c\n"
@@ -101,27 +125,27 @@ def test_nothing_is_reserved_or_pinned_two_minutes_after_all_of_giveway_was_kill
     )
     done = manage("shell", "-v0", "-c", put, env=env)
     assert done.returncode == 0, done.stderr
-    fillers = [str(clean_slurm.submit("bob", *WHOLE, "-t5", f"-wn{n}")) for n in range(1, 5)]
+    fillers = [str(accounted_slurm.submit("bob", *WHOLE, "-t5", f"-wn{n}")) for n in range(1, 5)]
     for job in fillers:
-        clean_slurm.wait_for_state(job, "RUNNING")
-    large = str(clean_slurm.submit("cy", *THREE))
+        accounted_slurm.wait_for_state(job, "RUNNING")
+    large = str(accounted_slurm.submit("cy", *THREE))
     log = tmp_path / "worker.log"
     with process("manage.py", "worker", env=env, log=log) as worker:
-        wait_until(lambda: f"giveway_{large}" in reservations(clean_slurm), "nodes are kept", 90, log)
-        small = str(clean_slurm.submit("bob", *WHOLE, "-wn1"))
+        wait_until(lambda: f"giveway_{large}" in reservations(accounted_slurm), "nodes are kept", 90, log)
+        small = str(accounted_slurm.submit("bob", *WHOLE, "-wn1"))
         # It dies right after a renewal at the worst; the processes that it has started die with it.
         worker.kill()
         worker.wait()
-    wait_until(lambda: "giveway_" not in reservations(clean_slurm), "nothing is reserved", GONE_S)
-    shown = clean_slurm.run(["scontrol", "-o", "show", "job", large]).stdout
+    wait_until(lambda: "giveway_" not in reservations(accounted_slurm), "nothing is reserved", GONE_S)
+    shown = accounted_slurm.run(["scontrol", "-o", "show", "job", large]).stdout
     assert "Reservation=giveway" not in shown
     assert "ReqNodeList=(null) ExcNodeList=(null)" in shown
     assert "Priority=0 " not in shown
     # Both the job and others start as ever.
-    clean_slurm.run(["scancel", *fillers])
-    clean_slurm.wait_for_state(large, "RUNNING")
-    clean_slurm.run(["scancel", large])
-    clean_slurm.wait_for_state(small, "RUNNING")
+    accounted_slurm.run(["scancel", *fillers])
+    accounted_slurm.wait_for_state(large, "RUNNING")
+    accounted_slurm.run(["scancel", large])
+    accounted_slurm.wait_for_state(small, "RUNNING")
 
 
 def reservations(slurm: PrivateSlurm) -> str:

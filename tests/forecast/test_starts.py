@@ -180,3 +180,10 @@ def test_behind_all_it_starts_as_if_it_waited_there(queue: Queue) -> None:
     last = request("last", run_s=7)
     longer = replace(queue, waiting=[*queue.waiting, last])
     assert tried(queue, TriedStart(last, len(queue.waiting))) == starts(longer)[-1:]
+
+
+def test_what_ends_in_seconds_is_not_said_to_end_in_a_minute() -> None:
+    left = Forecast(5, 7, 10, 4, 12)
+    queue = Queue(((0,),), [RunningShare((0,), (1,), left)], [request("j")])
+    (said,) = forecast_starts(queue)
+    assert (said.low, said.p50, said.high) == (5, 5, 20)

@@ -6,7 +6,7 @@ drawn anew for each question; who does not know it cannot make a line. Nothing i
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from scheduler.adapters.slurm import config as configs
@@ -14,11 +14,12 @@ from scheduler.adapters.slurm import values
 from scheduler.adapters.slurm.commands import CommandRunner, is_job_id
 from scheduler.adapters.slurm.endings import STORAGE
 from scheduler.adapters.slurm.errors import SlurmUnavailableError, not_understood, unavailable
+from scheduler.model.command_line import command_of
 from scheduler.model.finished import FinishedRun, FinishedRuns
 
 FIELDS = (
     "JobID", "User", "Account", "Partition", "QOS", "Submit", "Start", "End", "ReqTRES", "TimelimitRaw", "State",
-    "JobName",
+    "JobName", "SubmitLine",
 )  # fmt: skip
 STATES = "CD,F,TO,CA,OOM,DL"
 """How a run ends by itself, or by a person. What a node or a preemption ended would have run longer."""
@@ -56,13 +57,11 @@ def look(
 
 
 def decode(out: str, mark: str, since: int, until: int) -> FinishedRuns:
-    """The runs in sacct's answer that ended within the span. Lines that are not understood are counted."""
+    """The runs in sacct's answer that ended within the span. Rows that are not understood are counted."""
     runs, strange = [], 0
-    for line in out.split("\n"):
-        if not line:
-            continue
+    for record in _records(out, mark):
         try:
-            run = _run(line.split(mark))
+            run = _run(record.split(mark))
         except (ValueError, OverflowError):
             strange += 1
             continue
@@ -71,11 +70,26 @@ def decode(out: str, mark: str, since: int, until: int) -> FinishedRuns:
     return FinishedRuns(kept=True, runs=tuple(runs), strange=strange)
 
 
+def _records(out: str, mark: str) -> Iterator[str]:
+    """The rows of an answer: a name or a command may go over several lines."""
+    record, whole = "", len(FIELDS) - 1
+    for line in out.split("\n"):
+        marks, before = line.count(mark), record.count(mark)
+        if record and (not marks or (before < whole and before + marks == whole)):
+            record += "\n" + line
+            continue
+        if record:
+            yield record
+        record = line
+    if record:
+        yield record
+
+
 def _run(fields: list[str]) -> FinishedRun | None:
     """One line; None for a job that never ran. Raises `ValueError`."""
     if len(fields) != len(FIELDS):
         raise ValueError(f"{len(fields)} fields")
-    job_id, user, account, partition, qos, submit, start, end, tres, limit, state, name = fields
+    job_id, user, account, partition, qos, submit, start, end, tres, limit, state, name, line = fields
     began, ended, submitted = values.moment(start), values.moment(end), values.moment(submit)
     if began is None:
         return None
@@ -98,6 +112,7 @@ def _run(fields: list[str]) -> FinishedRun | None:
         memory_mb=(values.memory(asked["mem"]) or 0) if "mem" in asked else 0,
         limit_s=int(limit) * _MINUTE if limit.isdecimal() and len(limit) < _LONGEST else None,
         state=(state.split() or [""])[0][:40],
+        command=command_of(line),
     )
 
 

@@ -13,7 +13,7 @@ MARK = "0123456789abcdef"
 SINCE, UNTIL = 1795405000, 1795406000
 LINE = (
     "4|root|lab|wide|normal|2026-11-23T03:38:59|2026-11-23T03:39:00|2026-11-23T03:39:05"
-    "|billing=4,cpu=4,mem=4000M,node=2|1|CANCELLED by 0|canc"
+    "|billing=4,cpu=4,mem=4000M,node=2|1|CANCELLED by 0|canc|sbatch -n4 /root/run-3/canc.sh x"
 )
 
 
@@ -29,7 +29,7 @@ def test_a_line_is_a_run_with_what_was_asked_for() -> None:
     )  # fmt: skip
     assert (run.submit, run.start, run.end) == (1795405139, 1795405140, 1795405145)
     assert (run.nodes, run.cpus, run.gpus, run.memory_mb, run.limit_s) == (2, 4, 0, 4000, 60)
-    assert (run.state, run.name) == ("CANCELLED", "canc")
+    assert (run.state, run.name, run.command) == ("CANCELLED", "canc", "canc.sh")
 
 
 def test_gpus_arrays_and_jobs_without_a_limit() -> None:
@@ -63,13 +63,14 @@ def test_a_job_that_never_ran_and_one_that_ended_outside_the_span_are_left_out()
 
 def test_a_name_that_looks_like_a_line_makes_no_run() -> None:
     """Whoever submits does not know the mark, which is drawn for each question."""
-    forged = LINE.replace("canc", "x\n" + LINE.replace("4|root", "5|victim", 1), 1)
+    forged = LINE.replace("4|root", "5|victim", 1)
+    start, end = LINE.split("canc", 1)
     # Only what is between sacct's own fields is marked.
-    first, rest = forged.split("\n", 1)
-    out = first.replace("|", MARK) + "\n" + rest + "\n"
-    answer = decode(out, MARK, SINCE, UNTIL)
-    assert [run.user for run in answer.runs] == ["root"]
-    assert answer.strange == 1
+    out = f"{start.replace('|', MARK)}x\n{forged}{end.replace('|', MARK)}\n{forged}\n"
+    answer = decode(out + told(LINE), MARK, SINCE, UNTIL)
+    assert [(run.job_id, run.user) for run in answer.runs] == [("4", "root"), ("4", "root")]
+    assert answer.runs[0].name.startswith("x\n5|victim")
+    assert answer.strange == 0
 
 
 class Answers(CommandRunner):
