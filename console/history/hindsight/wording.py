@@ -159,5 +159,7 @@ def _missing(doc: Doc) -> Iterable[str]:
 
 
 def lost_of(group: Doc, which: str = "value") -> dict[str, float]:
-    """The work that is lost, in seconds by resource; `which` of the range."""
-    return {name: group["lost_s"][name][which] for name in COUNTED if name in group["lost_s"]}
+    """The work that is lost, in seconds of the dearest resource that is; `which` of the range."""
+    lost = group["lost_s"]
+    dearest = next((name for name in COUNTED if name in lost and lost[name]["high"]), None)
+    return {} if dearest is None else {dearest: lost[dearest][which]}

@@ -79,9 +79,15 @@ def count_range(found: Group) -> str:
 
 @register.filter
 def hindsight_lost(row: Group) -> str:
-    """`1.4 GPU-h`, with its range where runs differ."""
-    low, value, high = (work_short(lost_of(row, which)) for which in ("low", "value", "high"))
-    return value if low == high else f"{value} ({low} – {high})"
+    """`1.4 GPU-h`."""
+    return work_short(lost_of(row))
+
+
+@register.filter
+def lost_range(row: Group) -> str:
+    """`1.2 GPU-h – 1.6 GPU-h`; nothing where all runs say the same."""
+    low, high = (work_short(lost_of(row, which)) for which in ("low", "high"))
+    return "" if low == high else f"{low} – {high}"
 
 
 @register.filter
