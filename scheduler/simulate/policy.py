@@ -120,7 +120,7 @@ class Everybody:
 
 
 @dataclass(frozen=True, slots=True)
-class ByJob:
+class OneByOne:
     """Levels that are known job by job; a job that is not named has none."""
 
     levels: Mapping[str, Level]
@@ -130,7 +130,7 @@ class ByJob:
         return self.levels.get(row.id)
 
 
-LevelRule = ByPattern | ByHash | Everybody | ByJob
+LevelRule = ByPattern | ByHash | Everybody | OneByOne
 
 
 @dataclass(frozen=True, slots=True)
