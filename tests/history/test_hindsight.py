@@ -72,6 +72,8 @@ def test_urgent_jobs_would_not_have_waited_and_the_first_sentence_says_so(past: 
     told = told_of(doc)
     assert told.sentence.startswith("With this policy the jobs of P0 would have waited ")
     assert "on average instead of 1 h 30 min; 12 stops, 4" in told.sentence
+    assert told.paid.startswith("For that the jobs of P1 would have waited ")
+    assert told.paid.endswith(" on average instead of 0 s.")
     assert told.sentence.endswith("CPU-hours lost.")
     assert (
         "Really all jobs waited 45 min on average; the simulation without Giveway says 45 min." in told.beside
@@ -93,6 +95,7 @@ def test_a_policy_without_levels_stops_nobody_and_says_so(past: Sim) -> None:
     doc = simulated(past)
     assert [each["name"] for each in doc["levels"]] == ["unconfigured"]
     assert urgent(doc) == doc["all"]
+    assert told_of(doc).paid == ""
     assert told_of(doc).sentence == (
         "With this policy all jobs would have waited 45 min on average, as without Giveway; nobody would have been"
         " stopped."
@@ -256,7 +259,7 @@ def test_in_chinese_nothing_stays_english(past: Sim) -> None:
     doc = simulated(past)
     with translation.override("zh-hans"):
         told = told_of({**doc, "not_followed": ["quotas", "order"], "cut": True})
-        words = [told.sentence, told.ranges, told.beside, *told.assumed]
+        words = [told.sentence, told.paid, told.ranges, told.beside, *told.assumed]
     for line in words:
         assert any("\u4e00" <= char <= "\u9fff" for char in line), line
         assert "would" not in line

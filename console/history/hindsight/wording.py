@@ -14,6 +14,7 @@ from console.steering.work import COUNTED, work_short, work_words
 Doc = Mapping[str, Any]
 LEAST_JOBS = 10
 """A level with fewer says little: the first sentence is about the highest that has as many, if one has."""
+LEAST_S = 60
 NOT_FOLLOWED = {
     "quotas": gettext_lazy("quotas"),
     "balance": gettext_lazy("sets of equal compute power"),
@@ -25,9 +26,11 @@ NOT_FOLLOWED = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`sentence` answers the question; `ranges` says how sure that is; `beside` compares with what really was."""
+    """`sentence` answers the question; `paid` says who would have waited longer for it, empty when nobody; `ranges` how
+    sure that is; `beside` compares with what really was."""
 
     sentence: str
+    paid: str
     ranges: str
     beside: str
     assumed: tuple[str, ...]
@@ -35,7 +38,7 @@ class Told:
 
 def told_of(doc: Doc) -> Told:
     """The sentences of an answer."""
-    return Told(_sentence(doc), _ranges(doc), _beside(doc), tuple(_assumed(doc)))
+    return Told(_sentence(doc), _paid(doc), _ranges(doc), _beside(doc), tuple(_assumed(doc)))
 
 
 def urgent(doc: Doc) -> Doc:
@@ -77,6 +80,24 @@ def _sentence(doc: Doc) -> str:
     return form % {"waits": waits, "n": stops, "work": work_words(lost_of(doc["all"]))}
 
 
+def longer(group: Doc) -> float:
+    """By how many seconds jobs would have waited longer on average."""
+    return float(group["with_policy"]["mean_s"]["value"] - group["without"]["mean_s"]["value"])
+
+
+def _paid(doc: Doc) -> str:
+    """The level that loses most, of those with enough jobs; no less than a minute counts."""
+    enough = [each for each in doc["levels"] if each["jobs"] >= LEAST_JOBS and each is not urgent(doc)]
+    group = max(enough, key=longer, default=None)
+    if group is None or longer(group) < LEAST_S:
+        return ""
+    return _("For that %(who)s would have waited %(after)s on average instead of %(before)s.") % {
+        "who": _who(group),
+        "after": saying.duration(group["with_policy"]["mean_s"]["value"]),
+        "before": saying.duration(group["without"]["mean_s"]["value"]),
+    }
+
+
 def _ranges(doc: Doc) -> str:
     if doc["runs"] < 2:
         return _("There was time for one run only, so how much hangs on chance is not known.")
@@ -89,7 +110,7 @@ def _ranges(doc: Doc) -> str:
         "shift": saying.duration(doc["shift_s"]),
         "wait": _span(saying.duration(waited["low"]), saying.duration(waited["high"])),
         "stops": _span(f"{stops['low']:g}", f"{stops['high']:g}"),
-        "work": _span(work_short(lost_of(doc["all"], "low")), work_short(lost_of(doc["all"], "high"))),
+        "work": _span(lost_words(doc["all"], "low"), lost_words(doc["all"], "high")),
     }
 
 
@@ -163,3 +184,9 @@ def lost_of(group: Doc, which: str = "value") -> dict[str, float]:
     lost = group["lost_s"]
     dearest = next((name for name in COUNTED if name in lost and lost[name]["high"]), None)
     return {} if dearest is None else {dearest: lost[dearest][which]}
+
+
+def lost_words(group: Doc, which: str) -> str:
+    """An end of its range in words: `1.4 GPU-h`, `0`."""
+    lost = lost_of(group, which)
+    return work_short(lost) if any(lost.values()) else "0"

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from console.core import saying
-from console.history.hindsight.wording import lost_of
+from console.history.hindsight.wording import lost_of, lost_words
 from console.history.past import StudySum, spans_kept
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
@@ -86,7 +86,7 @@ def hindsight_lost(row: Group) -> str:
 @register.filter
 def lost_range(row: Group) -> str:
     """`1.2 GPU-h – 1.6 GPU-h`; nothing where all runs say the same."""
-    low, high = (work_short(lost_of(row, which)) for which in ("low", "high"))
+    low, high = (lost_words(row, which) for which in ("low", "high"))
     return "" if low == high else f"{low} – {high}"
 
 
