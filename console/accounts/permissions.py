@@ -66,8 +66,11 @@ SENTENCES: dict[Permission, str] = {
     Permission.INSTALLATION_SET_UP: "Set the installation up: read the doctor, import from Slurm, invite people.",
     Permission.PEOPLE_VIEW: "See who has an account, what is theirs, when they last signed in, and their API tokens.",
     Permission.PEOPLE_CHANGE: "Change accounts of others, switch them off, sign them out, take back their API tokens.",
-    Permission.STUDY_VIEW: "See what a change would have done, in a study: one's own, or all for who reads everything.",
-    Permission.STUDY_CANCEL: "Cancel a study: one's own, or any for an administrator.",
+    Permission.STUDY_VIEW: (
+        "See what a change would have done, in a study: one's own, those of finished jobs in one's partitions, or all "
+        "for who reads everything."
+    ),
+    Permission.STUDY_CANCEL: "Cancel a study: one's own, one of a partition of one's own, or any for an administrator.",
     Permission.CONFIG_EXPORT: "Export the priority file.",
     Permission.CONFIG_IMPORT: "Import a priority file.",
 }

@@ -14,17 +14,23 @@ from console.accounts.access import require_read, require_write
 from console.accounts.permissions import Permission
 from console.api.base import ApiDetail, ApiList, ApiView
 from console.api.errors import ConflictError
+from console.api.hindsight_answer import HindsightSerializer, hindsight_data
 from console.api.past import PastSerializer, past_data
 from console.api.strict import valid
 from console.api.what_if import MOST_DAYS, Asking, ChangeSerializer
 from console.history.answering import decode_past
-from console.history.models import Study, StudyState
+from console.history.hindsight.wording import told_of
+from console.history.models import Study, StudyKind, StudyState
 from console.history.studies import ask, cancel, visible_studies
 from console.history.what_if import NotNowError
 
 
 class StudySerializer(serializers.ModelSerializer):
-    """A study. `done` of `total` recorded looks are decided; `partitions` and `projects` are what would change."""
+    """A study. `done` of `total` recorded looks are decided; `partitions` and `projects` are what would change.
+
+    One of the kind `hindsight` simulates finished jobs of `partition` with the policy that it was asked about: `done`
+    of `total` jobs, those of all runs together.
+    """
 
     partitions = serializers.SerializerMethodField()
     projects = serializers.SerializerMethodField()
@@ -33,6 +39,8 @@ class StudySerializer(serializers.ModelSerializer):
         model = Study
         fields: ClassVar = [
             "id",
+            "kind",
+            "partition",
             "asked_by",
             "asked_at",
             "days",
@@ -57,18 +65,28 @@ class StudySerializer(serializers.ModelSerializer):
 
 
 class WholeStudySerializer(StudySerializer):
-    """A study with its answer, null until it is done."""
+    """A study with its answer, null until it is done: `hindsight` of the kind of that name, else `result`."""
 
     result = serializers.SerializerMethodField()
+    hindsight = serializers.SerializerMethodField()
 
     class Meta(StudySerializer.Meta):
-        fields: ClassVar = [*StudySerializer.Meta.fields, "result"]
+        fields: ClassVar = [*StudySerializer.Meta.fields, "result", "hindsight"]
         read_only_fields = fields
 
     @extend_schema_field(PastSerializer(allow_null=True))
     def get_result(self, study: Study) -> dict[str, Any] | None:
-        """The answer."""
-        return past_data(decode_past(study.result)) if study.result else None
+        """The answer of recorded looks."""
+        if not study.result or study.kind != StudyKind.LOOKS:
+            return None
+        return past_data(decode_past(study.result))
+
+    @extend_schema_field(HindsightSerializer(allow_null=True))
+    def get_hindsight(self, study: Study) -> dict[str, Any] | None:
+        """The answer of finished jobs."""
+        if not study.result or study.kind != StudyKind.HINDSIGHT:
+            return None
+        return hindsight_data(study.result, told_of(study.result).sentence)
 
 
 class NewStudySerializer(ChangeSerializer):

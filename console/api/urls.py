@@ -13,6 +13,7 @@ from console.api import (
     decisions,
     drafts,
     forecasts,
+    hindsight,
     histories,
     incidents,
     insights,
@@ -148,6 +149,11 @@ urlpatterns: list[URLPattern] = [
     path("partitions/<name:name>/lanes/", lanes.PartitionLanes.as_view(), name="api-partition-lanes"),
     path("partitions/<name:name>/squares/", squares.PartitionSquares.as_view(), name="api-partition-squares"),
     path("partitions/<name:name>/tally/", tallies.PartitionTally.as_view(), name="api-partition-tally"),
+    path(
+        "partitions/<name:name>/hindsight/",
+        hindsight.PartitionHindsight.as_view(),
+        name="api-partition-hindsight",
+    ),
     path("partitions/<name:name>/policy/", policies.PolicyView.as_view(), name="api-policy"),
     path("partitions/<name:name>/quotas/", quotas.QuotaUseList.as_view(), name="api-quotas"),
     path(
@@ -197,6 +203,7 @@ urlpatterns: list[URLPattern] = [
     path("what-if/", what_if.WhatIf.as_view(), name="api-what-if"),
     path("studies/", studies.StudyList.as_view(), name="api-studies"),
     path("studies/<int:pk>/", studies.StudyDetail.as_view(), name="api-study"),
+    path("studies/<int:pk>.csv", hindsight.StudyFile.as_view(), name="api-study-file"),
     path("studies/<int:pk>/cancel/", studies.StudyCancel.as_view(), name="api-study-cancel"),
     path("config/", config.ConfigView.as_view(), name="api-config"),
     path("schema/", schema.SchemaView.as_view(), name="api-schema"),

@@ -121,15 +121,28 @@ class StudyState(models.TextChoices):
 OPEN_STUDIES = (StudyState.QUEUED, StudyState.RUNNING)
 
 
+class StudyKind(models.TextChoices):
+    """What a study asks."""
+
+    LOOKS = "looks", _("recorded looks, decided again")
+    HINDSIGHT = "hindsight", _("finished jobs, simulated")
+
+
 class Study(models.Model):
     """A question about the last days that takes longer than a request (`console.history.studies`).
 
     `question` is a change (`changes.encode_change`), `result` its answer (`answering.encode_past`). While it runs,
     `holder` is whoever works on it, `beat_at` when that one last said so, and `done` of `total` looks are decided.
     `version` grows with every change: the page polls by it.
+
+    One of the kind `hindsight` is about a partition: its question is the whole policy, its result a document
+    (`hindsight.figures`), and `done` of `total` counts simulated jobs.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="studies")
+    kind = models.CharField(max_length=10, choices=StudyKind.choices, default=StudyKind.LOOKS)
+    partition = models.CharField(max_length=64, blank=True)
+    """The one that it is about; empty where it may be about several."""
     asked_by = models.CharField(max_length=150)
     asked_at = models.DateTimeField()
     days = models.PositiveSmallIntegerField()
@@ -153,9 +166,16 @@ class Study(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(state__in=StudyState.values), name="history_study_state_known"
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=StudyKind.values), name="history_study_kind_known"
+            ),
         ]
-        indexes = [models.Index(fields=["state"]), models.Index(fields=["asked_at"])]
+        indexes = [
+            models.Index(fields=["state"]),
+            models.Index(fields=["asked_at"]),
+            models.Index(fields=["cluster", "partition", "kind"]),
+        ]
 
     def __str__(self) -> str:
         return f"study {self.pk} of {self.asked_by}"
@@ -174,3 +194,8 @@ class Study(models.Model):
     def part(self) -> str:
         """How much of it is done, for a bar: `12.5%`."""
         return f"{100 * self.done / self.total:.5g}%" if self.total else "0%"
+
+    @property
+    def percent(self) -> int:
+        """The same for people, in whole hundredths."""
+        return 100 * self.done // self.total if self.total else 0

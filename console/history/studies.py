@@ -4,11 +4,12 @@ A page or a program writes a row; `studying.py` works it off. Asking and cancell
 """
 
 import json
+from collections.abc import Sized
 from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, QuerySet, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -18,8 +19,10 @@ from console.cluster.models import Cluster
 from console.core import clock, saying
 from console.core.limits import no_room
 from console.history.changes import HypotheticalChange, decode_change, differing, encode_change
-from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyState
+from console.history.models import OPEN_STUDIES, RecordedObservation, Study, StudyKind, StudyState
 from console.history.what_if import NotNowError
+from console.partitions.models import Partition
+from console.partitions.selectors import administered_partitions
 from scheduler.model.words import names
 
 AT_ONCE = 20_000
@@ -47,16 +50,25 @@ def ask(
     """
     question = json.loads(json.dumps(encode_change(differing(cluster, change))))
     with transaction.atomic():
-        waiting = list(Study.objects.filter(cluster=cluster, asked_by=actor, state__in=OPEN_STUDIES))
+        waiting = open_studies(cluster, actor)
         for study in waiting:
-            if (study.question, study.days) == (question, days):
+            if (study.kind, study.question, study.days) == (StudyKind.LOOKS, question, days):
                 return study
-        if full := no_room("studies", len(waiting)):  # the worker takes one at a time
-            raise NotNowError(full)
-        study = Study.objects.create(
-            cluster=cluster, asked_by=actor, asked_at=clock.now(), question=question, days=days
-        )
-        _tell("study.asked", study, actor, request_id)
+        return put(waiting, Study(cluster=cluster, asked_by=actor, question=question, days=days), request_id)
+
+
+def open_studies(cluster: Cluster, actor: str) -> list[Study]:
+    """What a person has asked and that is not over."""
+    return list(Study.objects.filter(cluster=cluster, asked_by=actor, state__in=OPEN_STUDIES))
+
+
+def put(waiting: Sized, study: Study, request_id: str) -> Study:
+    """Put a new question, beside those of the person that wait. Raises `NotNowError` when these are too many."""
+    if full := no_room("studies", len(waiting)):  # the worker takes one at a time
+        raise NotNowError(full)
+    study.asked_at = clock.now()
+    study.save()
+    _tell("study.asked", study, study.asked_by, request_id)
     return study
 
 
@@ -74,17 +86,21 @@ def cancel(*, actor: str, study: Study, request_id: str = "") -> bool:
 
 
 def visible_studies(user: Any) -> QuerySet[Study]:
-    """One's own; all for who reads everything. What a list shows: not the question, not the answer."""
+    """One's own, and those of finished jobs of the partitions that one administers; all for who reads everything."""
     rows = Study.objects.select_related("cluster")
     if not user.is_authenticated:
         return rows.none()
     if user.role in {Role.ADMINISTRATOR, Role.AUDITOR}:
         return rows
-    return rows.filter(asked_by=user.username)
+    own = Partition.objects.filter(pk__in=administered_partitions(user), cluster=OuterRef("cluster"))
+    theirs = Exists(own.filter(name=OuterRef("partition")))
+    return rows.filter(Q(kind=StudyKind.LOOKS, asked_by=user.username) | Q(theirs, kind=StudyKind.HINDSIGHT))
 
 
 def title_of(study: Study) -> str:
     """What the study is about: `the policy of x`, `the projects alpha and beta`."""
+    if study.kind == StudyKind.HINDSIGHT:
+        return _("the finished jobs of %(partition)s") % {"partition": study.partition}
     policies, projects = list(study.question["policies"]), list(study.question["projects"])
     told = []
     if policies:

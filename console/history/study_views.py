@@ -12,7 +12,9 @@ from console.accounts.permissions import Permission
 from console.core import clock
 from console.core.htmx import NO_CONTENT, render_page, wants_part
 from console.history.answering import decode_past
-from console.history.models import Study, StudyState
+from console.history.hindsight.asking import is_in_force
+from console.history.hindsight.wording import told_of
+from console.history.models import Study, StudyKind, StudyState
 from console.history.studies import cancel, title_of, visible_studies
 from console.history.studying import SILENT
 from console.history.wording import plots_of
@@ -54,15 +56,24 @@ def study_cancel(request: HttpRequest, pk: int) -> HttpResponse:
 
 def context_of(request: HttpRequest, found: Study) -> dict[str, Any]:
     """What the page shows of a study, and the panel beside a form."""
-    past = decode_past(found.result) if found.result else None
+    more = _of_hindsight(found) if found.kind == StudyKind.HINDSIGHT else _of_looks(found)
     return {
+        **more,
         "study": found,
         "title": title_of(found),
-        "past": past,
-        "plots": plots_of(past) if past else [],
         "may_cancel": found.open and request.user.has_perm(Permission.STUDY_CANCEL, found),
         "nobody_comes": _nobody_comes(found),
     }
+
+
+def _of_looks(found: Study) -> dict[str, Any]:
+    past = decode_past(found.result) if found.result else None
+    return {"past": past, "plots": plots_of(past) if past else []}
+
+
+def _of_hindsight(found: Study) -> dict[str, Any]:
+    told = {"answer_of": found.result, "told": told_of(found.result)} if found.result else {}
+    return {**told, "hindsight": True, "in_force": is_in_force(found)}
 
 
 def _nobody_comes(found: Study) -> bool:

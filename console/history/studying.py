@@ -7,6 +7,7 @@ comes back from a long sleep, changes nothing. Cancelling takes the study from i
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -15,7 +16,9 @@ from django.utils.translation import gettext_noop
 
 from console.core import clock
 from console.history.answering import encode_past
-from console.history.models import Study, StudyState
+from console.history.hindsight.asking import forget_same
+from console.history.hindsight.running import hindsight
+from console.history.models import Study, StudyKind, StudyState
 from console.history.past import over_days
 from console.history.studies import change_of
 from console.history.what_if import NotNowError
@@ -64,10 +67,8 @@ def work_off(pk: int) -> bool:
         _keep(pk, holder, done=done, total=total, beat_at=clock.now())
 
     try:
-        past = over_days(
-            study.cluster, change_of(study), study.days, budget_s=settings.GIVEWAY_STUDY_S, tell=tell
-        )
-        _keep(pk, holder, **_ended(StudyState.DONE), result=encode_past(past))
+        _keep(pk, holder, **_ended(StudyState.DONE), result=_result(study, tell))
+        forget_same(study)
     except LostError:
         log.info("a study was cancelled, or taken over", study=pk)
     except NotNowError as error:
@@ -76,6 +77,14 @@ def work_off(pk: int) -> bool:
         _end_badly(pk, holder, BROKEN)
         raise
     return True
+
+
+def _result(study: Study, tell: Callable[[int, int], None]) -> dict[str, Any]:
+    change, budget_s = change_of(study), settings.GIVEWAY_STUDY_S
+    if study.kind == StudyKind.HINDSIGHT:
+        policy = change.policies[study.partition]
+        return hindsight(study.cluster, policy, study.days, budget_s=budget_s, tell=tell)
+    return encode_past(over_days(study.cluster, change, study.days, budget_s=budget_s, tell=tell))
 
 
 def work_all_off() -> int:

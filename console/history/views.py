@@ -29,12 +29,15 @@ from console.history.forms import (
     typed_quotas,
     typed_types,
 )
+from console.history.hindsight.asking import ask_hindsight, asked_span
+from console.history.models import Study
 from console.history.past import days_asked, over_days_at_once
 from console.history.studies import ask, takes_too_long
 from console.history.study_views import context_of
 from console.history.type_trial import tried_on_last_week
 from console.history.what_if import NotNowError, what_if
 from console.history.wording import plots_of, sentences
+from console.partitions.models import Partition
 from console.partitions.own_file import allowed_to, require_import
 from console.partitions.selectors import visible_partitions
 from console.partitions.task_types_form import TYPES
@@ -44,7 +47,9 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.jsontext import parse
 
 MOST_ROWS = 25
-NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days", "in_bar", "unfold"})
+HINDSIGHT = "hindsight"
+"""A field of the policy's form: so many days of finished jobs are to be simulated."""
+NOT_CARRIED = frozenset({"csrfmiddlewaretoken", "row", "back", "days", "in_bar", "unfold", HINDSIGHT})
 
 Read = Callable[[], HypotheticalChange]
 
@@ -63,7 +68,13 @@ def policy(request: HttpRequest, name: str) -> HttpResponse:
         context = {"to": request.path, "most": MOST_ROWS, "unfold": "unfold" in request.POST, "bar": True}
         return render(request, f"history/_bar_{what}.html", context | in_bar(partition, request.POST, what))
     back = reverse("partition-policy", args=[name])
-    return _answer(request, partition.cluster, lambda: typed_policy(partition, request.POST), back, "levels")
+
+    def read() -> HypotheticalChange:
+        return typed_policy(partition, request.POST)
+
+    if days := asked_span(request.POST.get(HINDSIGHT, "")):
+        return _hindsight(request, partition, read, days, back)
+    return _answer(request, partition.cluster, read, back, "levels")
 
 
 @require_POST
@@ -161,6 +172,26 @@ def _answer(request: HttpRequest, cluster: Cluster, read: Read, back: str, rows:
     return _shown(request, "history/_answer.html", context, back, rows)
 
 
+def _hindsight(request: HttpRequest, partition: Partition, read: Read, days: int, back: str) -> HttpResponse:
+    """The finished jobs of the last days with the policy that is typed: always a study."""
+    context: dict[str, Any] = {"to": request.path, "title": _("What would change")}
+    try:
+        study = ask_hindsight(
+            actor=person(request).username,
+            partition=partition,
+            policy=read().policies[partition.name],
+            days=days,
+            request_id=request_id(request),
+        )
+    except FormFaultsError as error:
+        context["faults"] = error.lines
+    except NotNowError as error:
+        context["not_now"] = str(error)
+    else:
+        return _panel(request, study)
+    return _shown(request, "history/_answer.html", context, back, "levels")
+
+
 def _shown(request: HttpRequest, part: str, context: dict[str, Any], back: str, rows: str) -> HttpResponse:
     """A part beside the form; without script a page of its own, from which one goes back to all that was typed."""
     if wants_part(request):
@@ -195,6 +226,10 @@ def _study(request: HttpRequest, cluster: Cluster, change: HypotheticalChange, d
         days=days,
         request_id=request_id(request),
     )
+    return _panel(request, study)
+
+
+def _panel(request: HttpRequest, study: Study) -> HttpResponse:
     if wants_part(request):
         return render(request, "history/_study_panel.html", context_of(request, study))
     return redirect("study", pk=study.pk)

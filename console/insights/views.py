@@ -45,6 +45,7 @@ def insights(request: HttpRequest) -> HttpResponse:
         "spans": _spans(period, name),
         "picks": _picks(every, period, name),
         "query": _query(period, name),
+        "simulated": [e.name for e in chosen if request.user.has_perm(Permission.POLICY_VIEW, e)],
     }
     return render(request, "insights/insights.html", context)
 

@@ -1,5 +1,6 @@
 """What a simulation is told to do (`giveway.simulation/1`, docs/contracts.md)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -118,7 +119,18 @@ class Everybody:
         return self.level
 
 
-LevelRule = ByPattern | ByHash | Everybody
+@dataclass(frozen=True, slots=True)
+class OneByOne:
+    """Levels that are known job by job; a job that is not named has none."""
+
+    levels: Mapping[str, Level]
+
+    def of(self, row: TraceRow) -> Level:
+        """The level of a job."""
+        return self.levels.get(row.id)
+
+
+LevelRule = ByPattern | ByHash | Everybody | OneByOne
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +169,10 @@ class ElasticRule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One way to run the workload. `partition`: the rules that the planner goes by, and the mode of all levels."""
+    """One way to run the workload. `partition`: the rules that the planner goes by, and the mode of all levels.
+
+    `spared`: ids of jobs that are never stopped.
+    """
 
     name: str
     scheduler: Scheduler
@@ -172,6 +187,7 @@ class Policy:
     max_stops_per_job: int = 3
     cycle_s: int = 60
     elastic: ElasticRule | None = None
+    spared: frozenset[str] = frozenset()
 
 
 def text_of(row: TraceRow, which: MatchedText) -> str:

@@ -5,7 +5,7 @@ what is left over is given to whoever waits. Nothing depends on the order of row
 """
 
 from collections import defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scheduler.model.jobs import JobState, Level, SnapshotJob
@@ -30,10 +30,14 @@ class SimulationOutcome:
     plans: int
 
 
-def replay(workload: Workload, policy: Policy) -> SimulationOutcome:
+Watch = Callable[[int], None]
+"""Called at every moment with how many jobs have arrived; what it raises ends the simulation."""
+
+
+def replay(workload: Workload, policy: Policy, watch: Watch | None = None) -> SimulationOutcome:
     """Run the workload. Raises `InputError` when the policy needs limits that the trace does not have."""
     _check_limits(workload, policy)
-    return _Replay(workload, policy).run()
+    return _Replay(workload, policy).run(watch)
 
 
 class _Replay:
@@ -59,11 +63,13 @@ class _Replay:
                 lambda above, below: ranking.scope(*above).class_of(*below) is not None,
             )
 
-    def run(self) -> SimulationOutcome:
+    def run(self, watch: Watch | None) -> SimulationOutcome:
         """From the first moment to the last."""
         coming = deque(self._tasks)
         while (now := self._next_moment(coming)) is not None:
             self._moment(now, coming)
+            if watch is not None:
+                watch(len(self._tasks) - len(coming))
         plans = self._planning.plans if self._planning else 0
         return SimulationOutcome(self._policy, self._workload, self._tasks, plans)
 
@@ -138,7 +144,8 @@ def _task(work: Work, policy: Policy, ranking: Ranking) -> SimulatedTask:
     by_level = policy.order is QueueOrder.LEVEL
     key = (-pair[0], -pair[1], work.index) if by_level else (work.index,)
     pieces = pieces_of(work, policy.elastic)
-    return SimulatedTask(work, levels, pair, key, pieces, left=pieces.count * work.runtime)
+    left, fixed = pieces.count * work.runtime, work.row.id in policy.spared
+    return SimulatedTask(work, levels, pair, key, pieces, left=left, fixed=fixed)
 
 
 def _weights(ranking: Ranking, levels: tuple[Level, Level]) -> Pair:

@@ -13,9 +13,12 @@ from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
 from console.core import clock
 from console.history.changes import encode_change, policy_change
+from console.history.hindsight.asking import ask_hindsight
 from console.history.models import PartitionMinute, QuotaMinute, Study
+from console.history.studying import work_off
 from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
+from console.partitions.selectors import policy_of
 from console.power.models import PowerIncident
 from console.projects.models import Project, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
@@ -23,6 +26,7 @@ from console.setup.models import Examination
 from console.steering.models import Incident, Plan
 from console.steering.operations.pausing import pause
 from tests import factories
+from tests.history.past_jobs import two_days
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim
 
@@ -70,6 +74,7 @@ def furnished(house: House) -> Furnished:
         question=encode_change(policy_change(house.x, content.document)),
         total=9,
     )
+    _simulated_past(house)
     plan, request = asked_plan(house.cluster), asked_urgency(house)
     incident = factories.make_incident(house.plan, job_name=LONG)
     slow = factories.make_power_incident(house.cluster, "n1")
@@ -88,6 +93,15 @@ def _jobs(cluster: Cluster) -> None:
         factories.make_running_job(
             cluster, str(400 + i), user=user, immune=why, immune_since=factories.EPOCH - i
         )
+
+
+def _simulated_past(house: House) -> None:
+    """What last month would have been on x."""
+    two_days(house.cluster)
+    study = ask_hindsight(actor="ada", partition=house.x, policy=policy_of(house.x), days=30)
+    work_off(study.pk)
+    study.refresh_from_db()
+    assert study.state == "done", study.fault
 
 
 def _past(cluster: Cluster) -> None:

@@ -15,8 +15,13 @@ PAGE = (
     .partition("## The shapes of a job")[2]
     .partition("\n## ")[0]
 )
-ASKED = {"console/reports/mine.py", "console/reports/project_levels.py", "console/starts/trials.py"}
-"""They ask where a job would stand that there is none of."""
+ASKED = {
+    "console/history/hindsight/facts.py",
+    "console/reports/mine.py",
+    "console/reports/project_levels.py",
+    "console/starts/trials.py",
+}
+"""They ask where a job would stand that there is none of, or none any more."""
 
 
 def places_that_build(name: str) -> set[str]:

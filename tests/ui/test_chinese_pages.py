@@ -99,6 +99,7 @@ def li(house: House, ada: Client) -> Client:
 PAGES = (
     "/", "/jobs/", "/jobs/101/", "/jobs/88/", "/my-jobs/", "/plans/", "/plans/{plan}/", "/approvals/", "/studies/",
     "/insights/", "/partitions/x/", "/partitions/x/policy/", "/partitions/x/quotas/", "/partitions/x/revisions/",
+    "/partitions/x/hindsight/",
     "/partitions/x/shadow/", "/partitions/x/timeline/", "/projects/", "/projects/alpha/", "/projects/alpha/levels/",
     "/projects/alpha/work/", "/projects/alpha/history/", "/project-rules/", "/project-requests/", "/audit/",
     "/audit/1/", "/history/jobs/101/", "/account/", "/setup/", "/setup/people/", "/setup/sign-in/",

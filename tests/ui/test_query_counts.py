@@ -29,6 +29,7 @@ PAGES: dict[str, int] = {
     "/partitions/x/policy/": 8,
     "/partitions/x/quotas/": 11,
     "/partitions/x/revisions/": 11,
+    "/partitions/x/hindsight/": 9,
     "/partitions/x/shadow/": 10,  # and who would start again on more nodes
     "/jobs/": 11,
     "/jobs/101/": 16,

@@ -1,8 +1,15 @@
 """What the pages about the record say in their own words."""
 
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
 from django import template
+from django.utils import timezone
 from django.utils.translation import gettext
 
+from console.core import saying
+from console.history.hindsight.wording import lost_of, lost_words
 from console.history.past import StudySum, spans_kept
 from console.history.plots import number
 from console.history.wording import coverage, lost_by, really_stopped
@@ -10,6 +17,7 @@ from console.steering.work import work_short
 from scheduler.reconcile.compare import ComparedStop, NamedLevel
 
 register = template.Library()
+Group = Mapping[str, Any]
 
 
 register.filter("work_short", work_short)
@@ -54,3 +62,42 @@ def hours(value: float) -> str:
 def told(fault: str) -> str:
     """Why a study failed: kept as the worker said it, told in the reader's language where that has the sentence."""
     return gettext(fault)
+
+
+@register.filter
+def range_of(found: Group) -> str:
+    """`3 min – 6 min`, of a wait; nothing where all runs say the same."""
+    low, high = saying.duration(found["low"]), saying.duration(found["high"])
+    return "" if low == high else f"{low} – {high}"
+
+
+@register.filter
+def count_range(found: Group) -> str:
+    """`20 – 40`; nothing where all runs say the same."""
+    return "" if found["low"] == found["high"] else f"{found['low']} – {found['high']}"
+
+
+@register.filter
+def hindsight_lost(row: Group) -> str:
+    """`1.4 GPU-h`."""
+    return work_short(lost_of(row))
+
+
+@register.filter
+def lost_range(row: Group) -> str:
+    """`1.2 GPU-h – 1.6 GPU-h`; nothing where all runs say the same."""
+    low, high = (lost_words(row, which) for which in ("low", "high"))
+    return "" if low == high else f"{low} – {high}"
+
+
+@register.filter
+def hindsight_project(row: Group) -> str:
+    """A project's code; words where jobs belong to none."""
+    return str(row["project"]) or gettext("no project")
+
+
+@register.filter
+def days_of(answer: Group) -> str:
+    """`2026-10-26 – 2026-11-25`."""
+    ends = (timezone.localtime(datetime.fromisoformat(answer[key])) for key in ("since", "until"))
+    return " – ".join(f"{each:%Y-%m-%d}" for each in ends)

@@ -15,17 +15,18 @@ from scheduler.simulate.policy import (
     ElasticRule,
     Everybody,
     MatchedText,
+    OneByOne,
     Policy,
     QueueOrder,
     Requeue,
     Runtimes,
     Scheduler,
 )
-from scheduler.simulate.replay import SimulationOutcome
+from scheduler.simulate.replay import SimulationOutcome, replay
 from scheduler.simulate.room import indexes
 from scheduler.simulate.tasks import SimulatedTask
 from scheduler.simulate.trace import TraceRow
-from tests.scheduler.simulate.workloads import BY_GROUP, by_id, policy, row, rows, run, starts
+from tests.scheduler.simulate.workloads import BY_GROUP, by_id, on, policy, row, rows, run, starts
 
 LOW_AND_HIGH = [row("low", 0, 1000, 2, group="g2"), row("high", 450, 100, 1, group="g0")]
 
@@ -57,6 +58,27 @@ def test_what_a_stop_costs(
     assert low.occupied == 2000 + lost + restarting
     figures = measure(outcome).everybody
     assert (figures.stops, figures.lost) == (1, {"cpu": lost + restarting})
+
+
+def test_levels_may_be_known_job_by_job_and_a_spared_job_is_not_stopped() -> None:
+    known = OneByOne({"low": 2, "high": 0})
+    assert starts(run(2, LOW_AND_HIGH, preempt(user_level=known))) == {"low": 0, "high": 450}
+    assert starts(run(2, LOW_AND_HIGH, preempt(user_level=OneByOne({"low": 0, "high": 0}))))["high"] == 1000
+    spared = run(2, LOW_AND_HIGH, preempt(user_level=known, spared=frozenset({"low"})))
+    assert starts(spared) == {"low": 0, "high": 1000}
+
+
+def test_who_watches_hears_how_many_have_come_and_may_end_it() -> None:
+    heard: list[int] = []
+    replay(on(2, LOW_AND_HIGH), preempt(), heard.append)
+    assert heard == sorted(heard)
+    assert (heard[0], heard[-1]) == (1, 2)
+
+    def stop(_come: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        replay(on(2, LOW_AND_HIGH), preempt(), stop)
 
 
 def test_room_is_made_at_the_next_cycle() -> None:

@@ -1,0 +1,182 @@
+"""Simulating the past: the same submissions without Giveway and with the policy, a few times, within bounds.
+
+The first run has the jobs as they were submitted. In each further one they come up to ten minutes earlier or later,
+those of one user and one second together: what changes with that hangs on chance, and becomes the range.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.utils.translation import gettext_noop
+
+from console.cluster.models import Cluster
+from console.core import clock
+from console.history.hindsight.facts import (
+    PastJob,
+    PastJobs,
+    machines_of,
+    not_followed,
+    past_jobs,
+    standings,
+    with_policy,
+    without_giveway,
+)
+from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
+from console.history.what_if import NotNowError
+from console.projects.selectors import core_projects
+from scheduler.model.policy import PartitionPolicy
+from scheduler.simulate.policy import Policy, evenly
+from scheduler.simulate.replay import SimulationOutcome, replay
+from scheduler.simulate.trace import TraceRow
+from scheduler.simulate.workload import LeftOut, Machines, Workload, fit
+
+RUNS = 5
+SHIFT_S = 600
+TELL_S = 1.0
+MOST_NAMED = 10
+EMPTY = gettext_noop(
+    "No finished job of this partition is known in that time. Import them from Slurm’s accounting, or wait until some"
+    " have ended."
+)
+NO_NODES = gettext_noop("The nodes of this partition have not been seen yet.")
+TOO_LARGE = gettext_noop(
+    "Every job of that time is larger than this partition is today: nothing can be simulated."
+)
+TOO_LONG = gettext_noop("There was no time for one run with the policy: ask about fewer days.")
+
+Tell = Callable[[int, int], object]
+"""How far it is, and of how much; what it raises ends the study."""
+
+
+class _OverTimeError(Exception):
+    """There is no time for this run."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one study simulates. Of a run only its figures are kept: all its jobs take a hundred megabytes."""
+
+    past: PastJobs
+    policies: tuple[Policy, Policy]
+    machines: Machines
+    measure: Callable[[SimulationOutcome], RunFiguresOfAll]
+
+
+def hindsight(
+    cluster: Cluster, policy: PartitionPolicy, days: int, *, budget_s: float, tell: Tell
+) -> dict[str, Any]:
+    """The answer (`figures.SCHEMA`). Raises `NotNowError` with a sentence that is kept in English.
+
+    `budget_s`: after so long no further run is begun, and one that is not done is left out; the first must be done.
+    """
+    until = int(clock.now().timestamp())
+    past = past_jobs(cluster, policy.name, until - days * 24 * 3600, until)
+    machines, alike = machines_of(cluster, policy.name)
+    if not any(job.counts for job in past.jobs):
+        raise NotNowError(EMPTY)
+    if machines is None:
+        raise NotNowError(NO_NODES)
+    known = standings(past.jobs, policy, core_projects(cluster), until)
+    both = without_giveway(policy, known), with_policy(policy, known)
+    as_it_was = fit((job.row for job in past.jobs), machines)
+    fitting = {work.row.id for work in as_it_was.jobs}
+    counted = [job for job in past.jobs if job.counts and job.row.id in fitting]
+    if not counted:
+        raise NotNowError(TOO_LARGE)
+    ids = frozenset(job.row.id for job in counted)
+    asked = _Asked(past, both, machines, lambda outcome: measured(outcome, ids, known))
+    runs = _runs(asked, time.monotonic() + budget_s, tell)
+    names = [rule.name for rule in policy.levels]
+    return {
+        "schema": SCHEMA,
+        "partition": policy.name,
+        "since": clock.from_epoch(past.since).isoformat(),
+        "until": clock.from_epoch(until).isoformat(),
+        "days": days,
+        "cut": past.cut,
+        "nodes": {"count": machines.nodes, "per_node": dict(machines.per_node), "alike": alike},
+        "runs": len(runs),
+        "runs_meant": RUNS,
+        "shift_s": SHIFT_S,
+        "not_followed": list(not_followed(policy)),
+        "left_out": _left_out(as_it_was.left_out, past),
+        **groups(counted, known, names, runs),
+    }
+
+
+class _Progress:
+    """Tells how far all runs are, once a second, and ends the one for which there is no time."""
+
+    def __init__(self, jobs: int, until: float, tell: Tell) -> None:
+        self._jobs, self._until, self._tell = jobs, until, tell
+        self._done, self._told = 0, time.monotonic()
+        tell(0, 2 * RUNS * jobs)
+
+    @property
+    def over(self) -> bool:
+        """Whether there is no time for more."""
+        return time.monotonic() >= self._until
+
+    def watch(self, arrived: int) -> None:
+        """So many jobs of the present simulation have arrived."""
+        now = time.monotonic()
+        if now - self._told < TELL_S:
+            return
+        self._told = now
+        self._tell(self._done * self._jobs + arrived, 2 * RUNS * self._jobs)
+        if self.over:
+            raise _OverTimeError
+
+    def next(self) -> None:
+        """A simulation is done."""
+        self._done += 1
+
+
+def _runs(asked: _Asked, until: float, tell: Tell) -> list[BothWays]:
+    """Each run both ways, as many as there is time for."""
+    progress = _Progress(len(asked.past.jobs), until, tell)
+    done: list[BothWays] = []
+    for number in range(RUNS):
+        workload = _moved(asked.past.jobs, asked.machines, number)
+        pair: list[RunFiguresOfAll] = []
+        try:
+            for policy in asked.policies:
+                pair.append(asked.measure(replay(workload, policy, progress.watch)))
+                progress.next()
+        except _OverTimeError:
+            break
+        done.append(BothWays(*pair))
+        if progress.over:
+            break
+    if not done:
+        raise NotNowError(TOO_LONG)
+    return done
+
+
+def _moved(jobs: Sequence[PastJob], machines: Machines, number: int) -> Workload:
+    """The submissions of one run; those of the first as they were."""
+    if not number:
+        return fit((job.row for job in jobs), machines)
+    return fit((_shifted(job.row, number) if job.counts else job.row for job in jobs), machines)
+
+
+def _shifted(row: TraceRow, number: int) -> TraceRow:
+    part = 2 * evenly(f"run {number}", f"{row.submit} {row.user}") - 1
+    return replace(row, submit=row.submit + round(part * SHIFT_S))
+
+
+def _left_out(left: Sequence[LeftOut], past: PastJobs) -> dict[str, Any]:
+    """Jobs that the partition could not run today, and those of which nothing is known to simulate."""
+    counts = {job.row.id for job in past.jobs if job.counts}
+    rows = [each.row for each in left if each.row.id in counts]
+    large = sorted((row for row in rows if row.cpus or row.gpus), key=_size, reverse=True)
+    named = [
+        {"job": row.id, "nodes": row.nodes, "cpu": row.cpus, "gpu": row.gpus} for row in large[:MOST_NAMED]
+    ]
+    return {"too_large": len(large), "asks_nothing": len(rows) - len(large), "largest": named}
+
+
+def _size(row: TraceRow) -> tuple[int, int, int]:
+    return row.nodes or 0, row.gpus or 0, row.cpus or 0
