@@ -47,9 +47,7 @@ def write_jobs(setting: Setting, jobs: Iterable[PlayedJob], stops: Mapping[str, 
     return made
 
 
-def _rows(
-    setting: Setting, name: str, jobs: Sequence[PlayedJob], stops: Mapping[str, int]
-) -> Iterator[Job]:
+def _rows(setting: Setting, name: str, jobs: Sequence[PlayedJob], stops: Mapping[str, int]) -> Iterator[Job]:
     facts = setting.partitions[name]
     # They did not all run at once: no quota is told of them together.
     policy = replace(facts.policy, quotas={}, quota_amounts={}, quota_totals={})

@@ -30,7 +30,7 @@ from scheduler.reconcile.decide import Outstanding
 MINUTE, HOUR = 60, 3600
 CYCLE_S = 2
 """From one look to the next."""
-AGAIN_S = 180
+AGAIN_S = 300
 """Who waits for room that cannot be made is decided about so often only."""
 LONGEST_S = 60
 """So long a beneficiary is waited for."""
@@ -161,7 +161,9 @@ class Player:
 
     def _facts(self) -> Facts:
         moment = clock.from_epoch(self.cluster.now)
-        return Facts(self._enforced, self.projects, self._recent(), (), Outstanding(), put_off=PuttingOff(moment))
+        return Facts(
+            self._enforced, self.projects, self._recent(), (), Outstanding(), put_off=PuttingOff(moment)
+        )
 
     def _recent(self) -> Stops:
         """As `recent_stops` reads it."""

@@ -1,20 +1,20 @@
 """Making up the week, once: at the first start of a demonstration on the simulated cluster."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 
 import structlog
 from django.conf import settings
 from django.db import transaction
 
 from console.accounts.demonstration import is_the_place
-from console.audit.services import recorded_together
 from console.cluster.connect import configured_cluster, connect
 from console.cluster.models import Cluster, Job
 from console.core import clock
 from console.core.installation import is_simulated
 from console.history.models import PartitionMinute
 from console.insights.summing import sum_up
+from console.launch.demo import SET_UP_BEFORE
+from console.launch.past.forecast_rows import write_forecasts
 from console.launch.past.job_rows import Setting, times_stopped, write_jobs, write_minutes
 from console.launch.past.plan_rows import PlanRows
 from console.launch.past.played import PlayedWeek
@@ -34,8 +34,6 @@ from scheduler.model.policy import ProjectFacts
 log = structlog.get_logger(__name__)
 
 SCENARIO = "demo"
-SET_UP = timedelta(days=demo_week.DAYS, hours=3)
-"""So long before the first start its accounts, projects and policies are said to have been made."""
 _Facts = Mapping[str, PartitionFacts]
 
 
@@ -47,7 +45,7 @@ def is_wanted(cluster: Cluster) -> bool:
         return False
     if any(model.objects.exists() for model in (Job, Plan, PartitionMinute)):
         return False
-    return demo_week.PARTITIONS <= partition_policies(cluster).keys()
+    return partition_policies(cluster).keys() >= demo_week.PARTITIONS
 
 
 def make_week(seed: int = DEFAULT_SEED) -> bool:
@@ -65,7 +63,7 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
     week, seen = played_week(partitions, projects, (now - demo.WARM_UP_S) // MINUTE * MINUTE, seed)
     with transaction.atomic():
         _add_first_hour(week, partitions, projects, port.reset())
-        _write(Setting(cluster, partitions, projects, seen), week)
+        _write(Setting(cluster, partitions, projects, seen), week, seed)
     sum_up(cluster)
     log.info("a week of a made-up past is written", plans=len(week.plans), jobs=len(week.jobs))
     return True
@@ -83,9 +81,7 @@ def played_week(
     return week, look(cluster.state)
 
 
-def _add_first_hour(
-    week: PlayedWeek, partitions: _Facts, projects: Sequence[ProjectFacts], now: int
-) -> None:
+def _add_first_hour(week: PlayedWeek, partitions: _Facts, projects: Sequence[ProjectFacts], now: int) -> None:
     """The hour in which the scenario filled its cluster: it keeps who is there in the end, and forgets the others."""
     cluster = SimulatedCluster(demo.opened(now - demo.WARM_UP_S, DEFAULT_SEED, demo.FIRST_JOB))
     hour = PlayedWeek(cluster.now, now)
@@ -96,15 +92,14 @@ def _add_first_hour(
     week.minutes += hour.minutes
 
 
-def _write(setting: Setting, week: PlayedWeek) -> None:
+def _write(setting: Setting, week: PlayedWeek, seed: int) -> None:
     """Everything, and that it is made up."""
     cluster, plans = setting.cluster, PlanRows(setting.cluster, week)
-    began = clock.now() - SET_UP
-    with recorded_together():
-        for played in week.plans:
-            plans.write(played)
+    began = clock.now() - SET_UP_BEFORE
+    plans.write()
     jobs = write_jobs(setting, week.jobs.values(), times_stopped(week))
     write_minutes(setting, week, jobs, plans.stops)
+    write_forecasts(cluster, week, jobs, seed)
     PolicyRevision.objects.filter(partition__cluster=cluster).update(created_at=began)
     cluster.cycle, cluster.made_up_until = plans.cycle_at(week.until), clock.now()
     cluster.save(update_fields=["cycle", "made_up_until"])
