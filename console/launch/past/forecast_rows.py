@@ -1,5 +1,5 @@
-"""What was forecast in the made-up week: what is learned of the jobs that ended, and for the last of them a forecast, by
-the plain model as it was then, and an expected start."""
+"""What was forecast in the made-up week: what is learned of the jobs that ended, and for the last of them what was said
+of their run times, by the plain model as it was then, and of their starts."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
