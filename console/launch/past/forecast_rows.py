@@ -52,7 +52,7 @@ def _kept(cluster: Cluster, row: Job, job: PlayedJob) -> KeptRun:
         partition=row.partition,
         submit=job.first_submit,
         start=run.start,
-        end=run.ended,
+        end=run.ended or run.start,
         limit_s=row.time_limit_s,
         state=row.slurm_state,
         source=FinishedSource.CYCLES,

@@ -117,9 +117,9 @@ class PlanRows:
         _issue(releases, played.over_at - CYCLE_S)
         _verify(releases, played.over_at)
         self._steps += steps
-        ended = {"state": plan.state.value, "victims": dict.fromkeys(_ids(played), Fate.WAITING.value)}
+        ended = {"state": plan.state, "victims": dict.fromkeys(_ids(played), Fate.WAITING.value)}
         with clock.set_to(clock.from_epoch(played.over_at)):
-            what = f"plan.{plan.state.value}"
+            what = f"plan.{plan.state}"
             tell_plan(plan, what, before={"state": "executing"}, after=ended, reason=plan.outcome)
         self._victims += [self._victim(plan, run, user) for run, user in played.victims.items()]
 

@@ -21,7 +21,7 @@ from scheduler.adapters.simulator.state import Happening, What
 from scheduler.model.actions import FIRST_ALLOW, Action, ActionKind
 from scheduler.model.jobs import JobState, RunKey
 from scheduler.model.line import LAST_OF_FRONT
-from scheduler.model.plan import Decision, DecisionKind, How
+from scheduler.model.plan import MAKES_ROOM, Decision, How
 from scheduler.model.policy import Enforcement, ProjectFacts
 from scheduler.model.resources import add
 from scheduler.priority.derive import Deriver
@@ -30,9 +30,9 @@ from scheduler.reconcile.decide import Outstanding
 MINUTE, HOUR = 60, 3600
 CYCLE_S = 2
 """From one look to the next."""
-AGAIN_S = 300
+AGAIN_S = 120
 """Who waits for room that cannot be made is decided about so often only."""
-LONGEST_S = 60
+LONGEST_S = 118
 """So long a beneficiary is waited for."""
 ENDS = frozenset({What.ENDED, What.STOPPED, What.CANCELLED, What.REQUEUED})
 
@@ -83,8 +83,8 @@ class Player:
             if self.cluster.now >= coming - 1:
                 self._patient_until = 0  # somebody has come
             if self.cluster.now >= self._patient_until and self._is_anybody_in_a_hurry():
-                self._patient_until = self.cluster.now + AGAIN_S
-                self._decide()
+                made = self._decide()
+                self._patient_until = self.cluster.now + (CYCLE_S if made else AGAIN_S)
 
     def advance_to(self, moment: int) -> None:
         """Let the cluster go on, and look at it whenever a minute begins."""
@@ -151,13 +151,14 @@ class Player:
             for job in self.cluster.state.jobs.values()
         )
 
-    def _decide(self) -> None:
-        """As a cycle does; one plan at a time."""
+    def _decide(self) -> bool:
+        """As a cycle does; one plan at a time. Whether there was one."""
         for verdicts in decide_all(look(self.cluster.state), self._facts()):
             for decision in verdicts.decisions:
-                if decision.action is DecisionKind.PREEMPT and decision.victims and not decision.tasks:
+                if decision.action in MAKES_ROOM and decision.victims and not decision.tasks:
                     self._make_room(verdicts, decision)
-                    return
+                    return True
+        return False
 
     def _facts(self) -> Facts:
         moment = clock.from_epoch(self.cluster.now)

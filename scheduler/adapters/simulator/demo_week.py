@@ -11,7 +11,7 @@ from random import Random
 from scheduler.adapters.simulator import demo
 from scheduler.adapters.simulator.arrivals import Stream
 from scheduler.adapters.simulator.cluster import SimulatedCluster
-from scheduler.adapters.simulator.jobs import JobSpec
+from scheduler.adapters.simulator.jobs import JobSpec, OnSignal
 from scheduler.adapters.simulator.state import SimNodeState, SimState
 from scheduler.model.jobs import JobState
 
@@ -23,6 +23,9 @@ LONG_TIMES = (4, 16)
 """So many times as long as in the scenario takes a job that is left alone for the evening, the night or the weekend."""
 LAST_MINUTES = 40
 """Of the week: who comes then has what is left of it."""
+LAST_URGENT = 15
+LARGEST = 4
+"""GPUs of a node that most urgent jobs ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Pace:
     urgent: tuple[int, int]
 
 
-BY_DAY = Pace(1.0, 0.8, 6, 0.35, (6 * MINUTE, 22 * MINUTE))
+BY_DAY = Pace(1.0, 0.9, 14, 0.25, (7 * MINUTE, 22 * MINUTE))
 EVENING = Pace(0.9, 0.6, 0, 0.6, (20 * MINUTE, 60 * MINUTE))
 NIGHT = Pace(0.7, 0.3, 0, 0.9, (60 * MINUTE, 240 * MINUTE))
 WEEKEND = Pace(0.5, 0.25, 0, 0.8, (60 * MINUTE, 200 * MINUTE))
@@ -76,7 +79,7 @@ def _streams(until: int) -> Mapping[str, Stream]:
     return {
         "work": Stream(_until(until, _work), gaps=(MINUTE,), then=(2 * MINUTE, 9 * MINUTE)),
         "cpu": Stream(_until(until, _cpu_work), gaps=(MINUTE,), then=(3 * MINUTE, 12 * MINUTE)),
-        "urgent": _UrgentStream(_until(until - LAST_MINUTES * MINUTE, _urgent)),
+        "urgent": _UrgentStream(_until(until - LAST_URGENT * MINUTE, _urgent)),
     }
 
 
@@ -128,7 +131,9 @@ def _as_much_as(
     specs: list[JobSpec] = []
     while asked < wanted:
         spec = make(rng)
-        if spec.batch and rng.random() < pace(state.now).long:
+        if (spec.on_signal is OnSignal.CHECKPOINT or resource == "cpu") and rng.random() < pace(
+            state.now
+        ).long:
             times = rng.randint(*LONG_TIMES)
             spec = replace(
                 spec,
@@ -142,5 +147,7 @@ def _as_much_as(
 
 def _urgent(rng: Random, state: SimState, count: int) -> Sequence[JobSpec]:
     spec = demo.urgent_job(rng, count)
+    while spec.request.per_node["gpu"] > LARGEST and rng.random() < 0.8:
+        spec = demo.urgent_job(rng, 1)
     times = rng.randint(2, 9)
     return [replace(spec, run_time_s=(spec.run_time_s or 0) * times, time_limit_s=15 * MINUTE)]
