@@ -23,6 +23,7 @@ from console.insights.models import PartitionDay, StopsOfDay
 from console.launch.demo import seed
 from console.launch.past import week
 from console.partitions.models import Partition
+from console.power.models import Processor, RunLoss
 from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
 from console.steering.decisions.facts import partition_policies
@@ -70,6 +71,8 @@ def test_a_past_is_made_up_that_could_have_been() -> None:
     assert PartitionDay.objects.count() >= 2
     assert JobForecast.objects.filter(ran_s__isnull=False).exists()
     assert KeptRun.objects.exists()
+    assert Processor.objects.filter(taken_at__lt=clock.now() - timedelta(days=1)).count() == 5 * GPUS
+    assert RunLoss.objects.filter(project="beta", lost__gt=0).exists()
 
 
 def test_its_audit_log_is_whole_and_in_the_order_of_time() -> None:

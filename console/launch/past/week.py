@@ -1,6 +1,7 @@
 """Making up the week, once: at the first start of a demonstration on the simulated cluster."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import structlog
 from django.conf import settings
@@ -19,7 +20,9 @@ from console.launch.past.job_rows import Setting, times_stopped, write_jobs, wri
 from console.launch.past.plan_rows import PlanRows
 from console.launch.past.played import PlayedWeek
 from console.launch.past.playing import MINUTE, Player
+from console.launch.past.power_rows import write_figures
 from console.partitions.models import PolicyRevision
+from console.power.losses import keep_losses
 from console.projects.selectors import core_projects
 from console.steering.decisions.facts import PartitionFacts, partition_policies
 from console.steering.models import Plan
@@ -65,6 +68,7 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
         _add_first_hour(week, partitions, projects, port.reset())
         _write(Setting(cluster, partitions, projects, seen), week, seed)
     sum_up(cluster)
+    keep_losses(cluster)
     log.info("a week of a made-up past is written", plans=len(week.plans), jobs=len(week.jobs))
     return True
 
@@ -96,6 +100,7 @@ def _write(setting: Setting, week: PlayedWeek, seed: int) -> None:
     """Everything, and that it is made up."""
     cluster, plans = setting.cluster, PlanRows(setting.cluster, week)
     began = clock.now() - SET_UP_BEFORE
+    write_figures(cluster, setting.seen, began + timedelta(hours=1), seed)
     plans.write()
     jobs = write_jobs(setting, week.jobs.values(), times_stopped(week))
     write_minutes(setting, week, jobs, plans.stops)
