@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from scheduler.adapters.simulator.demo import FIRST_JOB
 from tests.e2e.processes import children_of, clean_environment, manage, process, wait_until
 from tests.plugins.server_process import free_port
 
@@ -33,6 +34,7 @@ def test_the_demo_preempts_by_itself_within_a_minute_and_stops_cleanly(tmp_path:
         audit = _get(port, f"/api/v1/audit/?plan={plan['id']}", token)["results"]
         assert {"plan.proposed", "plan.verified"} <= {row["action"] for row in audit}
         assert plan["victims"]
+        assert _made_up(port, token), "there is a week behind it"
 
         children = children_of(run.pid)
         os.killpg(run.pid, signal.SIGINT)  # as a terminal does: the whole group gets it
@@ -90,8 +92,21 @@ def _get(port: int, path: str, token: str) -> dict:
 
 
 def _verified(port: int, token: str) -> list[dict]:
+    """Plans of the running demonstration that were carried out, not those of its made-up past."""
+    return [plan for plan in _plans(port, token) if _number(plan) >= FIRST_JOB]
+
+
+def _made_up(port: int, token: str) -> list[dict]:
+    return [plan for plan in _plans(port, token) if _number(plan) < FIRST_JOB]
+
+
+def _plans(port: int, token: str) -> list[dict]:
     plans: list[dict] = _get(port, "/api/v1/plans/?state=verified", token)["results"]
     return plans
+
+
+def _number(plan: dict) -> int:
+    return int(plan["job_id"].partition("_")[0])
 
 
 @pytest.mark.parametrize(
