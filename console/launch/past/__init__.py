@@ -1,2 +1,4 @@
-"""A made-up week before a demonstration's first minute: played on the simulator in fast time, decided by the planner,
-and written as the cycles would have written it. Never on a real cluster, never where anything has been seen."""
+"""A made-up week before a demonstration's first minute, as the cycles would have written it; never on a real cluster.
+
+May import: `console.needs` and what is below it; the simulator, on which the week is played.
+"""
