@@ -119,7 +119,7 @@ def test_a_start_that_is_interrupted_leaves_nothing_and_the_next_one_does_it(
 ) -> None:
     before = _counts()
     with monkeypatch.context() as patch:
-        patch.setattr(week, "write_minutes", lambda *_: int("stopped"))
+        patch.setattr(week, "write_jobs", lambda *_: int("stopped"))
         with pytest.raises(ValueError, match="stopped"):
             week.make_week()
     assert _counts() == before

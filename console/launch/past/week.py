@@ -26,6 +26,7 @@ from console.power.losses import keep_losses
 from console.projects.selectors import core_projects
 from console.steering.decisions.facts import PartitionFacts, partition_policies
 from console.steering.models import Plan
+from console.steering.recording.metering import MeteredStop
 from scheduler.adapters.simulator import demo, demo_week
 from scheduler.adapters.simulator.cluster import SimulatedCluster
 from scheduler.adapters.simulator.looking import look
@@ -54,8 +55,9 @@ def is_wanted(cluster: Cluster) -> bool:
 def make_week(seed: int = DEFAULT_SEED) -> bool:
     """Make up the past of a demonstration that begins now; false, and nothing done, anywhere else.
 
-    It is written in one transaction: a start that is interrupted leaves nothing, and the next one does it.
-    The scenario begins when it is written, so that nothing comes between the two.
+    Plans, jobs and the audit log are written in one transaction: a start that is interrupted before its end leaves
+    nothing, and the next one does it. The record and the forecasts come after it, each in its own, so that nobody who
+    signs in meanwhile waits for all of it. The scenario begins when it is written: nothing comes between the two.
     """
     cluster = configured_cluster()
     port = connect(cluster)
@@ -66,7 +68,10 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
     week, seen = played_week(partitions, projects, (now - demo.WARM_UP_S) // MINUTE * MINUTE, seed)
     with transaction.atomic():
         _add_first_hour(week, partitions, projects, port.reset())
-        _write(Setting(cluster, partitions, projects, seen), week, seed)
+        setting = Setting(cluster, partitions, projects, seen)
+        jobs, stops = _write(setting, week, seed)
+    write_minutes(setting, week, jobs, stops)
+    write_forecasts(cluster, week, jobs, seed)
     sum_up(cluster)
     keep_losses(cluster)
     log.info("a week of a made-up past is written", plans=len(week.plans), jobs=len(week.jobs))
@@ -96,15 +101,17 @@ def _add_first_hour(week: PlayedWeek, partitions: _Facts, projects: Sequence[Pro
     week.minutes += hour.minutes
 
 
-def _write(setting: Setting, week: PlayedWeek, seed: int) -> None:
-    """Everything, and that it is made up."""
+def _write(
+    setting: Setting, week: PlayedWeek, seed: int
+) -> tuple[list[Job], Mapping[int, list[MeteredStop]]]:
+    """The jobs, the plans with their audit rows, and that all is made up. Returned: rows of the jobs, and the stops by
+    minute."""
     cluster, plans = setting.cluster, PlanRows(setting.cluster, week)
     began = clock.now() - SET_UP_BEFORE
     write_figures(cluster, setting.seen, began + timedelta(hours=1), seed)
     plans.write()
     jobs = write_jobs(setting, week.jobs.values(), times_stopped(week))
-    write_minutes(setting, week, jobs, plans.stops)
-    write_forecasts(cluster, week, jobs, seed)
     PolicyRevision.objects.filter(partition__cluster=cluster).update(created_at=began)
     cluster.cycle, cluster.made_up_until = plans.cycle_at(week.until), clock.now()
     cluster.save(update_fields=["cycle", "made_up_until"])
+    return jobs, plans.stops
