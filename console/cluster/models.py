@@ -26,6 +26,8 @@ class Cluster(models.Model):
     attempted_at = models.DateTimeField(null=True)
     fault = models.TextField(blank=True)
     """Why the last look failed or was partial, in words; empty when all is well."""
+    made_up_until = models.DateTimeField(null=True)
+    """What is told of before is made up: a demonstration's past. Null everywhere else."""
 
     def __str__(self) -> str:
         return self.name

@@ -4,6 +4,7 @@ Only ever put into a database that has no accounts yet, so that a restart change
 only where nothing real can come to harm: everybody knows the password, and some partitions stop jobs.
 """
 
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from console.cluster.connect import configured_cluster
 from console.core import clock
 from console.core.installation import is_simulated
 from console.partitions.priority_file import import_config
+from scheduler.adapters.simulator import demo_week
 from scheduler.adapters.simulator.demo_data import DEMO_CONFIG, TEN_GPUS_CONFIG, USER_THEN_TASK_CONFIG
 from scheduler.contracts.config import BY_DEADLINE
 
@@ -45,6 +47,11 @@ def demo_config() -> dict[str, Any]:
     return {**DEMO_CONFIG, "cluster": settings.GIVEWAY_CLUSTER_NAME, "projects": projects}
 
 
+SET_UP_BEFORE = timedelta(days=demo_week.DAYS, hours=3)
+"""So long before the first start of the simulated cluster's demonstration all is said to have been set up: its first
+minutes have a week behind them (`console.launch.past`)."""
+
+
 class NotHereError(Exception):
     """This is no place for a demonstration."""
 
@@ -59,16 +66,22 @@ def seed() -> bool:
         raise NotHereError("Neither the simulated cluster nor a private Slurm of Giveway's is attached.")
     if User.objects.exists():
         return False
-    for name, role, _ in LOGINS:
-        create_account(
-            actor=SYSTEM,
-            username=name,
-            data=AccountData(role=role),
-            password=PASSWORD,
-            reason="Demonstration.",
-        )
     document = demo_config() if is_simulated() else slurm_config()
-    import_config(
-        actor=SYSTEM, cluster=configured_cluster(), document=document, reason="Demonstration.", dry_run=False
-    )
+    # Where a past is made up, there are accounts and rules since before it.
+    with clock.set_to(clock.now() - SET_UP_BEFORE) if is_simulated() else nullcontext():
+        for name, role, _ in LOGINS:
+            create_account(
+                actor=SYSTEM,
+                username=name,
+                data=AccountData(role=role),
+                password=PASSWORD,
+                reason="Demonstration.",
+            )
+        import_config(
+            actor=SYSTEM,
+            cluster=configured_cluster(),
+            document=document,
+            reason="Demonstration.",
+            dry_run=False,
+        )
     return True

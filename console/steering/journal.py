@@ -13,6 +13,7 @@ from django.db import transaction
 
 from console.audit.services import SYSTEM, Context, Subject, record
 from console.cluster.models import Cluster
+from console.core import clock
 from console.steering.exchanging.sets import is_exchange, runner_of
 from console.steering.models import (
     Checkpoint,
@@ -269,6 +270,8 @@ def tell_line(cluster: Cluster, partition: str, nice: int, jobs: Sequence[str], 
 
 
 def _log(event: str, plan: Plan, **facts: object) -> None:
+    if clock.is_made_up():
+        return
     where = {"cluster": plan.cluster.name, "partition": plan.partition, "plan": plan.pk, "job": plan.job_id}
     transaction.on_commit(partial(log.info, event, **where, **facts))
 

@@ -1,5 +1,5 @@
-"""What every page says before anything else: cycles that failed, the pauses that hold and the incidents that are open;
-in one query."""
+"""What every page says before anything else: cycles that failed, the pauses that hold, the incidents that are open, and
+until when a demonstration's past is made up; in one query."""
 
 import json
 from dataclasses import dataclass
@@ -11,12 +11,13 @@ from django.db.models import BigIntegerField, DateTimeField, F, TextField, Value
 from django.db.models.functions import Cast
 
 from console.accounts.rules import once
+from console.cluster.models import Cluster
 from console.steering.models import CycleMeter, Incident, Pause
 from console.steering.streaks import Streak, read, what_holds
 
 _TEXT = partial(Value, output_field=TextField())
 _NUMBER = partial(Value, output_field=BigIntegerField())
-_PAUSE, _METER = 0, -1
+_PAUSE, _METER, _CLUSTER = 0, -1, -2
 """In the place of an incident's number: what else a row is."""
 
 
@@ -37,11 +38,12 @@ class OpenIncident:
 @dataclass(frozen=True, slots=True)
 class SteeringNotices:
     """Pauses, and failures on whose account nobody is stopped, the whole cluster's first; open incidents, the latest
-    first."""
+    first. `made_up_until`: what is told of before is made up; None but in a demonstration."""
 
     pauses: tuple[Pause, ...] = ()
     streaks: tuple[Streak, ...] = ()
     incidents: tuple[OpenIncident, ...] = ()
+    made_up_until: datetime | None = None
 
 
 def standing_for(user: Any, cluster_name: str) -> SteeringNotices:
@@ -50,7 +52,7 @@ def standing_for(user: Any, cluster_name: str) -> SteeringNotices:
 
 
 def standing(cluster_name: str) -> SteeringNotices:
-    """Read all three: they are few, and mostly there is none."""
+    """Read all of it: it is little, and mostly there is none."""
     pauses = Pause.objects.filter(cluster__name=cluster_name).order_by().values_list(
         _NUMBER(_PAUSE), F("partition"), _TEXT(""), F("by"), _NUMBER(0), _TEXT(""), F("reason"), F("since"),
     )  # fmt: skip
@@ -61,17 +63,23 @@ def standing(cluster_name: str) -> SteeringNotices:
     meters = CycleMeter.objects.filter(cluster__name=cluster_name).order_by().values_list(
         _NUMBER(_METER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), failing_text, no_moment,
     )  # fmt: skip
-    held, failing, opened = [], {}, []
-    for pk, *row in pauses.union(incidents, meters, all=True):
+    made_up = Cluster.objects.filter(name=cluster_name, made_up_until__isnull=False).order_by().values_list(
+        _NUMBER(_CLUSTER), _TEXT(""), _TEXT(""), _TEXT(""), _NUMBER(0), _TEXT(""), _TEXT(""), F("made_up_until"),
+    )  # fmt: skip
+    held, failing, opened, made_up_until = [], {}, [], None
+    for pk, *row in pauses.union(incidents, meters, made_up, all=True):
         partition, job_id, by, plan, beneficiary, words, since = row
         if pk == _PAUSE:
             held.append(Pause(partition=partition, by=by, reason=words, since=since))
         elif pk == _METER:
             failing = json.loads(words or "{}")
+        elif pk == _CLUSTER:
+            made_up_until = since
         else:
             opened.append(OpenIncident(pk, partition, job_id, by, plan, beneficiary, words, since))
     return SteeringNotices(
         tuple(sorted(held, key=lambda pause: pause.partition)),
         tuple(what_holds(read(failing).values())),
         tuple(sorted(opened, key=lambda incident: -incident.pk)),
+        made_up_until,
     )

@@ -61,6 +61,14 @@ def rows(
     ]
 
 
+def past_rows(
+    cluster: Cluster, verdicts: Verdicts, preemptions: Mapping[str, int], jobs: Iterable[ObservedJob]
+) -> list[Job]:
+    """Rows, not saved, of jobs that ran in a partition once, as they were seen then; nothing is decided about them."""
+    source = _Source(cluster, verdicts, (), preemptions, None, {})
+    return [source.row(job) for job in jobs]
+
+
 @dataclass(slots=True)
 class _Row:
     """One job in one partition, for `write_jobs`."""

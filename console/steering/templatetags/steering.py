@@ -81,6 +81,7 @@ def pause_banners(context: dict[str, Any]) -> dict[str, Any]:
         "request": request,
         "csrf_token": context.get("csrf_token"),
         "streaks": _standing(request).streaks,
+        "made_up_until": _standing(request).made_up_until,
         "pauses": [(each, _may_resume(request, each, partitions)) for each in pauses],
     }
 

@@ -4,7 +4,7 @@ The background stream tops the queue up whenever it gets short, by night later, 
 the queue never grows without bound. Users, accounts and job names are those of `demo_data`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -24,8 +24,20 @@ URGENT_WAITING = 4
 CPUS_WAITING = 64
 
 
+FIRST_JOB = 20_001
+"""The numbers below are those of a past that is made up (`demo_week`)."""
+
+
 def state(now: int, seed: int) -> SimState:
     """The demo cluster an hour after its queue was opened: full, with jobs of all ages."""
+    cluster_state = opened(now - WARM_UP_S, seed, FIRST_JOB)
+    for _ in warm_up(SimulatedCluster(cluster_state), seed):
+        pass
+    return cluster_state
+
+
+def opened(now: int, seed: int, first_job: int) -> SimState:
+    """The demo cluster with nothing in its queue; jobs are numbered from `first_job` on."""
     nodes = {
         name: _gpu_node(name, "a100" if name < "g4" else "h100") for name in ("g1", "g2", "g3", "g4", "g5")
     }
@@ -38,18 +50,18 @@ def state(now: int, seed: int) -> SimState:
         SimPartition("demo", ("g1", "g2", "g3", "g4", "g5")),
         SimPartition("cpu", ("c1", "c2")),
     ]
-    began = now - WARM_UP_S
-    cluster_state = SimState("demo", began, nodes, {part.name: part for part in partitions}, seed=seed)
-    _warm_up(SimulatedCluster(cluster_state), seed)
-    return cluster_state
+    parts = {part.name: part for part in partitions}
+    return SimState("demo", now, nodes, parts, seed=seed, next_id=first_job)
 
 
-def _warm_up(cluster: SimulatedCluster, seed: int) -> None:
+def warm_up(cluster: SimulatedCluster, seed: int) -> Iterator[None]:
+    """The hour after the queue was opened, step by step."""
     rng = Random(f"{seed}/warm-up")  # noqa: S311 (nothing secret here)
     for _ in range(WARM_UP_S // WARM_UP_STEP_S):
         for spec in [*_background(rng, cluster.state, 0), *_cpu_work(rng, cluster.state, 0)]:
             cluster.submit(spec)
         cluster.advance(WARM_UP_STEP_S)
+        yield
 
 
 def _gpu_node(name: str, kind: str) -> SimNode:
@@ -60,36 +72,47 @@ def _gpu_node(name: str, kind: str) -> SimNode:
 def _background(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """Work of the lower projects, as much as keeps the queue of `demo` from running dry."""
     specs: list[JobSpec] = []
-    waiting = sum(
-        _demand(job.spec, "gpu") for job in _waiting(cluster, "demo") if job.spec.account != "alpha"
-    )
+    asked = sum(demand(job.spec, "gpu") for job in waiting(cluster, "demo") if job.spec.account != "alpha")
     wanted = BY_NIGHT if is_night(cluster.now) else GPUS_WAITING
-    while waiting < wanted:
-        spec = rng.choices(_BACKGROUND, _WEIGHTS)[0](rng)
+    while asked < wanted:
+        spec = background_job(rng)
         specs.append(spec)
-        waiting += _demand(spec, "gpu") * max(1, spec.array_tasks)
+        asked += demand(spec, "gpu") * max(1, spec.array_tasks)
     return specs
+
+
+def background_job(rng: Random) -> JobSpec:
+    """A job of one of the lower projects, for the partition `demo`."""
+    return rng.choices(_BACKGROUND, _WEIGHTS)[0](rng)
 
 
 def _cpu_work(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """Work for the partition `cpu`, of all projects, counted in processors wherever they are."""
     specs: list[JobSpec] = []
-    waiting = sum(_demand(job.spec, "cpu") for job in _waiting(cluster, "cpu"))
-    while waiting < CPUS_WAITING:
-        user, account, name = rng.choice(_CPU_WORK)
-        cpus = rng.choice((8, 16, 16, 32, 48))
-        request = Request(spread={"cpu": cpus, "mem": cpus * 2000})
-        specs.append(
-            _timed(rng, JobSpec(_numbered(rng, name), user, request, ("cpu",), account), 3 * MIN, 30 * MIN)
-        )
-        waiting += cpus
+    asked = sum(demand(job.spec, "cpu") for job in waiting(cluster, "cpu"))
+    while asked < CPUS_WAITING:
+        specs.append(cpu_job(rng))
+        asked += demand(specs[-1], "cpu")
     return specs
+
+
+def cpu_job(rng: Random) -> JobSpec:
+    """A job of any project, for the partition `cpu`."""
+    user, account, name = rng.choice(_CPU_WORK)
+    cpus = rng.choice((8, 16, 16, 32, 48))
+    request = Request(spread={"cpu": cpus, "mem": cpus * 2000})
+    return _timed(rng, JobSpec(_numbered(rng, name), user, request, ("cpu",), account), 3 * MIN, 30 * MIN)
 
 
 def _urgent(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
     """A short job of project alpha that finds no room; now and then on two nodes or with a type of GPU."""
-    if sum(job.spec.account == "alpha" for job in _waiting(cluster, "demo")) >= URGENT_WAITING:
+    if sum(job.spec.account == "alpha" for job in waiting(cluster, "demo")) >= URGENT_WAITING:
         return []
+    return [urgent_job(rng, count)]
+
+
+def urgent_job(rng: Random, count: int) -> JobSpec:
+    """The nth of the short jobs of project alpha."""
     shape = rng.choice((_gpus(2), _gpus(4), _gpus(4), _gpus(6), _gpus(2, nodes=2), _gpus(4, kind="a100")))
     if count == 0:
         shape = _gpus(4)  # one that surely finds no room and surely can be helped
@@ -97,7 +120,7 @@ def _urgent(rng: Random, cluster: SimState, count: int) -> Sequence[JobSpec]:
         shape = _gpus(8)  # a whole node, where often something runs that cannot be requeued
     name = rng.choice(("p0_eval_{}", "alpha_eval_{}", "alpha_{}_release", "p1_check_{}")).format(count + 1)
     spec = JobSpec(name, rng.choice(("ann", "bob")), shape, ("demo",), "alpha", on_signal=OnSignal.CHECKPOINT)
-    return [_timed(rng, spec, 25, 55)]
+    return _timed(rng, spec, 25, 55)
 
 
 def _sweep(rng: Random) -> JobSpec:
@@ -203,11 +226,13 @@ def _numbered(rng: Random, name: str) -> str:
     return f"{name}_{rng.randrange(100):02d}"
 
 
-def _waiting(cluster: SimState, partition: str) -> list[SimJob]:
+def waiting(cluster: SimState, partition: str) -> list[SimJob]:
+    """The jobs that wait in a partition."""
     return [job for job in cluster.in_state(JobState.PENDING) if partition in job.partitions]
 
 
-def _demand(spec: JobSpec, resource: str) -> int:
+def demand(spec: JobSpec, resource: str) -> int:
+    """How much of a resource a job asks for, on all its nodes."""
     request = spec.request
     return request.spread.get(resource, 0) or request.nodes * request.per_node.get(resource, 0)
 

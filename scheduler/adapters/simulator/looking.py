@@ -25,7 +25,7 @@ def look(state: SimState) -> Observation:
             ObservedPartition(part.name, part.state, tuple(sorted(part.nodes)))
             for part in sorted(state.partitions.values(), key=lambda part: part.name)
         ),
-        jobs=tuple(_job(state, job) for job in sorted(jobs, key=_id_order)),
+        jobs=tuple(observed_job(state, job) for job in sorted(jobs, key=_id_order)),
         faults=faults.partial,
         kept=tuple(
             KeptNodes(job_id, kept.nodes, kept.until, kept.inside)
@@ -67,7 +67,8 @@ def _state_word(state: SimState, node: SimNode) -> str:
     return "ALLOCATED" if cpus >= node.total.get("cpu", 0) else "MIXED"
 
 
-def _job(state: SimState, job: SimJob) -> ObservedJob:
+def observed_job(state: SimState, job: SimJob) -> ObservedJob:
+    """One job as it looks now."""
     spec, pending = job.spec, job.state is JobState.PENDING
     return ObservedJob(
         id=job.id,

@@ -109,11 +109,12 @@ class StoredSimulator:
         with self.opened() as cluster:
             cluster.set_node_state(name, node_state, reason)
 
-    def reset(self) -> None:
-        """Begin the scenario anew, now, whatever the file holds."""
+    def reset(self) -> int:
+        """Begin the scenario anew, now, whatever the file holds; the epoch second at which it begins."""
         with self._locked():
             self._begin()
             self._save()
+            return math.floor(self._wall)
 
     @contextmanager
     def opened(self) -> Iterator[SimulatedCluster]:

@@ -26,6 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         # As root (a private Slurm needs it) Celery warns of pickled messages; ours are JSON, from this process alone.
         warnings.filterwarnings("ignore", message="(?s).*superuser privileges", module="celery.platforms")
+        _make_past()
         timer: Any = EmbeddedService(app, thread=True, scheduler_cls=app.conf.beat_scheduler)
         worker = app.Worker(
             pool="solo",
@@ -46,6 +47,16 @@ class Command(BaseCommand):
         if not timer.is_alive():
             raise CommandError("The timer ended by itself; see its messages above.")
         timer.service.stop()  # its thread ends with the process
+
+
+def _make_past() -> None:
+    """At a demonstration's first start a week is made up before the first cycle; the web server runs meanwhile."""
+    if not is_simulated():
+        return
+    from console.launch.past.week import make_week
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    make_week()
 
 
 def _watch() -> None:

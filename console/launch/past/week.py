@@ -1,0 +1,117 @@
+"""Making up the week, once: at the first start of a demonstration on the simulated cluster."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+
+from console.accounts.demonstration import is_the_place
+from console.cluster.connect import configured_cluster, connect
+from console.cluster.models import Cluster, Job
+from console.core import clock
+from console.core.installation import is_simulated
+from console.history.models import PartitionMinute
+from console.insights.summing import sum_up
+from console.launch.demo import SET_UP_BEFORE
+from console.launch.past.forecast_rows import write_forecasts
+from console.launch.past.job_rows import Setting, times_stopped, write_jobs, write_minutes
+from console.launch.past.plan_rows import PlanRows
+from console.launch.past.played import PlayedWeek
+from console.launch.past.playing import MINUTE, Player
+from console.launch.past.power_rows import write_figures
+from console.partitions.models import PolicyRevision
+from console.power.losses import keep_losses
+from console.projects.selectors import core_projects
+from console.steering.decisions.facts import PartitionFacts, partition_policies
+from console.steering.models import Plan
+from console.steering.recording.metering import MeteredStop
+from scheduler.adapters.simulator import demo, demo_week
+from scheduler.adapters.simulator.cluster import SimulatedCluster
+from scheduler.adapters.simulator.looking import look
+from scheduler.adapters.simulator.scenarios import DEFAULT_SEED
+from scheduler.adapters.simulator.stored import StoredSimulator
+from scheduler.model.observation import Observation
+from scheduler.model.policy import ProjectFacts
+
+log = structlog.get_logger(__name__)
+
+SCENARIO = "demo"
+_Facts = Mapping[str, PartitionFacts]
+
+
+def is_wanted(cluster: Cluster) -> bool:
+    """Whether this is a demonstration's first start: its rules are there, and nothing has been seen or done yet."""
+    if not (is_the_place() and is_simulated() and settings.GIVEWAY_SCENARIO == SCENARIO):
+        return False
+    if cluster.made_up_until is not None or cluster.cycle or cluster.observed_at is not None:
+        return False
+    if any(model.objects.exists() for model in (Job, Plan, PartitionMinute)):
+        return False
+    return partition_policies(cluster).keys() >= demo_week.PARTITIONS
+
+
+def make_week(seed: int = DEFAULT_SEED) -> bool:
+    """Make up the past of a demonstration that begins now; false, and nothing done, anywhere else.
+
+    Plans, jobs and the audit log are written in one transaction: a start that is interrupted before its end leaves
+    nothing, and the next one does it. The record and the forecasts come after it, each in its own, so that nobody who
+    signs in meanwhile waits for all of it. The scenario begins when it is written: nothing comes between the two.
+    """
+    cluster = configured_cluster()
+    port = connect(cluster)
+    if not is_wanted(cluster) or not isinstance(port, StoredSimulator):
+        return False
+    partitions, projects = partition_policies(cluster), core_projects(cluster)
+    now = int(clock.now().timestamp())
+    week, seen = played_week(partitions, projects, (now - demo.WARM_UP_S) // MINUTE * MINUTE, seed)
+    with transaction.atomic():
+        _add_first_hour(week, partitions, projects, port.reset())
+        setting = Setting(cluster, partitions, projects, seen)
+        jobs, stops = _write(setting, week, seed)
+    write_minutes(setting, week, jobs, stops)
+    write_forecasts(cluster, week, jobs, seed)
+    sum_up(cluster)
+    keep_losses(cluster)
+    log.info("a week of a made-up past is written", plans=len(week.plans), jobs=len(week.jobs))
+    return True
+
+
+def played_week(
+    partitions: _Facts, projects: Sequence[ProjectFacts], until: int, seed: int
+) -> tuple[PlayedWeek, Observation]:
+    """The week before `until`, and the cluster as it stands then. The same arguments, the same week."""
+    cluster = demo_week.week(until, seed)
+    week = PlayedWeek(cluster.now, until)
+    player = Player(cluster, partitions, projects, week)
+    player.play(until, demo_week.next_urgent)
+    week.close()
+    return week, look(cluster.state)
+
+
+def _add_first_hour(week: PlayedWeek, partitions: _Facts, projects: Sequence[ProjectFacts], now: int) -> None:
+    """The hour in which the scenario filled its cluster: it keeps who is there in the end, and forgets the others."""
+    cluster = SimulatedCluster(demo.opened(now - demo.WARM_UP_S, DEFAULT_SEED, demo.FIRST_JOB))
+    hour = PlayedWeek(cluster.now, now)
+    player = Player(cluster, partitions, projects, hour)
+    for _ in demo.warm_up(cluster, DEFAULT_SEED):
+        player.look_once_a_minute()
+    week.jobs |= hour.jobs
+    week.minutes += hour.minutes
+
+
+def _write(
+    setting: Setting, week: PlayedWeek, seed: int
+) -> tuple[list[Job], Mapping[int, list[MeteredStop]]]:
+    """The jobs, the plans with their audit rows, and that all is made up. Returned: rows of the jobs, and the stops by
+    minute."""
+    cluster, plans = setting.cluster, PlanRows(setting.cluster, week)
+    began = clock.now() - SET_UP_BEFORE
+    write_figures(cluster, setting.seen, began + timedelta(hours=1), seed)
+    plans.write()
+    jobs = write_jobs(setting, week.jobs.values(), times_stopped(week))
+    PolicyRevision.objects.filter(partition__cluster=cluster).update(created_at=began)
+    cluster.cycle, cluster.made_up_until = plans.cycle_at(week.until), clock.now()
+    cluster.save(update_fields=["cycle", "made_up_until"])
+    return jobs, plans.stops
