@@ -67,7 +67,7 @@ bench: env-dev ## measure planning, and as root observing a real Slurm
 	$(PY) -m bench.plan
 	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
 
-screenshots: env-dev ## make the pictures of README and docs/tours from the running demonstration (Chromium)
+screenshots: env-dev ## make the pictures, one of them moving, of README and docs/tours from the running demonstration (Chromium)
 	$(PY) docs/screenshots.py
 
 snapshots: env-dev ## take the pictures anew that tests compare pages with (Chromium; then look at them)
