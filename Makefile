@@ -13,7 +13,7 @@ ARGS ?=
 WORKERS ?= 6
 export PYTHON
 
-.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots client env env-dev clean
+.PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots snapshots client env env-dev clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -67,8 +67,12 @@ bench: env-dev ## measure planning, and as root observing a real Slurm
 	$(PY) -m bench.plan
 	@if [ "$$(id -u)" = 0 ]; then deploy/bin/debian-packages slurm-wlm munge && $(PY) -m bench.observe; fi
 
-screenshots: env-dev ## make the pictures of README and docs/tours from the running demonstration (Chromium)
+screenshots: env-dev ## make the pictures, one of them moving, of README and docs/tours from the running demonstration (Chromium)
 	$(PY) docs/screenshots.py
+
+snapshots: env-dev ## take the pictures anew that tests compare pages with (Chromium; then look at them)
+	@rm -f tests/browser/snapshots/*.png
+	GIVEWAY_SNAPSHOTS=renew GIVEWAY_REQUIRE_BROWSER=1 .venv/bin/pytest -q -n0 tests/browser/test_snapshots.py -k as_they_did
 
 client: env ## build the giveway command for login nodes, one file: dist/giveway
 	@$(PY) deploy/client/build.py dist/giveway

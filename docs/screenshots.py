@@ -2,7 +2,8 @@
 
 Starts Giveway with a home folder and a port of its own, waits until the demonstration is making room for somebody,
 is each of the people of docs/tours in turn, takes the pictures, and ends what it started. Needs Debian's chromium and
-the development tools. With names (`python docs/screenshots.py vic admin`) only theirs are taken.
+the development tools. With names (`python docs/screenshots.py vic admin film`) only theirs are taken; `partition`
+and `film` are those of the README, the second one moves.
 """  # noqa: INP001 - a script beside the documents, not a package
 
 import base64
@@ -18,6 +19,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from film import film
 from playwright.sync_api import Browser, Error, Page, ViewportSize, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -222,8 +224,10 @@ def take_all(browser: Browser, home: str, address: str, only: list[str]) -> None
     page = browser.new_page(viewport=WIDE, color_scheme="light")
     open_console(page, address)
     wait_for_a_plan(page, address)
-    if not only:
+    if not only or "partition" in only:
         take(page, "partition.png")
+    if not only or "film" in only:
+        film(page, address, IMAGES / "lanes.webp")
     link_vic(home)
     for name, go in TOUR:
         if only and name not in only:

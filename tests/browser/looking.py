@@ -17,6 +17,7 @@ PICTURES = os.environ.get("GIVEWAY_PICTURES", "")
 SCROLLS = "scrollable-region-focusable"
 """axe-core takes a region that can have the focus for one that cannot, where its form is disabled."""
 GRAVE = {"serious", "critical"}
+EVERY = {*GRAVE, "moderate", "minor"}
 VIEWS: tuple[tuple[Any, int], ...] = (("light", 1440), ("dark", 390))
 AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
 TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
@@ -24,14 +25,14 @@ TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
         && !e.closest('nav, .scroll, .tabs')).slice(0, 3).map(e => `${e.tagName}.${e.className}`).concat('…')"""
 
 
-def faults(page: Page) -> list[str]:
-    """What axe-core finds grave on the page as it is now."""
+def faults(page: Page, impacts: set[str] = GRAVE) -> list[str]:
+    """What axe-core finds grave on the page as it is now; `EVERY`: whatever it finds."""
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(AXE_SCRIPT)
     return [
         f"{page.url} {fault['id']}: {node['html'][:200]} {node.get('failureSummary', '')[:300]}"
         for fault in page.evaluate(AXE)
-        if fault["impact"] in GRAVE
+        if fault["impact"] in impacts
         for node in fault["nodes"][:2]
         if not (fault["id"] == SCROLLS and 'tabindex="0"' in node["html"])
     ]
