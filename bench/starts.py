@@ -8,6 +8,7 @@ from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
 
 GPUS, CPUS = 8, 64
+DAY_S = 86_400
 SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
 """Nodes, and GPUs on each."""
 
@@ -25,9 +26,10 @@ def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
             raise SystemExit(f"{running} running jobs do not fit on {nodes} nodes; take about four a node")
         free[node][0] -= 8 * gpus
         free[node][1] -= gpus
-        shares.append(RunningShare((node,), (8 * gpus, gpus), _forecast(chance)))
+        left = _forecast(chance)
+        shares.append(RunningShare((node,), (8 * gpus, gpus), left, 2 * left.high))
     asked = [
-        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance))
+        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance), planned_s=DAY_S)
         for number in range(waiting)
         for many, gpus in [chance.choice(SHAPES)]
     ]

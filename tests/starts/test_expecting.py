@@ -80,6 +80,26 @@ def test_without_a_forecast_the_limit_counts(sim: Sim) -> None:
     assert expected(sim, waits).p50 == pytest.approx(now() + 3600, rel=0, abs=330)
 
 
+@pytest.mark.parametrize(("dispatch", "at_once"), [("slurm", False), ("managed", True)])
+def test_who_may_pass_goes_by_limits_where_slurm_places_and_by_forecasts_where_giveway_does(
+    sim: Sim, dispatch: str, at_once: bool
+) -> None:
+    """Half the node is free for 20 minutes to come; the small job is forecast to run for ten, its limit is an hour."""
+    runs = sim.running("ann", 4, time_limit_s=3600)
+    sim.submit("bob", 8, time_limit_s=600)
+    small = sim.submit("bob", 4, time_limit_s=7200)
+    sim.cycle()
+    sure_end(sim, runs, 1200)
+    sure_end(sim, small, 600)
+    sim.policy(enforcement="shadow", dispatch=dispatch)
+
+    Expecting(sim.cluster).expect_starts()
+
+    p50 = expected(sim, small).p50
+    assert p50 is not None
+    assert (p50 == now()) is at_once
+
+
 def test_nothing_is_said_of_those_who_may_not_start_whatever_room_there_is(sim: Sim) -> None:
     runs = sim.running("ann", 8, time_limit_s=3600)
     sim.submit("bob", 2, held=True)
