@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
+from console.starts.came import ran_s, who_came
 from console.starts.left import UNLIMITED_S, RunsLeft, at_most, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
@@ -64,6 +65,7 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
         running=[share for _, share in shares],
         waiting=[_waits(job, want, reading, resources, managed) for job, want in waiting],
         kept=_kept(cluster, plans, numbers, waiting),
+        past=_past(cluster, nodes, reading, resources, managed) if waiting or asked else (),
     )
     trials = [_instead(change, waiting[change.number][0], reading, resources, managed) for change in changes]
     trials += [_beside(each, each.want, resources) for each in asked if each.want]
@@ -85,6 +87,23 @@ def _waits(
         planned_s=reading.planned_whole(job, managed=job.partition in managed),
         line=job.partition,
     )
+
+
+def _past(
+    cluster: Cluster,
+    nodes: Sequence[PlayedNode],
+    reading: RunsLeft,
+    resources: Sequence[str],
+    managed: frozenset[str],
+) -> list[tuple[float, WaitingRequest]]:
+    """Who came in the last days. They ran as long as they did; of those that still run it is forecast."""
+
+    def asking(job: Job, want: PlayedWant, reading: RunsLeft) -> WaitingRequest:
+        run = sure(ran_s(job) or reading.whole(job).p50)
+        planned = run.p50 if job.partition in managed else reading.planned_whole(job, managed=False)
+        return replace(_request("", want, run, resources), planned_s=planned, line=job.partition)
+
+    return who_came(cluster, nodes, reading, asking)
 
 
 def _instead(
