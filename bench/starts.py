@@ -3,12 +3,15 @@
 import argparse
 import random
 import time
+from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
+from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
 
 GPUS, CPUS = 8, 64
 DAY_S = 86_400
+PAST_EVERY_S = 121
+"""One job after the other came so much later, for a week."""
 SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
 """Nodes, and GPUs on each."""
 
@@ -33,7 +36,9 @@ def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
         for number in range(waiting)
         for many, gpus in [chance.choice(SHAPES)]
     ]
-    return Queue([tuple(each) for each in free], shares, asked)
+    past = [(float(ago), chance.choice(asked)) for ago in range(7 * DAY_S, 0, -PAST_EVERY_S)]
+    past = [(ago, replace(job, run=sure(job.run.p50))) for ago, job in past]
+    return Queue([tuple(each) for each in free], shares, asked, past=past)
 
 
 def _forecast(chance: random.Random) -> Forecast:
