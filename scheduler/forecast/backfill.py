@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Requests:
+class RequestRows:
     """Who waits, in the order in which the scheduler looks at them. One entry per request in every array.
 
     `kinds`: what each wants on a node, a number that `Nodes` knows. `lines`: of each line the first that does not fit
@@ -52,14 +52,14 @@ class Lengths:
     chances: Floats
 
 
-class Backfill:
+class BackfillDraw:
     """Plays one draw."""
 
     def __init__(
         self,
         nodes: Nodes,
         line: TimeLine,
-        requests: Requests,
+        requests: RequestRows,
         lengths: Lengths,
         ends: Places,
         planned: Floats,
@@ -110,7 +110,7 @@ class Backfill:
 class _Pass:
     """One look at the queue."""
 
-    def __init__(self, play: Backfill, moment: int) -> None:
+    def __init__(self, play: BackfillDraw, moment: int) -> None:
         self._play, self._moment = play, moment
         self._ahead = play.ahead
         self._now = play.moments[moment]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from scheduler.forecast.backfill import Backfill, Lengths, Requests, lines_of
+from scheduler.forecast.backfill import BackfillDraw, Lengths, RequestRows, lines_of
 from scheduler.forecast.coming import PastJobs
 from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
@@ -136,7 +136,7 @@ def forecast_with_trials(
 
 
 class _Drawn:
-    """All that is left to chance: (jobs, draws). Requests stand in their turn."""
+    """All that is left to chance: (jobs, draws). RequestRows stand in their turn."""
 
     def __init__(
         self, queue: Queue, trials: Sequence[TriedStart], turns: Sequence[int], draws: int, seed: int
@@ -147,8 +147,9 @@ class _Drawn:
         runs, chances = _runs(queue, trials, draws, rng)
         self.runs, self.chances = runs[turns], chances[turns]
         self.takes = np.array(turns, np.int64) < len(queue.waiting)
-        past = PastJobs([ago for ago, _ in queue.past])
-        self.coming = [past.drawn(rng) for _ in range(draws)]
+        past, other = PastJobs([ago for ago, _ in queue.past]), np.random.default_rng((seed, 1))
+        # Of its own chance: who comes is the same whatever is tried.
+        self.coming = [past.drawn(other) for _ in range(draws)]
 
 
 class _Asked:
@@ -172,14 +173,14 @@ class _Asked:
         self._past_planned = _counted_on([job.planned_s for _, job in queue.past], runs)[:, 0]
         self.nodes = Nodes(queue.free, [wants for wants, _ in kinds], [among for _, among in kinds])
 
-    def of(self, draw: int) -> tuple[Requests, Lengths]:
+    def of(self, draw: int) -> tuple[RequestRows, Lengths]:
         """Who waits or comes in a draw."""
         coming, chance, count = self.chance.coming[draw], self.chance, self._count
         again = np.array([job for _, job in coming], np.int64)
         rows = np.concatenate([np.arange(count), count + again])
         after = np.concatenate([self._after_s[:count], [at for at, _ in coming]])
         takes = np.concatenate([chance.takes, np.ones(len(again), np.bool_)])
-        return Requests(
+        return RequestRows(
             self._kinds[rows], self._needs[rows], after, self._lines[rows], takes, count
         ), Lengths(
             np.concatenate([chance.runs[:, draw], self._past_runs[again]]),
@@ -200,7 +201,7 @@ def _played(
     starts = np.full((len(requests), draws), np.inf)
     where: list[list[tuple[int, ...]]] = [[()] * draws for _ in requests]
     for draw in range(draws):
-        play = Backfill(asked.nodes, line, *asked.of(draw), ends[:, draw], left[:, draw])
+        play = BackfillDraw(asked.nodes, line, *asked.of(draw), ends[:, draw], left[:, draw])
         play.play()
         starts[:, draw] = play.starts[: len(requests)]
         for row, chosen in enumerate(play.where[: len(requests)]):

@@ -275,3 +275,15 @@ def test_who_came_on_past_days_may_come_again_and_pass() -> None:
     again = replace(queue, past=[(3 * 86_400.0, request("", gpus=9)), *came])
     assert starts(again) == [61, 71], "it comes at 1 and runs for a minute"
     assert starts(replace(queue, past=came[2:])) == [20, 30], "not yet a whole day is known"
+
+
+def test_what_is_tried_changes_nothing_of_who_comes() -> None:
+    chance = np.random.default_rng(3)
+    ago = sorted(chance.uniform(0, 20 * 86_400, 400).tolist(), reverse=True)
+    came = [
+        (each, request("", gpus=2, run_s=float(chance.uniform(60, 20_000)), planned_s=100)) for each in ago
+    ]
+    running = [RunningShare((0,), (2,), WIDE, planned_s=20_000)]
+    queue = Queue([(2,)], running, [request("great", gpus=4), request("b", gpus=2)], past=came)
+    trials = [TriedStart(replace(request("", gpus=3), run=WIDE), 1)] * 3
+    assert forecast_with_trials(queue, trials, draws=20)[0] == forecast_starts(queue, draws=20)
