@@ -14,7 +14,8 @@ import argparse
 import heapq
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, median
@@ -39,6 +40,7 @@ from scheduler.simulate.workload import Machines, fit
 NEAR_S = 600
 KINDS = ("all", "at once", "waited")
 DAY_S = 86_400
+PAST_S = 28 * DAY_S
 EASY = {
     "schema": "giveway.simulation/1",
     "name": "EASY",
@@ -133,6 +135,12 @@ class Week:
         ]
         heapq.heapify(self._coming)
         self._runs = runs
+        self._came = deque(
+            run for run in runs[:first] if run.task.work.submit > self.now - PAST_S and run.end <= self.now
+        )
+        self._asked: dict[str, WaitingRequest] = {}
+        for run in self._came:
+            self._remember(run, run.end - run.start)
 
     def until(self, moment: int) -> None:
         """Everything that happened by then. What is submitted just then waits; what started just then still does."""
@@ -142,9 +150,12 @@ class Week:
             if kind == 0:
                 self.running.pop(run.id)
                 self.model.ended(run.ended)
+                self._remember(run, run.end - run.start)
             elif kind == 1:
                 self.waiting[run.id] = run
                 self.whole[run.id] = self.model.submitted(run.id, run.facts)
+                self._came.append(run)
+                self._remember(run, self._whole(run, limits=False).p50)
             else:
                 self.waiting.pop(run.id)
                 self.running[run.id] = run
@@ -159,16 +170,35 @@ class Week:
             holds = self._vector(run.task.work.amounts)
             for node in run.nodes:
                 free[node] = [has - held for has, held in zip(free[node], holds, strict=True)]
-            shares.append(RunningShare(run.nodes, holds, self._left(run, limits=limits)))
+            left = self._left(run, limits=limits)
+            shares.append(RunningShare(run.nodes, holds, left, self._left(run, limits=True).p50))
         waiting = [
             WaitingRequest(
-                run.id, run.task.work.nodes, self._vector(run.task.work.amounts), self._whole(run, limits=limits)
+                run.id, run.task.work.nodes, self._vector(run.task.work.amounts), self._whole(run, limits=limits),
+                planned_s=self._whole(run, limits=True).p50,
             )
             for run in self.waiting.values()
         ]  # fmt: skip
-        return Queue([tuple(each) for each in free], shares, waiting)
+        return Queue([tuple(each) for each in free], shares, waiting, past=() if limits else self._past())
 
-    def _vector(self, amounts: dict[str, int]) -> tuple[int, ...]:
+    def _past(self) -> list[tuple[float, WaitingRequest]]:
+        """Who came in the last days, the oldest first: how long they ran, or are forecast to."""
+        while self._came and self._came[0].task.work.submit < self.now - PAST_S:
+            self._came.popleft()
+        came = sorted(self._came, key=lambda run: run.task.work.submit)
+        return [(self.now - run.task.work.submit, self._asked[run.id]) for run in came]
+
+    def _remember(self, run: Run, run_s: float) -> None:
+        planned = self._whole(run, limits=True).p50
+        self._asked[run.id] = WaitingRequest(
+            run.id,
+            run.task.work.nodes,
+            self._vector(run.task.work.amounts),
+            sure(max(1, run_s)),
+            planned_s=planned,
+        )
+
+    def _vector(self, amounts: Mapping[str, int]) -> tuple[int, ...]:
         return tuple(amounts.get(name, 0) for name in self.resources)
 
     def _left(self, run: Run, *, limits: bool) -> Forecast:
@@ -194,8 +224,7 @@ def at_most(said: Forecast, most: float) -> Forecast:
     )
 
 
-def main() -> None:
-    """Print the figures."""
+def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trace", type=Path, required=True)
     parser.add_argument("--nodes", type=int, required=True)
@@ -207,7 +236,12 @@ def main() -> None:
     )
     parser.add_argument("--from", dest="split", type=float, default=0.7)
     parser.add_argument("--most", type=int, default=1500)
-    asked = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Print the figures."""
+    asked = _asked()
     machines = Machines(asked.nodes, {k: v for k, v in (("gpu", asked.gpus), ("cpu", asked.cpus)) if v})
     began = time.perf_counter()
     runs = runs_of(asked.trace, machines)
@@ -220,7 +254,8 @@ def main() -> None:
     scored = sum(run.task.work.submit >= start for run in inside)
     chosen = {run.id for run in inside[:: max(1, -(-scored // asked.most))]}
     scores = {f"{name}{how}": Score() for how in ("", ", played", ", limits") for name in KINDS}
-    calibration, pending = StartCalibration(), []
+    calibration = StartCalibration()
+    pending: list[tuple[int, int, StartForecast, float]] = []
     for run in inside:
         moment = run.task.work.submit
         week.until(moment)

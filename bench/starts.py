@@ -3,11 +3,15 @@
 import argparse
 import random
 import time
+from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
-from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts
+from scheduler.forecast.starts import Queue, RunningShare, WaitingRequest, forecast_starts, sure
 
 GPUS, CPUS = 8, 64
+DAY_S = 86_400
+PAST_EVERY_S = 121
+"""One job after the other came so much later, for a week."""
 SHAPES = ((1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (16, 8))
 """Nodes, and GPUs on each."""
 
@@ -25,13 +29,16 @@ def made(nodes: int, running: int, waiting: int, seed: int = 1) -> Queue:
             raise SystemExit(f"{running} running jobs do not fit on {nodes} nodes; take about four a node")
         free[node][0] -= 8 * gpus
         free[node][1] -= gpus
-        shares.append(RunningShare((node,), (8 * gpus, gpus), _forecast(chance)))
+        left = _forecast(chance)
+        shares.append(RunningShare((node,), (8 * gpus, gpus), left, 2 * left.high))
     asked = [
-        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance))
+        WaitingRequest(str(number), many, (8 * gpus, gpus), _forecast(chance), planned_s=DAY_S)
         for number in range(waiting)
         for many, gpus in [chance.choice(SHAPES)]
     ]
-    return Queue([tuple(each) for each in free], shares, asked)
+    past = [(float(ago), chance.choice(asked)) for ago in range(7 * DAY_S, 0, -PAST_EVERY_S)]
+    past = [(ago, replace(job, run=sure(job.run.p50))) for ago, job in past]
+    return Queue([tuple(each) for each in free], shares, asked, past=past)
 
 
 def _forecast(chance: random.Random) -> Forecast:

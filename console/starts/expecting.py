@@ -65,10 +65,11 @@ class Expecting:
         calibration, after = learned(self.cluster), _Waits(play)
         wanted = {}
         for job, played in [*zip(play.jobs, said, strict=True), *((job, NOWHERE) for job in play.hopeless)]:
-            row = _row(self.cluster, job, calibration.corrected(played), play, now)
+            row = _row(self.cluster, job, calibration.corrected(played, job.partition), play, now)
             row.after, row.first_played = after.of(played), [played.low, played.p50, played.high]
             wanted[job.job_id, _submit(job)] = row
-        tried = [calibration.corrected(each) for each in tried]
+        lines = [trial.request.line for trial in play.trials]
+        tried = [calibration.corrected(each, line) for each, line in zip(tried, lines, strict=True)]
         for number, sooner in sooner_of(play.changes, tried[: len(play.changes)]).items():
             job = play.jobs[number]
             row = wanted[job.job_id, _submit(job)]
@@ -85,7 +86,8 @@ def learned(cluster: Cluster) -> StartCalibration:
     for row in sorted(rows, key=lambda row: (row.started or 0, row.pk)):
         if row.started is not None and len(row.first_played) == PLAYED:
             low, p50, high = row.first_played
-            calibration.came(StartForecast(row.job_id, p50, low, high, ()), row.started - row.first_at)
+            played = StartForecast(row.job_id, p50, low, high, ())
+            calibration.came(played, row.started - row.first_at, row.partition)
     return calibration
 
 

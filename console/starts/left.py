@@ -14,6 +14,8 @@ ENDING_S = 30
 """What is completing, or stops for somebody, is gone by then."""
 UNKNOWN_S = 86_400
 """Of a job without a limit and without a forecast."""
+UNLIMITED_S = 365 * 86_400
+"""What Slurm counts on where a job has no limit."""
 P10, P90 = 0.221, 0.779
 """Where the 10th and 90th hundredths lie between the 5th, the middle and the 95th of a normal distribution."""
 
@@ -54,6 +56,19 @@ class RunsLeft:
         """How long a waiting job will run."""
         said = self.forecasts.get(job.job_id)
         return at_most(said.whole, job.time_limit_s) if said else sure(job.time_limit_s or UNKNOWN_S)
+
+    def planned_left(self, job: Lasting, *, managed: bool) -> float:
+        """For how long the scheduler counts on a running job: by its limit; where Giveway places, by its p90."""
+        left = self.of(job)
+        if managed or job.job_id in self.leaving or job.phase == JobPhase.COMPLETING:
+            return left.p90
+        if job.time_limit_s is None:
+            return UNLIMITED_S
+        return max(1, job.start + job.time_limit_s - self.now)
+
+    def planned_whole(self, job: Lasting, *, managed: bool) -> float:
+        """The same of one that waits."""
+        return self.whole(job).p90 if managed else job.time_limit_s or UNLIMITED_S
 
 
 def at_most(forecast: Forecast, most: int | None) -> Forecast:

@@ -1,10 +1,13 @@
 """The queue as the mirror shows it, ready to be played forward: nodes, who runs, who waits in which order."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
-from console.starts.left import RunsLeft, at_most, runs_left
+from console.partitions.models import Partition
+from console.partitions.selectors import policy_of
+from console.starts.came import ran_s, who_came
+from console.starts.left import UNLIMITED_S, RunsLeft, at_most, runs_left
 from console.starts.models import StartQuestion
 from console.starts.requests import PlayedNode, PlayedWant, want_of
 from console.starts.selectors import jobs_in_line
@@ -14,6 +17,7 @@ from scheduler.contracts.errors import InputError
 from scheduler.contracts.requests import decode_request
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.starts import Queue, RunningShare, TriedStart, WaitingRequest, sure
+from scheduler.model.policy import Dispatch
 from scheduler.model.resources import Amounts
 
 MOST_WAITING = 1000
@@ -54,28 +58,70 @@ def read_play(cluster: Cluster, questions: Sequence[StartQuestion] = ()) -> Play
     resources = sorted({name for want in wants for name, amount in want.amounts.items() if amount})
     numbers = {node.name: number for number, node in enumerate(nodes)}
     running = jobs.filter(phase__in=(JobPhase.RUNNING, JobPhase.COMPLETING))
-    shares = [share for job in running for share in _shares(job, reading, numbers, resources)]
+    managed = _managed(cluster)
+    shares = [share for job in running for share in _shares(job, reading, numbers, resources, managed)]
     queue = Queue(
         free=[_vector(node.free, resources) for node in nodes],
         running=[share for _, share in shares],
-        waiting=[_request(job.job_id, want, reading.whole(job), resources) for job, want in waiting],
+        waiting=[_waits(job, want, reading, resources, managed) for job, want in waiting],
         kept=_kept(cluster, plans, numbers, waiting),
+        past=_past(cluster, nodes, reading, resources, managed) if waiting or asked else (),
     )
-    trials = [_instead(change, waiting[change.number][0], reading, resources) for change in changes]
+    trials = [_instead(change, waiting[change.number][0], reading, resources, managed) for change in changes]
     trials += [_beside(each, each.want, resources) for each in asked if each.want]
     names, holders = [node.name for node in nodes], [job_id for job_id, _ in shares]
     return Play(queue, [job for job, _ in waiting], names, holders, hopeless, changes, asked, trials)
 
 
-def _instead(change: Change, job: Job, reading: RunsLeft, resources: Sequence[str]) -> TriedStart:
+def _managed(cluster: Cluster) -> frozenset[str]:
+    """The partitions in which Giveway places jobs, by the ends that it expects; elsewhere Slurm does, by limits."""
+    rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).select_related("revision")
+    return frozenset(row.name for row in rows if policy_of(row).dispatch is Dispatch.MANAGED)
+
+
+def _waits(
+    job: Job, want: PlayedWant, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
+) -> WaitingRequest:
+    return replace(
+        _request(job.job_id, want, reading.whole(job), resources),
+        planned_s=reading.planned_whole(job, managed=job.partition in managed),
+        line=job.partition,
+    )
+
+
+def _past(
+    cluster: Cluster,
+    nodes: Sequence[PlayedNode],
+    reading: RunsLeft,
+    resources: Sequence[str],
+    managed: frozenset[str],
+) -> list[tuple[float, WaitingRequest]]:
+    """Who came in the last days. They ran as long as they did; of those that still run it is forecast."""
+
+    def asking(job: Job, want: PlayedWant, reading: RunsLeft) -> WaitingRequest:
+        run = sure(ran_s(job) or reading.whole(job).p50)
+        planned = run.p50 if job.partition in managed else reading.planned_whole(job, managed=False)
+        return replace(_request("", want, run, resources), planned_s=planned, line=job.partition)
+
+    return who_came(cluster, nodes, reading, asking)
+
+
+def _instead(
+    change: Change, job: Job, reading: RunsLeft, resources: Sequence[str], managed: frozenset[str]
+) -> TriedStart:
     """What a waiting job might ask for: it runs as long as it will, within its limit."""
-    run = at_most(reading.whole(job), change.limit_s or job.time_limit_s)
-    return TriedStart(_request("", change.want, run, resources), change.number, instead_of=change.number)
+    waits = _waits(job, change.want, reading, resources, managed)
+    planned = min(waits.planned_s or UNLIMITED_S, change.limit_s or UNLIMITED_S)
+    run = at_most(waits.run, change.limit_s or job.time_limit_s)
+    return TriedStart(
+        replace(waits, id="", run=run, planned_s=planned), change.number, instead_of=change.number
+    )
 
 
 def _beside(asked: PlacedQuestion, want: PlayedWant, resources: Sequence[str]) -> TriedStart:
     """Of a job that nobody has submitted nothing is known but its limit."""
-    return TriedStart(_request("", want, sure(asked.question.time_limit_s), resources), asked.before)
+    request = _request("", want, sure(asked.question.time_limit_s), resources)
+    return TriedStart(replace(request, line=asked.question.partition), asked.before)
 
 
 def _request(job_id: str, want: PlayedWant, run: Forecast, resources: Sequence[str]) -> WaitingRequest:
@@ -120,7 +166,11 @@ def _want(job: Job, nodes: Sequence[PlayedNode], partitions: frozenset[str]) -> 
 
 
 def _shares(
-    job: Job, reading: RunsLeft, numbers: Mapping[str, int], resources: Sequence[str]
+    job: Job,
+    reading: RunsLeft,
+    numbers: Mapping[str, int],
+    resources: Sequence[str],
+    managed: frozenset[str],
 ) -> list[tuple[str, RunningShare]]:
     """What a running job gives back, by equal amounts."""
     together: dict[tuple[int, ...], list[int]] = {}
@@ -128,8 +178,10 @@ def _shares(
         if name in numbers:
             together.setdefault(_vector(amounts, resources), []).append(numbers[name])
     left = reading.of(job) if together else sure(1)
+    planned = reading.planned_left(job, managed=job.partition in managed) if together else 1
     return [
-        (job.job_id, RunningShare(tuple(places), holds, left)) for holds, places in sorted(together.items())
+        (job.job_id, RunningShare(tuple(places), holds, left, planned))
+        for holds, places in sorted(together.items())
     ]
 
 

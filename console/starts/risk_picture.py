@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
 from console.forecasts.requests import size_of
+from console.starts.came import ran_s
 from console.starts.left import RunsLeft
 from console.starts.play import in_line
 from console.starts.selectors import MAY_NOT
@@ -75,18 +76,11 @@ def past_hours(jobs: Sequence[Job], ranks: Ranks, left: RunsLeft) -> PastHours:
         ago = left.now - (job.first_submit or job.submit)
         if 0 < ago <= REMEMBERED_S:
             age, rest = divmod(ago, HORIZON_S)
-            lasts = _lasted(job) or left.whole(job).p50
+            lasts = ran_s(job) or left.whole(job).p50
             arrival = Arrival(HORIZON_S - 1 - rest, ranks.of(job), ranks.units(job), int(lasts))
             by_age.setdefault(age, []).append(arrival)
     oldest = max(by_age, default=-1)
     return PastHours([by_age.get(age, []) for age in range(oldest, -1, -1)])
-
-
-def _lasted(job: Job) -> int:
-    """How long a job that has ended ran; 0 where that is not known."""
-    if job.ended_at is None or not job.start:
-        return 0
-    return max(1, int(job.ended_at.timestamp()) - job.start)
 
 
 def picture(

@@ -12,9 +12,9 @@ from scheduler.forecast.history import Floats
 LEVELS = (0.0, 0.05, 0.1, 0.5, 0.9, 0.95, 1.0)
 BEYOND = 2.0
 """Below `low` and above `high`, a run time is at most so many times shorter or longer."""
-FIRST_S, GROWTH, FAR_S = 60.0, 1.09, 60 * 86_400
+FIRST_S, GROWTH, FAR_S = 30.0, 1.03, 60 * 86_400
 SOON_S = (5.0, 20.0)
-"""Two moments more before the first minute is over: what starts in some seconds is not said to start in a minute."""
+"""Two moments more before the first half minute is over: what starts in some seconds is not told as half a minute."""
 
 Places = NDArray[np.int64]
 

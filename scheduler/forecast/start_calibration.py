@@ -1,12 +1,15 @@
 """Expected starts, corrected by how the starts came of which the same was said before.
 
-The play of the queue does not know who comes later and passes, nor that a scheduler goes by limits. What that does is
-learned from starts that came: for each class of waits (by the middle that was played) by how much the truth was
-beside the middle and outside the interval, on a scale of ratios. The interval is conformal: with exchangeable jobs it
-misses at either end as often as it is meant to.
+The play of the queue does not know everything that decides. What that does is learned from starts that came: in each
+partition, for each class of waits (by the middle that was played; who starts at once is one), by how much the truth
+was beside the middle and outside the interval, on a scale of ratios. A partition with few starts learns from all. The
+interval is conformal: with exchangeable jobs it misses at either end as often as it is meant to. Jobs are not
+exchangeable where the load changes: each end is moved further out with every start that it missed, and comes back in
+small steps while it holds (adaptive conformal inference).
 """
 
-from collections import deque
+from bisect import bisect_left, insort
+from collections import defaultdict, deque
 from dataclasses import dataclass, field, replace
 from math import ceil, exp, log
 
@@ -21,49 +24,97 @@ FEWEST = 30
 """With fewer starts of a class nothing is corrected."""
 MISSES = 0.05
 """At either end of the interval."""
+STEP = 0.1
+"""How far an end moves out that missed a start, in spreads (`_out`); it comes back by so much times `MISSES` with each
+that it held. So in the long run it misses no oftener than it is meant to."""
+NEAREST, FURTHEST = -0.5, 3.0
+
+
+class _Last:
+    """The last `REMEMBERED` values."""
+
+    def __init__(self) -> None:
+        self._values: deque[float] = deque()
+        self._ordered: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def add(self, value: float) -> None:
+        if len(self._values) == REMEMBERED:
+            del self._ordered[bisect_left(self._ordered, self._values.popleft())]
+        self._values.append(value)
+        insort(self._ordered, value)
+
+    def quantile(self, share: float) -> float:
+        """Conformal: of n values the one that the next is above with a chance of at most 1 - share."""
+        count = len(self._ordered)
+        return self._ordered[min(count - 1, ceil(share * (count + 1)) - 1)]
 
 
 @dataclass
 class _Class:
     """Of the last starts of a class, as logarithms: how the truth was beside the middle, and how far outside."""
 
-    beside: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    below: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
-    above: deque[float] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    beside: _Last = field(default_factory=_Last)
+    below: _Last = field(default_factory=_Last)
+    above: _Last = field(default_factory=_Last)
+    low_out: float = 0.0
+    high_out: float = 0.0
+    """How much further out the ends are than those starts alone tell, in spreads."""
 
 
 class StartCalibration:
     """What was learned so far; it depends only on what it was told, in the order of telling."""
 
     def __init__(self) -> None:
-        self._classes = [_Class() for _ in range(len(CLASSES) + 1)]
+        self._classes: dict[tuple[str | None, int], _Class] = defaultdict(_Class)
 
-    def came(self, said: StartForecast, waited_s: float) -> None:
+    def came(self, said: StartForecast, waited_s: float, partition: str = "") -> None:
         """A job has started so long after this was played of it. Without a middle nothing is learned."""
         if said.p50 is None or said.low is None:
             return
-        known, truth = self._of(said.p50), _scale(waited_s)
-        known.beside.append(truth - _scale(said.p50))
-        known.below.append(_scale(said.low) - truth)
-        # An open end holds whatever comes.
-        known.above.append(-truth if said.high is None else truth - _scale(said.high))
+        truth = _scale(waited_s)
+        for known in (self._classes[where, _number(said.p50)] for where in (partition, None)):
+            if len(known.beside) >= FEWEST:
+                self._held(known, _corrected(said, known), waited_s)
+            known.beside.add(truth - _scale(said.p50))
+            known.below.add(_scale(said.low) - truth)
+            # An open end holds whatever comes.
+            known.above.add(-truth if said.high is None else truth - _scale(said.high))
 
-    def corrected(self, said: StartForecast) -> StartForecast:
+    def corrected(self, said: StartForecast, partition: str = "") -> StartForecast:
         """The same with its middle and its interval where the starts came; itself while too little is known."""
         if said.p50 is None or said.low is None:
             return said
-        known = self._of(said.p50)
-        if len(known.beside) < FEWEST:
-            return said
-        p50 = _shifted(said.p50, _quantile(known.beside, 0.5))
-        low = min(_shifted(said.low, -_quantile(known.below, 1 - MISSES)), p50)
-        high = said.high
-        if high is not None:
-            high = max(_shifted(high, _quantile(known.above, 1 - MISSES)), p50)
-        return replace(said, p50=p50, low=low, high=high)
+        for where in (partition, None):
+            known = self._classes.get((where, _number(said.p50)))
+            if known is not None and len(known.beside) >= FEWEST:
+                return _corrected(said, known)
+        return said
 
-    def _of(self, p50: float) -> _Class:
-        return self._classes[sum(p50 >= bound for bound in CLASSES)]
+    @staticmethod
+    def _held(known: _Class, told: StartForecast, waited_s: float) -> None:
+        """Move the ends by whether they held."""
+        early = told.low is not None and waited_s < told.low
+        late = told.high is not None and waited_s > told.high
+        known.low_out = min(FURTHEST, max(NEAREST, known.low_out + STEP * (early - MISSES)))
+        known.high_out = min(FURTHEST, max(NEAREST, known.high_out + STEP * (late - MISSES)))
+
+
+def _corrected(said: StartForecast, known: _Class) -> StartForecast:
+    if said.p50 is None or said.low is None:
+        return said
+    p50 = _shifted(said.p50, known.beside.quantile(0.5))
+    low = min(_shifted(said.low, -_out(known.below, known.low_out)), p50)
+    high = said.high
+    if high is not None:
+        high = max(_shifted(high, _out(known.above, known.high_out)), p50)
+    return replace(said, p50=p50, low=low, high=high)
+
+
+def _number(p50: float) -> int:
+    return sum(p50 >= bound for bound in CLASSES)
 
 
 def _scale(seconds: float) -> float:
@@ -74,7 +125,7 @@ def _shifted(seconds: float, by: float) -> float:
     return max(0.0, exp(_scale(seconds) + by) - SOFT_S)
 
 
-def _quantile(values: deque[float], share: float) -> float:
-    """Conformal: of n values the one that the next is above with a chance of at most 1 - share."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, ceil(share * (len(ordered) + 1)) - 1)]
+def _out(misses: _Last, more: float) -> float:
+    """How far out an end belongs by what was missed, and so many spreads more: from the middle to the quantile."""
+    far = misses.quantile(1 - MISSES)
+    return far + more * (far - misses.quantile(0.5))

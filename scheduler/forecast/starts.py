@@ -1,39 +1,47 @@
 """When waiting jobs start, and where: the queue played forward in many draws of how long everybody runs.
 
-In a draw all run times are fixed. Waiting jobs are placed in their order, each at the earliest moment at which it has
-its nodes from then to its end, beside all that were placed before it: nobody delays anybody who is before him, and
-short jobs pass where they end in time (spec 3.1). A job with kept nodes is placed on them before all others.
+In a draw all run times are fixed, and jobs end by them. Who starts when is decided as the scheduler does, which knows
+limits only (`backfill`): in order, and past those who do not fit where nobody with a reservation may be delayed. A job
+with kept nodes has its reservation there, before all others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from scheduler.forecast.backfill import BackfillDraw, Lengths, RequestRows, lines_of
+from scheduler.forecast.coming import PastJobs
 from scheduler.forecast.draws import TimeLine, drawn
 from scheduler.forecast.facts import Forecast
 from scheduler.forecast.history import Floats
-from scheduler.forecast.room_ahead import RoomAhead, Want
+from scheduler.forecast.nodes_ahead import Nodes
 
 MOST_DRAWS, FEWEST_DRAWS = 48, 12
-CELLS = 3_500_000
-"""Nodes × moments × draws; of large clusters fewer draws are played."""
+JOBS_PLAYED = 26_000
+"""Waiting jobs and a tenth of the running ones × draws; of long queues fewer draws are played."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunningShare:
-    """A running job: by node (its number) what it holds there, and a forecast of what is left."""
+    """A running job: by node (its number) what it holds there, and a forecast of what is left.
+
+    `planned_s`: what the scheduler counts on, as a rule what its limit leaves; None: it knows what is drawn.
+    """
 
     nodes: tuple[int, ...]
     holds: tuple[int, ...]
     left: Forecast
+    planned_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingRequest:
     """A waiting job: so many nodes, on each of which it wants `wants`. `among`: the nodes it may use; None for all.
 
-    `after_s`: it starts no sooner, for example because it is to begin at a time.
+    `after_s`: it starts no sooner, for example because it is to begin at a time. `planned_s`: for how long the
+    scheduler counts on it, as a rule its limit; None: it knows what is drawn. `line`: where it stands in line, a
+    partition for example; the first of each that does not fit holds a reservation.
     """
 
     id: str
@@ -42,6 +50,8 @@ class WaitingRequest:
     run: Forecast
     among: frozenset[int] | None = None
     after_s: float = 0.0
+    planned_s: float | None = None
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +87,15 @@ class StartForecast:
 class Queue:
     """What is played. `free`: of each node what is free now, as many resources as in `holds` and `wants`.
 
-    `kept`: by waiting job, the nodes that are kept for it.
+    `kept`: by waiting job, the nodes that are kept for it. `past`: who came before now, the oldest first, so many
+    seconds ago, as the requests of then; such jobs come again, and stand behind all who wait.
     """
 
     free: Sequence[tuple[int, ...]]
     running: Sequence[RunningShare]
     waiting: Sequence[WaitingRequest]
     kept: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    past: Sequence[tuple[float, WaitingRequest]] = ()
 
 
 def sure(seconds: float) -> Forecast:
@@ -109,25 +121,98 @@ def forecast_with_trials(
     """The same, and the starts of what is tried, in the order given. Trials change nothing for those who wait."""
     if not queue.waiting and not trials:
         return [], []
-    line = line or TimeLine()
-    cells = max(len(queue.free), 1) * len(line)
-    draws = draws or max(FEWEST_DRAWS, min(MOST_DRAWS, CELLS // cells))
-    rng = np.random.default_rng(seed)
-    left = drawn([job.left for job in queue.running], draws, rng)
-    requests = [*queue.waiting, *(trial.request for trial in trials)]
-    ahead = RoomAhead(queue.free, [_want(queue, job) for job in requests], line, draws)
-    # Somebody who runs now has not ended now.
-    ends = np.maximum(line.place(left, rng.random(left.shape)), 1)
-    ahead.release([job.nodes for job in queue.running], [job.holds for job in queue.running], ends)
-    runs, chances = _runs(queue, trials, draws, rng)
-    starts = np.full((len(requests), draws), np.inf)
-    where: list[list[tuple[int, ...]]] = [[] for _ in requests]
-    for row in _in_turn(queue, trials):
-        starts[row], where[row] = ahead.put(
-            row, requests[row].after_s, runs[row], chances[row], takes=row < len(queue.waiting)
+    line, requests = line or TimeLine(), [*queue.waiting, *(trial.request for trial in trials)]
+    played = len(requests) + len(queue.running) // 10
+    draws = draws or max(FEWEST_DRAWS, min(MOST_DRAWS, JOBS_PLAYED // max(1, played)))
+    turns = _in_turn(queue, trials)
+    starts, where = _played(
+        queue, [requests[row] for row in turns], draws, line, _Drawn(queue, trials, turns, draws, seed)
+    )
+    said: list[StartForecast | None] = [None] * len(requests)
+    for turn, row in enumerate(turns):
+        said[row] = _said(requests[row].id, starts[turn], where[turn])
+    found = [each for each in said if each is not None]
+    return found[: len(queue.waiting)], found[len(queue.waiting) :]
+
+
+class _Drawn:
+    """All that is left to chance: (jobs, draws). RequestRows stand in their turn."""
+
+    def __init__(
+        self, queue: Queue, trials: Sequence[TriedStart], turns: Sequence[int], draws: int, seed: int
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.left = drawn([job.left for job in queue.running], draws, rng)
+        self.left_chances = rng.random(self.left.shape)
+        runs, chances = _runs(queue, trials, draws, rng)
+        self.runs, self.chances = runs[turns], chances[turns]
+        self.takes = np.array(turns, np.int64) < len(queue.waiting)
+        past, other = PastJobs([ago for ago, _ in queue.past]), np.random.default_rng((seed, 1))
+        # Of its own chance: who comes is the same whatever is tried.
+        self.coming = [past.drawn(other) for _ in range(draws)]
+
+
+class _Asked:
+    """Everybody who waits, is tried or came before: as the play knows them."""
+
+    def __init__(self, queue: Queue, requests: Sequence[WaitingRequest], chance: _Drawn) -> None:
+        everybody = [*requests, *(job for _, job in queue.past)]
+        kept = [queue.kept.get(job.id) for job in requests] + [None] * len(queue.past)
+        kinds: dict[tuple[tuple[int, ...], frozenset[int] | None], int] = {}
+        wants = [(job.wants, nodes or job.among) for job, nodes in zip(everybody, kept, strict=True)]
+        self.chance, self._count = chance, len(requests)
+        self._kinds = np.array([kinds.setdefault(want, len(kinds)) for want in wants])
+        self._needs = np.array([job.nodes for job in everybody])
+        self._after_s = np.array([job.after_s for job in everybody])
+        self._lines = lines_of(
+            [(job.line, job.id if nodes else None) for job, nodes in zip(everybody, kept, strict=True)]
         )
-    said = [_said(job.id, starts[row], where[row]) for row, job in enumerate(requests)]
-    return said[: len(queue.waiting)], said[len(queue.waiting) :]
+        self._planned = _counted_on([job.planned_s for job in requests], chance.runs)
+        runs = np.array([job.run.p50 for _, job in queue.past]).reshape(-1, 1)
+        self._past_runs = runs[:, 0]
+        self._past_planned = _counted_on([job.planned_s for _, job in queue.past], runs)[:, 0]
+        self.nodes = Nodes(queue.free, [wants for wants, _ in kinds], [among for _, among in kinds])
+
+    def of(self, draw: int) -> tuple[RequestRows, Lengths]:
+        """Who waits or comes in a draw."""
+        coming, chance, count = self.chance.coming[draw], self.chance, self._count
+        again = np.array([job for _, job in coming], np.int64)
+        rows = np.concatenate([np.arange(count), count + again])
+        after = np.concatenate([self._after_s[:count], [at for at, _ in coming]])
+        takes = np.concatenate([chance.takes, np.ones(len(again), np.bool_)])
+        return RequestRows(
+            self._kinds[rows], self._needs[rows], after, self._lines[rows], takes, count
+        ), Lengths(
+            np.concatenate([chance.runs[:, draw], self._past_runs[again]]),
+            np.concatenate([self._planned[:, draw], self._past_planned[again]]),
+            np.concatenate([chance.chances[:, draw], np.full(len(again), 0.5)]),
+        )
+
+
+def _played(
+    queue: Queue, requests: Sequence[WaitingRequest], draws: int, line: TimeLine, chance: _Drawn
+) -> tuple[Floats, list[list[tuple[int, ...]]]]:
+    """By request and draw, the start (inf where there is none) and the nodes."""
+    asked = _Asked(queue, requests, chance)
+    asked.nodes.hold([job.nodes for job in queue.running], [job.holds for job in queue.running])
+    # Somebody who runs now has not ended now.
+    ends = np.maximum(line.place(chance.left, chance.left_chances), 1)
+    left = _counted_on([job.planned_s for job in queue.running], chance.left)
+    starts = np.full((len(requests), draws), np.inf)
+    where: list[list[tuple[int, ...]]] = [[()] * draws for _ in requests]
+    for draw in range(draws):
+        play = BackfillDraw(asked.nodes, line, *asked.of(draw), ends[:, draw], left[:, draw])
+        play.play()
+        starts[:, draw] = play.starts[: len(requests)]
+        for row, chosen in enumerate(play.where[: len(requests)]):
+            where[row][draw] = chosen
+    return starts, where
+
+
+def _counted_on(planned: Iterable[float | None], drawn_s: Floats) -> Floats:
+    """What the scheduler counts on, in each draw."""
+    known = np.array([np.nan if each is None else each for each in planned], np.float64)
+    return np.where(np.isnan(known)[:, None], drawn_s, known[:, None])
 
 
 def _runs(
@@ -152,10 +237,6 @@ def _in_turn(queue: Queue, trials: Sequence[TriedStart]) -> list[int]:
     turns = [(row, 1, row) for row in waiting if queue.waiting[row].id not in queue.kept]
     turns += [(trial.before, 0, len(queue.waiting) + number) for number, trial in enumerate(trials)]
     return [*kept, *(row for _, _, row in sorted(turns))]
-
-
-def _want(queue: Queue, job: WaitingRequest) -> Want:
-    return Want(job.nodes, job.wants, queue.kept.get(job.id, job.among))
 
 
 def _said(job_id: str, starts: Floats, where: Sequence[tuple[int, ...]]) -> StartForecast:

@@ -1,5 +1,7 @@
 """When waiting jobs are expected to start: from the mirror, in the background, and only where something has changed."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from console.cluster.models import Cluster, Job, JobPhase, Node
@@ -78,6 +80,49 @@ def test_without_a_forecast_the_limit_counts(sim: Sim) -> None:
     Expecting(sim.cluster).expect_starts()
 
     assert expected(sim, waits).p50 == pytest.approx(now() + 3600, rel=0, abs=330)
+
+
+@pytest.mark.parametrize(("dispatch", "at_once"), [("slurm", False), ("managed", True)])
+def test_who_may_pass_goes_by_limits_where_slurm_places_and_by_forecasts_where_giveway_does(
+    sim: Sim, dispatch: str, at_once: bool
+) -> None:
+    """Half the node is free for 20 minutes to come; the small job is forecast to run for ten, its limit is an hour."""
+    runs = sim.running("ann", 4, time_limit_s=3600)
+    sim.submit("bob", 8, time_limit_s=600)
+    small = sim.submit("bob", 4, time_limit_s=7200)
+    sim.cycle()
+    sure_end(sim, runs, 1200)
+    sure_end(sim, small, 600)
+    sim.policy(enforcement="shadow", dispatch=dispatch)
+
+    Expecting(sim.cluster).expect_starts()
+
+    p50 = expected(sim, small).p50
+    assert p50 is not None
+    assert (p50 == now()) is at_once
+
+
+def test_who_came_on_past_days_may_come_again_while_others_wait(sim: Sim) -> None:
+    """Half the node is free for 20 minutes to come; each day at this time a short job of the other half came."""
+    runs = sim.running("ann", 4, time_limit_s=3600)
+    great = sim.submit("bob", 8, time_limit_s=600)
+    daily = sim.submit("eve", 4, time_limit_s=3000)
+    sim.cycle()
+    sure_end(sim, runs, 1200)
+    like = Job.objects.get(job_id=daily)
+    Job.objects.filter(job_id=daily).delete()
+    Expecting(sim.cluster).expect_starts()
+    assert expected(sim, great).p50 == pytest.approx(now() + 1200, abs=60)
+    for days in (1, 2, 3):
+        came = now() - days * 86_400 + 60
+        like.pk, like.job_id, like.phase = None, f"7{days}", JobPhase.ENDED
+        like.submit = like.first_submit = like.start = came
+        like.ended_at = datetime.fromtimestamp(came + 2400, UTC)
+        like.save()
+
+    Expecting(sim.cluster).expect_starts()
+
+    assert expected(sim, great).p50 == pytest.approx(now() + 2460, abs=120)
 
 
 def test_nothing_is_said_of_those_who_may_not_start_whatever_room_there_is(sim: Sim) -> None:
