@@ -52,7 +52,7 @@ from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
 from console.steering.recording.metering import count
-from console.steering.recording.mirroring import rows
+from console.steering.recording.mirroring import JobCounts, rows
 from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
@@ -164,7 +164,7 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     failures, policies = acting.failures, None
     kept = KeptCycle(cluster, report.number)
     with report.phase("verify"), failures.kept():
-        jobs = {job.id: job for job in acting.observation.jobs}
+        jobs = acting.observation.jobs_by_id
         endings = ask_after(cluster, jobs, acting.adapter)
         with transaction.atomic():
             acting.lease.renew()
@@ -269,7 +269,7 @@ def _policies(cluster: Cluster, observation: Observation) -> dict[str, Partition
 def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle) -> None:
     """The mirror and the intents, in the caller's transaction."""
     cluster, before = kept.cluster, startable(kept.cluster)
-    observed_jobs = {job.id: job for job in acting.observation.jobs}
+    observed_jobs = acting.observation.jobs_by_id
     with recorded_together():
         for verdict in verdicts:
             if not verdict.is_undecided:  # the plans of one that is stay as they are
@@ -285,7 +285,9 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
         put_first(open_now),
         acting.failures.holds,
     ).by_partition
-    jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions, acting.lines)
+    jobs = rows(
+        cluster, acting.observation, verdicts, open_now, JobCounts(facts.preemptions, before), acting.lines
+    )
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),
@@ -307,7 +309,7 @@ def _intend(
 ) -> None:
     """The intents of one partition. `before`: as `startable` tells it."""
     observation, name = acting.observation, verdict.facts.row.name
-    starts = left_waiting(verdict, {job.id: job for job in observation.jobs}, before)
+    starts = left_waiting(verdict, observation.jobs_by_id, before)
     starts -= declined_starts(name, facts.rejections)
     remember_patience(
         kept.cluster,
