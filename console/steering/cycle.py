@@ -16,7 +16,7 @@ from django.db import transaction
 from console.audit.services import recorded_together
 from console.cluster.connect import connect, connect_benchmarks
 from console.cluster.models import Cluster
-from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
+from console.cluster.services import note_cycle, write_jobs, write_nodes
 from console.core.failpoints import failpoint
 from console.partitions.services import ensure_partition
 from console.power.measuring import make_room
@@ -46,6 +46,7 @@ from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
 from console.steering.models import BEGUN_STATES, Plan, PlanState
+from console.steering.observing import observe
 from console.steering.placing.choosing import choose, wishes_of
 from console.steering.placing.placing import place_jobs
 from console.steering.plans.intending import intend
@@ -57,7 +58,6 @@ from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
-from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.preemption import collector
 from scheduler.reconcile.build import KnownJobs
 
@@ -77,9 +77,8 @@ def run_cycle(cluster: Cluster) -> Report | None:
         return None
     try:
         failpoint("cycle.leased")
-        with (
-            collector.paused()
-        ):  # What a cycle makes lives until it is done, and is freed then without the collector.
+        # What a cycle makes lives until it is done, and is freed then without the collector.
+        with collector.paused():
             return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
@@ -100,7 +99,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
         failures = closing.begin(cluster, lease)
         adapter = connect(cluster)
         with report.phase("observe"):
-            observation = _observe(cluster, adapter, lease, report)
+            observation = observe(cluster, adapter, lease, report)
         failpoint("cycle.observed")
         if observation is not None:
             observation = with_powers(cluster, recall(cluster, observation))
@@ -124,39 +123,6 @@ def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Fail
     if failures.found:
         report.has_failed = True
         report.fault = f"The cycle failed in {failures.found[0].what}"
-
-
-def _observe(
-    cluster: Cluster, adapter: ClusterPort, lease: leases.Lease, report: Report
-) -> Observation | None:
-    """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
-    try:
-        if not cluster.software:
-            info = adapter.describe()
-            describe_cluster(
-                cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
-            )
-        observation = adapter.observe()
-    except ClusterUnavailableError as error:
-        _degrade(cluster, str(error), lease, report)
-        return None
-    if observation.degraded:
-        _degrade(cluster, "; ".join(observation.faults[:5]), lease, report)
-        return None
-    return observation
-
-
-def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) -> None:
-    report.fault = fault
-    with transaction.atomic():
-        lease.renew()
-        was = cluster.fault
-        note_cycle(cluster, fault=fault, changed=False)
-        if not was:
-            tell_cluster(cluster, "cluster.degraded", fault)
-        failpoint("cycle.degrading")
-    failpoint("cycle.degraded")
-    log.warning("cluster cannot be observed", fault=fault)
 
 
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
