@@ -162,6 +162,7 @@ def _minutes(cluster: Any) -> None:
             for i in range(MINUTES)
         ),
         batch_size=CHUNK,
+        ignore_conflicts=True,  # of a minute that the cycles above have recorded
     )  # fmt: skip
 
 

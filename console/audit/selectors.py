@@ -10,11 +10,13 @@ from django.utils.translation import get_language
 from console.accounts.rules import is_signed_in, reads_everything
 from console.audit.canonical import GENESIS, row_hash
 from console.audit.models import AuditEntry
-from console.audit.told import with_said
+from console.audit.told import with_data, with_said
 from console.audit.visibility import own_rows
-from console.core.diff import KeyChange, KeyDifference, differences, read_back
+from console.core.diff import KeyChange, KeyDifference, difference_of, differences
+from console.core.old_sentences import read_change
 from console.core.resaying import resay
 from console.core.templatetags.cut import Cut
+from scheduler.model.sentence import Sentence
 
 
 def visible_entries(user: Any) -> QuerySet[AuditEntry]:
@@ -63,9 +65,9 @@ def entry_differences(entry: AuditEntry) -> list[KeyDifference]:
     """What a row changed, key by key; empty for a row that carries no state."""
     if entry.before is None and entry.after is None:
         return []
-    if entry.action == "config.imported":
-        return _listed(entry.after)
     said = entry.said or {}
+    if entry.action == "config.imported":
+        return _listed(with_data(entry.after, said.get("after")))
     before = with_said(entry.before, said.get("before"))
     after = with_said(entry.after, said.get("after"))
     if before is None:
@@ -76,15 +78,16 @@ def entry_differences(entry: AuditEntry) -> list[KeyDifference]:
 
 
 def _listed(document: Any) -> list[KeyDifference]:
-    """The differences that an import lists, line by line; a line that cannot be read back stands as it is, and how
-    many more there are is said in the reader's language."""
+    """The differences that an import lists, line by line; a line of before that cannot be read back stands as it is,
+    and how many more there are is said in the reader's language."""
     lines = document.get("changes", ()) if isinstance(document, dict) else ()
-    return [_read(str(line)) for line in lines]
+    return [_read(line if isinstance(line, Sentence) else str(line)) for line in lines]
 
 
 def _read(line: str) -> KeyDifference:
+    known = difference_of(line) if isinstance(line, Sentence) else read_change(line)
     told = line if ": " in line else resay(line)
-    return read_back(line) or KeyDifference("changes", KeyChange.ADDED, after=told)
+    return known or KeyDifference("changes", KeyChange.ADDED, after=told)
 
 
 def _items(document: Any) -> list[tuple[str, Any]]:

@@ -29,8 +29,11 @@ def sentences_in(document: Any, *place: str | int) -> Iterator[tuple[Place, Sent
 def with_said(document: Any, said: Any) -> Any:
     """A kept document with its sentences as such, for readers of other languages; those of English read the words
     that were hashed with the row."""
-    if is_english():
-        return document
+    return document if is_english() else with_data(document, said)
+
+
+def with_data(document: Any, said: Any) -> Any:
+    """The same for all readers."""
     places = {tuple(place): from_json(sentence) for place, sentence in said or ()}
     return _put(document, places, ()) if places else document
 

@@ -1,7 +1,7 @@
 """Writing the mirror: only what has changed since the last look is written."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, Protocol
@@ -15,7 +15,6 @@ from console.cluster.models import LONGEST_UNIT, Cluster, ClusterPartition, Job,
 from console.core import clock
 from console.core.sentence_field import SentenceField
 from scheduler.model.observation import Observation
-from scheduler.model.resources import Amounts, add
 
 BATCH = 300
 """Rows per statement: SQLite takes about 32,000 values in one."""
@@ -112,18 +111,21 @@ def _update(fields: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
         return
     table, name = Job._meta, connection.ops.quote_name  # noqa: SLF001 - Django's documented name
     columns: list[Any] = [table.get_field(field) for field in fields]
-    values = [
-        tuple([_stored(field, value) for field, value in zip((*columns, None), row, strict=True)])
-        for row in rows
-    ]
+    worded = {place: field for place, field in enumerate(columns) if isinstance(field, SentenceField)}
+    values = [_stored(row, worded) for row in rows]
     changes = ", ".join(f"{name(column.column)} = %s" for column in columns)
     with connection.cursor() as cursor:
         cursor.executemany(f"UPDATE {name(table.db_table)} SET {changes} WHERE id = %s", values)  # noqa: S608 - names of our own columns
 
 
-def _stored(field: Any, value: Any) -> Any:
-    """A value as the database takes it: plain ones as they are."""
-    return field.get_db_prep_save(value, connection) if isinstance(field, SentenceField) else value
+def _stored(row: tuple[Any, ...], worded: Mapping[int, Any]) -> Sequence[Any]:
+    """A row's values as the database takes them: those of `worded` fields, by their place; plain ones as they are."""
+    if not worded:
+        return row
+    values = list(row)
+    for place, field in worded.items():
+        values[place] = field.get_db_prep_save(values[place], connection)
+    return values
 
 
 def _mark_ended(keys: Sequence[int]) -> None:
@@ -204,7 +206,12 @@ def _used(observation: Observation) -> dict[str, dict[str, int]]:
     }
     for job in observation.jobs:
         for node, amounts in job.alloc.items():
-            _add_nonzero(used.setdefault(node, {}), amounts)
+            held = used.get(node)
+            if held is None:
+                held = used[node] = {}
+            for name, amount in amounts.items():
+                if amount:
+                    held[name] = held.get(name, 0) + amount
     return used
 
 
@@ -217,10 +224,6 @@ def _own_units(observation: Observation) -> dict[str, dict[str, str]]:
                 unit = partition.units.get(node, "")
                 found.setdefault(node, {})[partition.name] = unit[:LONGEST_UNIT]
     return found
-
-
-def _add_nonzero(into: dict[str, int], amounts: Amounts) -> None:
-    add(into, {name: amount for name, amount in amounts.items() if amount})
 
 
 def _write_partitions(cluster: Cluster, observation: Observation) -> bool:

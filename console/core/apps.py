@@ -8,3 +8,10 @@ class CoreConfig(AppConfig):
 
     name = "console.core"
     label = "core"
+
+    def ready(self) -> None:
+        """Make the lines of differences known."""
+        from console.core import sentences
+        from scheduler.model.sentence import add_lines
+
+        add_lines(sentences.SENTENCES)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from scheduler.model.sentence import Sentence, say
+
 NAMES = ("code", "name", "pattern")
-_ARROW, _COLON = " → ", ": "
-_CHANGE = re.compile(r"(?:added|removed) ")
 _MISLEADING = re.compile(r"""[\["{'\d-]|(null|true|false)$""")
 
 
@@ -35,49 +35,57 @@ class KeyDifference:
     after: Any = None
 
     def __str__(self) -> str:
+        return str(self.said)
+
+    @property
+    def said(self) -> Sentence:
+        """The same as data, for keeping; `difference_of` makes a difference of it again."""
         match self.change:
             case KeyChange.ADDED:
-                return f"{self.path}: added {words(self.after)}"
+                return say("change.added", path=self.path, value=words(self.after))
             case KeyChange.REMOVED:
-                return f"{self.path}: removed {words(self.before)}"
+                return say("change.removed", path=self.path, value=words(self.before))
             case KeyChange.CHANGED:
-                return f"{self.path}: {words(self.before)}{_ARROW}{words(self.after)}"
+                before, after = words(self.before), words(self.after)
+                return say("change.changed", path=self.path, before=before, after=after)
 
 
-def read_back(line: str) -> KeyDifference | None:
-    """The difference that was kept as this line; None where its parts cannot be told apart for certain."""
-    path, _, rest = line.partition(_COLON)
+def difference_of(sentence: Sentence) -> KeyDifference | None:
+    """The difference that was kept so; None for a sentence about something else, or that somebody has changed."""
+    said = {name: str(value) for name, value in sentence.params.items()}
     try:
-        if _ARROW in rest:
-            before, after = map(_value, rest.split(_ARROW))
-            return KeyDifference(path, KeyChange.CHANGED, before, after)
-        kind, _, told = rest.partition(" ")
-        if kind == KeyChange.REMOVED:
-            return KeyDifference(path, KeyChange.REMOVED, before=_value(told))
-        return KeyDifference(path, KeyChange.ADDED, after=_value(told)) if kind == KeyChange.ADDED else None
+        match sentence.code:
+            case "change.added":
+                return KeyDifference(said["path"], KeyChange.ADDED, after=value_of(said["value"]))
+            case "change.removed":
+                return KeyDifference(said["path"], KeyChange.REMOVED, before=value_of(said["value"]))
+            case "change.changed":
+                before, after = value_of(said["before"]), value_of(said["after"])
+                return KeyDifference(said["path"], KeyChange.CHANGED, before, after)
     except ValueError:
         return None
+    return None
 
 
-def _value(told: str) -> Any:
-    """What `words` made this of. Raises `ValueError` for what may be more than a value."""
+def value_of(told: str) -> Any:
+    """What `words` made this of. Raises `ValueError` for what it makes of nothing."""
     if _MISLEADING.match(told):
         return json.loads(told)
-    if not _is_plain(told) or _COLON in told or _CHANGE.match(told):
+    if not is_plain(told):
         raise ValueError(told)
     return told
 
 
 def words(value: Any) -> str:
     """A JSON value on one line; a plain text stands without quotes when nothing in it misleads."""
-    if isinstance(value, str) and _is_plain(value):
+    if isinstance(value, str) and is_plain(value):
         return value
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
 
 
-def _is_plain(text: str) -> bool:
+def is_plain(text: str) -> bool:
     """A text that cannot be taken for something else: not for a number, null, or nothing."""
     return bool(text) and text.isprintable() and text.strip() == text and not _MISLEADING.match(text)
 

@@ -11,10 +11,12 @@ import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 from django.utils.translation import get_language, gettext
 
 from console.core import saying
+from console.core.diff import KeyChange, KeyDifference, value_of
 from console.core.labels import label_of
 from scheduler.model.sentence import line_of
 
@@ -154,3 +156,32 @@ def _list(language: str, value: str, between: re.Pattern[str]) -> str:
     if len(said) > 1 and re.fullmatch(r"\d+ more", items[-1]):
         return saying.names_and_more(said[:-1], int(items[-1].split()[0]))
     return saying.names(said, limit=len(said))
+
+
+# --- What an import changed, line by line, before it became data on 2026-11-25 ---------------------------------------
+
+_ARROW, _COLON = " → ", ": "
+_CHANGE = re.compile(r"(?:added|removed) ")
+
+
+def read_change(line: str) -> KeyDifference | None:
+    """The difference that was kept as this line; None where its parts cannot be told apart for certain."""
+    path, _, rest = line.partition(_COLON)
+    try:
+        if _ARROW in rest:
+            before, after = map(_value, rest.split(_ARROW))
+            return KeyDifference(path, KeyChange.CHANGED, before, after)
+        kind, _, told = rest.partition(" ")
+        if kind == KeyChange.REMOVED:
+            return KeyDifference(path, KeyChange.REMOVED, before=_value(told))
+        return KeyDifference(path, KeyChange.ADDED, after=_value(told)) if kind == KeyChange.ADDED else None
+    except ValueError:
+        return None
+
+
+def _value(told: str) -> Any:
+    """Raises `ValueError` for what may be more than a value."""
+    value = value_of(told)
+    if value is told and (_COLON in told or _CHANGE.match(told)):
+        raise ValueError(told)
+    return value

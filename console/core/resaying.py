@@ -16,8 +16,7 @@ _WIDE = re.compile(" ?([，。：；、（）]) ?")
 
 def resaid(text: str) -> str | None:
     """The text in the reader's language; itself where that is English; None when it is nobody's sentence."""
-    language = get_language() or "en"
-    if language.startswith("en") or not text:
+    if not text or (get_language() or "en").startswith("en"):
         return text
     return said(text) if isinstance(text, Sentence) else old_sentences.read(text)
 

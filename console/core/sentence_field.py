@@ -33,9 +33,9 @@ class SentenceField(_Text):
 
     def get_prep_value(self, value: Any) -> Any:
         """As it is kept."""
-        value = super().get_prep_value(value)
         if isinstance(value, Sentence):
             return _ENCODER.encode(to_json(value))
+        value = super().get_prep_value(value)
         if isinstance(value, str) and value.startswith((_CODED, _PLAIN)):
             return json.dumps({"text": value}, ensure_ascii=False)
         return value

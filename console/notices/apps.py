@@ -8,3 +8,10 @@ class NoticesConfig(AppConfig):
 
     name = "console.notices"
     label = "notices"
+
+    def ready(self) -> None:
+        """Make the lines of notices known."""
+        from console.notices import sentences
+        from scheduler.model.sentence import add_lines
+
+        add_lines(sentences.SENTENCES)

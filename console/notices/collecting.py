@@ -20,7 +20,6 @@ from console.notices.may_end import may_end
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN, requests
 from console.notices.slow_processors import slow_processors
-from console.notices.spoken import Spoken
 from console.steering.models import (
     STOP_KINDS,
     ActionState,
@@ -42,22 +41,22 @@ BATCH = 500
 def collect() -> int:
     """Make the notices that are missing; returns how many."""
     now = clock.now()
-    since, spoken = now - LOOK_BACK, Spoken()
+    since = now - LOOK_BACK
     found = [
         notice
         for cluster in Cluster.objects.all()
         for notice in (
-            *_stopped(cluster, since, spoken),
-            *_resumed(cluster, now, spoken),
-            *_started(cluster, since, spoken),
-            *_undone(cluster, since, spoken),
-            *_grown(cluster, since, spoken),
-            *_approvals(cluster, spoken),
-            *_paused(cluster, spoken),
-            *may_end(cluster, spoken),
-            *incidents(cluster, since, spoken),
-            *slow_processors(cluster, since, spoken),
-            *requests(cluster, since, spoken),
+            *_stopped(cluster, since),
+            *_resumed(cluster, now),
+            *_started(cluster, since),
+            *_undone(cluster, since),
+            *_grown(cluster, since),
+            *_approvals(cluster),
+            *_paused(cluster),
+            *may_end(cluster),
+            *incidents(cluster, since),
+            *slow_processors(cluster, since),
+            *requests(cluster, since),
         )
     ]
     new = {notice.key: notice for notice in found}
@@ -76,7 +75,7 @@ def _known(keys: list[str]) -> Iterator[str]:
         yield from Notice.objects.filter(key__in=keys[first : first + BATCH]).values_list("key", flat=True)
 
 
-def _stopped(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def _stopped(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Stops that were seen to have worked."""
     done = PlannedAction.objects.filter(
         cluster=cluster, kind__in=STOP_KINDS, state=ActionState.VERIFIED, verified_at__gte=since
@@ -86,11 +85,11 @@ def _stopped(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Noti
     for stop in stops:
         run = (stop.job_id, stop.run_start, stop.run_restarts)
         key = f"stopped/{cluster.pk}/{stop.job_id}/{stop.run_start}/{stop.run_restarts}"
-        text = spoken.to(stop.user, texts.stopped, stop, saved.get(run))
+        text = texts.stopped(stop, saved.get(run))
         yield _notice(NoticeKind.STOPPED, key, stop.user, stop.plan, job_id=stop.job_id, text=text)
 
 
-def _resumed(cluster: Cluster, now: datetime, spoken: Spoken) -> Iterator[Notice]:
+def _resumed(cluster: Cluster, now: datetime) -> Iterator[Notice]:
     """Jobs whose stop was told and which have started again since; also when they are over by now."""
     told = Notice.objects.filter(
         cluster=cluster.name, kind=NoticeKind.STOPPED, made_at__gte=now - REMEMBERED
@@ -114,39 +113,39 @@ def _resumed(cluster: Cluster, now: datetime, spoken: Spoken) -> Iterator[Notice
             continue  # `_grown` tells of it.
         key = f"resumed/{cluster.pk}/{row.job_id}/{row.start}/{row.restarts}"
         checkpoint = saved.get((row.job_id, stop.run_start, stop.run_restarts))
-        text = spoken.to(row.user, texts.resumed, row, stop, clock.from_epoch(row.start), checkpoint)
+        text = texts.resumed(row, stop, clock.from_epoch(row.start), checkpoint)
         yield _notice(NoticeKind.RESUMED, key, row.user, stop.plan, job_id=row.job_id, text=text)
 
 
-def _started(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def _started(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Beneficiaries that run, when somebody was stopped for them."""
     plans = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, started_at__gte=since, actions__kind__in=STOP_KINDS,
         actions__state=ActionState.VERIFIED,
     )  # fmt: skip
     for plan in plans.distinct().order_by("id"):
-        text = spoken.to(plan.user, texts.started, plan)
+        text = texts.started(plan)
         yield _notice(NoticeKind.STARTED, f"started/{plan.pk}", plan.user, plan, text=text)
 
 
-def _undone(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def _undone(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     plans = Plan.objects.filter(
         cluster=cluster, kind=PlanKind.PREEMPT, state=PlanState.UNDONE, ended_at__gte=since
     ).exclude(victims=[])
     for plan in plans.order_by("id"):
-        text = spoken.to(plan.user, texts.undone, plan)
+        text = texts.undone(plan)
         yield _notice(NoticeKind.UNDONE, f"undone/{plan.pk}", plan.user, plan, text=text)
 
 
-def _grown(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def _grown(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Jobs that were started again on more nodes and run."""
     plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.GROW, started_at__gte=since, undo_reason="")
     for plan in plans.order_by("id"):
-        text = spoken.to(plan.user, texts.grown, plan)
+        text = texts.grown(plan)
         yield _notice(NoticeKind.RESUMED, f"grown/{plan.pk}", plan.user, plan, text=text)
 
 
-def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
+def _approvals(cluster: Cluster) -> Iterator[Notice]:
     """Requests that wait for a person, to each administrator of the partition; to the console's where it has none."""
     asked = requests_among(asked_plans().filter(cluster=cluster).order_by("id"))
     if not asked:
@@ -154,11 +153,11 @@ def _approvals(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
     administrators = Administrators(cluster)
     for plan in (request.lead for request in asked):
         for name, user in administrators.of(plan.partition):
-            text = spoken.to(user, texts.approval, plan)
+            text = texts.approval(plan)
             yield _notice(NoticeKind.APPROVAL, f"approval/{plan.pk}/{name}", user, plan, text=text)
 
 
-def _paused(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
+def _paused(cluster: Cluster) -> Iterator[Notice]:
     """Partitions that Giveway has paused by itself: only a person resumes them."""
     pauses = list(Pause.objects.filter(cluster=cluster, by=SYSTEM).order_by("partition"))
     administrators = Administrators(cluster) if pauses else None
@@ -172,7 +171,7 @@ def _paused(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
                 partition=pause.partition,
                 job_id="",
                 plan=NO_PLAN,
-                text=spoken.to(user, texts.paused, pause),
+                text=texts.paused(pause),
             )
 
 

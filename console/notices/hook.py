@@ -13,8 +13,10 @@ from typing import Any
 from django.conf import settings
 
 from console.core import clock
+from console.notices import texts
 from console.notices.models import Notice
 from console.notices.outbox import HOOK
+from console.notices.spoken import Spoken
 
 BATCH = 500
 TIMEOUT_S = 5
@@ -29,9 +31,9 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 def post_notices(until: float) -> int:
     """Send what is due, while there is time (`time.monotonic()`); returns how many notices were sent."""
-    sent = 0
+    sent, spoken = 0, Spoken()
     while time.monotonic() < until and (notices := HOOK.claim(clock.now(), BATCH)):
-        why = _post(notices)
+        why = _post([spoken.to(notice.user, document, notice) for notice in notices])
         if why:
             HOOK.failed(notices, why)
             break
@@ -40,9 +42,9 @@ def post_notices(until: float) -> int:
     return sent
 
 
-def _post(notices: Sequence[Notice]) -> str:
+def _post(documents: Sequence[dict[str, Any]]) -> str:
     """Empty when the receiver has taken them, else why not; the address, which may hold a secret, is not in it."""
-    body = json.dumps([document(notice) for notice in notices], ensure_ascii=False).encode()
+    body = json.dumps(documents, ensure_ascii=False).encode()
     request = urllib.request.Request(  # noqa: S310 - the settings allow http and https only
         settings.GIVEWAY_WEBHOOK_URL,
         data=body,
@@ -74,7 +76,7 @@ def headers_for(body: bytes, now: int) -> dict[str, str]:
 
 
 def document(notice: Notice) -> dict[str, Any]:
-    """A notice as it is sent. `id` and `key` stay the same when it is sent again."""
+    """A notice as it is sent, in the language that is active. `id` and `key` stay the same when it is sent again."""
     return {
         "id": notice.pk,
         "key": notice.key,
@@ -84,6 +86,6 @@ def document(notice: Notice) -> dict[str, Any]:
         "partition": notice.partition,
         "job_id": notice.job_id,
         "plan": notice.plan or None,
-        "text": notice.text,
+        "text": texts.shown(notice),
         "made_at": notice.made_at.isoformat(),
     }

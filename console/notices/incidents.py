@@ -7,21 +7,20 @@ from console.cluster.models import Cluster
 from console.notices import texts
 from console.notices.administrators import Administrators
 from console.notices.models import Notice, NoticeKind
-from console.notices.spoken import Spoken
 from console.steering.models import Incident
 
 
-def incidents(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def incidents(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Incidents since then."""
     opened = list(Incident.objects.filter(cluster=cluster, opened_at__gte=since).order_by("id"))
     if not opened:
         return
     administrators = Administrators(cluster)
     for incident in opened:
-        text = spoken.to(incident.user, texts.lost, incident)
+        text = texts.lost(incident)
         yield _about(NoticeKind.LOST, f"lost/{incident.pk}", incident.user, cluster, incident, text)
         for name, user in administrators.of(incident.partition):
-            text = spoken.to(user, texts.incident, incident)
+            text = texts.incident(incident)
             yield _about(NoticeKind.INCIDENT, f"incident/{incident.pk}/{name}", user, cluster, incident, text)
 
 

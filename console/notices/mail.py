@@ -79,7 +79,7 @@ def address_of(user: str) -> str:
 def message_for(address: str, notices: list[Notice]) -> EmailMessage:
     """One e-mail with all of them. A repeat of it has the same Message-ID."""
     foot = _("`giveway why JOBID` tells more. Giveway sends this by itself; answers are not read.")
-    body = "\n\n".join([*(notice.text for notice in notices), f"-- \n{foot}"])
+    body = "\n\n".join([*map(texts.shown, notices), f"-- \n{foot}"])
     numbers = ",".join(str(notice.pk) for notice in notices)
     host = settings.GIVEWAY_EMAIL_FROM.rpartition("@")[2].strip("<> ")
     return EmailMessage(

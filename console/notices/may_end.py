@@ -7,7 +7,6 @@ from console.core import clock
 from console.notices import texts
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN
-from console.notices.spoken import Spoken
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
 from scheduler.model.policy import Enforcement, NotRequeueable
@@ -15,7 +14,7 @@ from scheduler.model.policy import Enforcement, NotRequeueable
 _STOPS_SOMEBODY = (Enforcement.ENFORCE.value, Enforcement.APPROVE.value)
 
 
-def may_end(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
+def may_end(cluster: Cluster) -> Iterator[Notice]:
     """To each user, once for each run of a job."""
     partitions = Partition.objects.filter(cluster=cluster, revision__enforcement__in=_STOPS_SOMEBODY)
     for partition in partitions.select_related("revision"):
@@ -33,5 +32,5 @@ def may_end(cluster: Cluster, spoken: Spoken) -> Iterator[Notice]:
                 partition=partition.name,
                 job_id=row.job_id,
                 plan=NO_PLAN,
-                text=spoken.to(row.user, texts.may_end, row, at),
+                text=texts.may_end(row, at),
             )

@@ -3,6 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from console.core.sentence_field import SentenceField
+
 
 class NoticeKind(models.TextChoices):
     """What happened to whose job, or who is to decide what. `ASKED`, `DECIDED`, `POWER` and `PAUSED` are about no job,
@@ -36,7 +38,7 @@ class Notice(models.Model):
     partition = models.CharField(max_length=64)
     job_id = models.CharField(max_length=40)
     plan = models.PositiveBigIntegerField()
-    text = models.TextField()
+    text = SentenceField()
     made_at = models.DateTimeField()
     mail_due = models.DateTimeField(null=True)
     mail_attempts = models.PositiveSmallIntegerField(default=0)

@@ -7,13 +7,12 @@ from console.accounts.models import Role, User
 from console.cluster.models import Cluster
 from console.notices import texts
 from console.notices.models import Notice, NoticeKind
-from console.notices.spoken import Spoken
 from console.projects.models import RequestState, UrgencyRequest
 
 NO_PLAN = 0
 
 
-def requests(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def requests(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Those that wait, to every administrator; those that were decided since, to whoever asked and did not decide."""
     rows = UrgencyRequest.objects.filter(project__cluster=cluster).select_related("project")
     waiting = list(rows.filter(state=RequestState.WAITING).order_by("id"))
@@ -29,12 +28,12 @@ def requests(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Noti
     for asked in waiting:
         for name in deciders:
             user = accounts[name].slurm_user
-            text = spoken.to(user, texts.asked, asked)
+            text = texts.asked(asked)
             yield _notice(NoticeKind.ASKED, f"asked/{asked.pk}/{name}", user, cluster, text)
     for asked in decided:
         if asked.asked_by != asked.decided_by:
             user = accounts[asked.asked_by].slurm_user if asked.asked_by in accounts else asked.asked_by
-            text = spoken.to(user, texts.decided, asked)
+            text = texts.decided(asked)
             yield _notice(NoticeKind.DECIDED, f"decided/{asked.pk}", user, cluster, text)
 
 

@@ -8,12 +8,11 @@ from console.notices import texts
 from console.notices.administrators import Administrators
 from console.notices.models import Notice, NoticeKind
 from console.notices.requests import NO_PLAN
-from console.notices.spoken import Spoken
 from console.partitions.models import Partition
 from console.power.models import PowerIncident, StandoutState
 
 
-def slow_processors(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterator[Notice]:
+def slow_processors(cluster: Cluster, since: datetime) -> Iterator[Notice]:
     """Those that were opened, or opened again, since then and stand open; each person once."""
     rows = PowerIncident.objects.filter(cluster=cluster, state=StandoutState.OPEN, opened_at__gte=since)
     found = list(rows.order_by("id"))
@@ -35,5 +34,5 @@ def slow_processors(cluster: Cluster, since: datetime, spoken: Spoken) -> Iterat
                     partition=partition,
                     job_id="",
                     plan=NO_PLAN,
-                    text=spoken.to(user, texts.stands_out, incident, partition),
+                    text=texts.stands_out(incident, partition),
                 )

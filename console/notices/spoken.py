@@ -1,4 +1,4 @@
-"""In whose language a notice is written: the one that the recipient has chosen on the console; else English."""
+"""In whose language a notice is sent: the one that the recipient has chosen on the console; else English."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar

@@ -1,26 +1,31 @@
-"""The sentences of notices. Names of jobs and of users are hostile input: printable, on one line, not too long."""
+"""What notices say, as data. Names of jobs and of users are hostile input: printable, on one line, not too long."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from console.cluster.models import Job
-from console.core import saying
+from console.core.resaying import said
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
-from console.steering.exchanging.sets import is_exchange
-from console.steering.explanations.wording import exchanged_nodes, kept, one_line, victims, who
+from console.steering.exchanging.sets import is_exchange, runner_of
+from console.steering.explanations.wording import LONGEST_REASON, one_line, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
 from scheduler.model.actions import ActionKind
+from scheduler.model.sentence import Listed, Param, Sentence, join, say, told, with_names
 from scheduler.preemption.sentences import clean
+
+LONGEST_WHY = 1000
+MOST_VICTIMS = 5
 
 
 def stopped(stop: PlannedAction, checkpoint: Checkpoint | None) -> str:
     """To the victim."""
     plan = stop.plan
-    facts = {
+    facts: dict[str, Param] = {
         "job": _named(stop.job_id, stop.job_name),
         "at": moment(stop.issued_at or stop.verified_at),
         "other": who(plan.job_id, plan.user),
@@ -28,214 +33,141 @@ def stopped(stop: PlannedAction, checkpoint: Checkpoint | None) -> str:
         "plan": plan.pk,
     }
     if stop.kind == ActionKind.CANCEL:
-        text = _(
-            "Your job %(job)s was cancelled at %(at)s to make room for %(other)s in partition %(partition)s (plan "
-            "%(plan)s). It cannot be requeued and does not come back by itself: submit it again."
-        )
-        return text % facts
+        return say("notice.stopped.cancelled", **facts)
     if is_exchange(plan):
-        text = _(
-            "Your job %(job)s was stopped at %(at)s to exchange %(up)s for %(instead)s, so that it and %(other)s in "
-            "partition %(partition)s both run on nodes of equal compute power (plan %(plan)s). It starts again at once."
-        )
-        return text % (facts | exchanged_nodes(plan)) + _saved(checkpoint)
-    text = _(
-        "Your job %(job)s was stopped at %(at)s to make room for %(other)s in partition %(partition)s (plan "
-        "%(plan)s). It is held until that job runs; then it waits for room again."
-    )
-    return text % facts + _saved(checkpoint)
+        return join(say("notice.stopped.exchange", **facts, **_exchanged(plan)), _saved(checkpoint))
+    return join(say("notice.stopped", **facts), _saved(checkpoint))
 
 
 def resumed(row: Job, stop: PlannedAction, at: datetime, checkpoint: Checkpoint | None) -> str:
     """To the victim, when it is back."""
-    facts = {
-        "job": _named(row.job_id, row.name),
-        "at": moment(at),
-        "nodes": saying.names(clean(node) for node in sorted(row.alloc))
-        if row.alloc
-        else clean(row.partition),
-        "before": moment(stop.issued_at),
-        "plan": stop.plan_id,
-    }
-    text = _(
-        "Your job %(job)s runs again since %(at)s on %(nodes)s. Plan %(plan)s had stopped it at %(before)s."
+    runs = say(
+        "notice.resumed",
+        job=_named(row.job_id, row.name),
+        at=moment(at),
+        nodes=_nodes(sorted(row.alloc)) if row.alloc else clean(row.partition),
+        before=moment(stop.issued_at),
+        plan=stop.plan_id,
     )
-    return text % facts + _saved(checkpoint)
+    return join(runs, _saved(checkpoint))
 
 
 def grown(plan: Plan) -> str:
     """To the user of a job that has got nodes back."""
-    facts = {
-        "job": _named(plan.job_id, plan.job_name),
-        "at": moment(plan.started_at),
-        "plan": plan.pk,
-        "why": kept(plan.explain, 1000),
-    }
-    return _("Your job %(job)s was started again by plan %(plan)s and runs since %(at)s. %(why)s") % facts
+    return say(
+        "notice.grown",
+        job=_named(plan.job_id, plan.job_name),
+        at=moment(plan.started_at),
+        plan=plan.pk,
+        why=_kept(plan.explain, LONGEST_WHY),
+    )
 
 
 def lost(incident: Incident) -> str:
     """To the victim's user."""
-    text = _(
-        "Your job %(job)s was stopped to make room for %(other)s in partition %(partition)s (plan %(plan)s) and did "
-        "not come back. %(why)s Submit it again. The administrators of the partition have been told."
-    )
-    return text % _facts(incident)
+    return say("notice.lost", **_facts(incident))
 
 
 def incident(incident: Incident) -> str:
     """To who looks after the partition."""
-    text = _(
-        "Job %(job)s of %(user)s was stopped by plan %(plan)s to make room for %(other)s in partition %(partition)s "
-        "and did not come back. %(why)s Look into it, and close incident %(incident)s with what was found."
-    )
-    return text % _facts(incident)
+    return say("notice.incident", **_facts(incident), user=clean(incident.user), incident=incident.pk)
 
 
-def _facts(incident: Incident) -> dict[str, object]:
+def _facts(incident: Incident) -> dict[str, Param]:
     return {
         "job": _named(incident.job_id, incident.job_name),
-        "user": clean(incident.user),
         "other": clean(incident.beneficiary),
         "partition": clean(incident.partition),
         "plan": incident.plan,
-        "why": kept(incident.words),
-        "incident": incident.pk,
+        "why": _kept(incident.words),
     }
 
 
 def stands_out(incident: PowerIncident, partition: str) -> str:
     """To who looks after a partition of its node."""
-    text = _(
-        "In partition %(partition)s a processor stands out: %(why)s On the partition's page of compute power it can be "
-        "drained, or left as it is."
-    )
-    return text % {"partition": clean(partition), "why": kept(incident.words)}
+    return say("notice.stands_out", partition=clean(partition), why=_kept(incident.words))
 
 
 def paused(pause: Pause) -> str:
     """To who looks after the partition, when nobody has paused it."""
-    facts = {
-        "partition": clean(pause.partition),
-        "at": moment(pause.since),
-        "why": kept(pause.reason, 1000).rstrip("."),
-    }
-    text = _(
-        "Giveway has paused partition %(partition)s by itself at %(at)s: %(why)s. Nobody is stopped there until "
-        "somebody resumes it."
+    why = pause.reason if isinstance(pause.reason, Sentence) else pause.reason.rstrip(".")
+    return say(
+        "notice.paused",
+        partition=clean(pause.partition),
+        at=moment(pause.since),
+        why=_kept(why, LONGEST_WHY),
     )
-    return text % facts
 
 
 def may_end(row: Job, at: datetime) -> str:
     """To the user of a job that cannot be requeued."""
-    facts = {"job": _named(row.job_id, row.name), "partition": clean(row.partition), "at": moment(at)}
-    text = _(
-        "Your job %(job)s cannot be requeued. From %(at)s on it may be cancelled when a more urgent job needs its room "
-        "in partition %(partition)s. Submitted with a script and without --no-requeue, it would be put back instead."
-    )
-    return text % facts
+    job = _named(row.job_id, row.name)
+    return say("notice.may_end", job=job, partition=clean(row.partition), at=moment(at))
 
 
 def started(plan: Plan) -> str:
     """To the beneficiary."""
-    facts = {
-        "job": _named(plan.job_id, plan.job_name),
-        "at": moment(plan.started_at),
-        "plan": plan.pk,
-        "victims": victims(plan),
-    }
-    return (
-        _("Your job %(job)s runs since %(at)s. Plan %(plan)s made room for it by stopping %(victims)s.")
-        % facts
+    return say(
+        "notice.started",
+        job=_named(plan.job_id, plan.job_name),
+        at=moment(plan.started_at),
+        plan=plan.pk,
+        victims=_victims(plan),
     )
 
 
 def undone(plan: Plan) -> str:
     """To whom the plan was to help."""
-    facts = {
-        "job": _named(plan.job_id, plan.job_name),
-        "plan": plan.pk,
-        "at": moment(plan.ended_at),
-        "why": kept(plan.undo_reason or plan.outcome),
-    }
-    return _("Plan %(plan)s to make room for your job %(job)s was undone at %(at)s: %(why)s") % facts
+    return say(
+        "notice.undone",
+        job=_named(plan.job_id, plan.job_name),
+        plan=plan.pk,
+        at=moment(plan.ended_at),
+        why=_kept(plan.undo_reason or plan.outcome),
+    )
 
 
 def approval(plan: Plan) -> str:
     """To an administrator of the partition."""
-    facts = {
+    facts: dict[str, Param] = {
         "plan": plan.pk,
         "partition": clean(plan.partition),
-        "victims": victims(plan),
+        "victims": _victims(plan),
         "job": who(plan.job_id, plan.user),
-        "why": kept(plan.explain, 1000),
+        "why": _kept(plan.explain, LONGEST_WHY),
     }
-    text = _(
-        "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to make room for "
-        "%(job)s. %(why)s"
-    )
     if is_exchange(plan):
-        text = _(
-            "Plan %(plan)s in partition %(partition)s waits for approval: it would stop %(victims)s to exchange "
-            "%(up)s for %(instead)s, so that it and %(job)s have even sets of nodes. %(why)s"
-        )
-        facts |= exchanged_nodes(plan)
-    return text % facts
+        return say("notice.approval.exchange", **facts, **_exchanged(plan))
+    return say("notice.approval", **facts)
 
 
 def asked(request: UrgencyRequest) -> str:
     """To an administrator."""
-    facts = {
+    facts: dict[str, Param] = {
         "who": one_line(request.asked_by, 60),
         "project": one_line(request.project.code, 64),
         "urgency": f"{request.urgency:g}",
-        "day": request.deadline,
-        "why": one_line(request.reason, 1000),
+        "why": one_line(request.reason, LONGEST_WHY),
     }
     if request.urgency_by == UrgencyBy.DEADLINE and request.deadline:
-        text = _(
-            "%(who)s asks for an urgency of %(urgency)s, rising towards the deadline of %(day)s, for project "
-            "%(project)s, which is above the limit for managers. Reason: %(why)s"
-        )
-        return text % facts
-    text = _(
-        "%(who)s asks for an urgency of %(urgency)s for project %(project)s, which is above the limit for managers. "
-        "Reason: %(why)s"
-    )
-    return text % facts
+        return say("notice.asked.deadline", **facts, day=str(request.deadline))
+    return say("notice.asked", **facts)
 
 
 def decided(request: UrgencyRequest) -> str:
     """To whoever asked."""
-    facts = {
+    facts: dict[str, Param] = {
         "who": one_line(request.decided_by, 60),
         "project": one_line(request.project.code, 64),
         "urgency": f"{request.urgency:g}",
         "at": moment(request.decided_at),
-        "why": one_line(request.decision_reason, 1000),
+        "why": one_line(request.decision_reason, LONGEST_WHY),
     }
-    if (
-        request.state == RequestState.APPROVED
-        and request.urgency_by == UrgencyBy.DEADLINE
-        and request.deadline
-    ):
-        text = _(
-            "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s, rising towards "
-            "the deadline of %(day)s; it has it since %(at)s. Reason: %(why)s"
-        )
-        return text % (facts | {"day": request.deadline})
-    if request.state == RequestState.APPROVED:
-        text = _(
-            "%(who)s has approved the urgency of %(urgency)s that you asked for project %(project)s; it has it since "
-            "%(at)s. Reason: %(why)s"
-        )
-        return text % facts
-    text = _(
-        "%(who)s has rejected the urgency of %(urgency)s that you asked for project %(project)s at %(at)s; it keeps "
-        "its own. Reason: %(why)s"
-    )
-    return text % facts
+    if request.state != RequestState.APPROVED:
+        return say("notice.decided.rejected", **facts)
+    if request.urgency_by == UrgencyBy.DEADLINE and request.deadline:
+        return say("notice.decided.deadline", **facts, day=str(request.deadline))
+    return say("notice.decided.approved", **facts)
 
 
 def subject(notices: list[Notice]) -> str:
@@ -263,9 +195,36 @@ def subject(notices: list[Notice]) -> str:
     return subjects[NoticeKind(notice.kind)] % clean(notice.job_id)
 
 
+def shown(notice: Notice) -> str:
+    """What a notice says, in the language of whoever it is read for. Those of before are in their reader's already."""
+    return said(notice.text) if isinstance(notice.text, Sentence) else notice.text
+
+
 def moment(at: datetime | None) -> str:
     """`2026-03-02 12:00:00 UTC`: a notice may be read tomorrow."""
     return f"{timezone.localtime(at):%Y-%m-%d %H:%M:%S %Z}" if at else "–"
+
+
+def _kept(words: str, longest: int = LONGEST_REASON) -> Sentence:
+    """What is kept of a plan, as it may stand in a notice; rows of before are said by their reader."""
+    if isinstance(words, Sentence):
+        return with_names(words, lambda name: one_line(name, longest))
+    return told(one_line(words, longest))
+
+
+def _victims(plan: Plan) -> Listed:
+    """`88 (bob) and 91 (eve)`."""
+    return Listed((who(str(v["job"]), str(v.get("user", ""))) for v in plan.victims), MOST_VICTIMS)
+
+
+def _exchanged(plan: Plan) -> dict[str, Param]:
+    """Of an exchange: the nodes that the running job gives up, and those that it gets."""
+    runner = runner_of(plan)
+    return {"up": _nodes(runner["nodes"]), "instead": _nodes(runner["gets"])}
+
+
+def _nodes(names: Iterable[str]) -> Listed:
+    return Listed(map(clean, names))
 
 
 def _named(job_id: str, name: str) -> str:
@@ -275,4 +234,4 @@ def _named(job_id: str, name: str) -> str:
 def _saved(checkpoint: Checkpoint | None) -> str:
     if checkpoint is None or not checkpoint.saved:
         return ""
-    return " " + _("It had saved: %s.") % one_line(checkpoint.saved)
+    return say("notice.saved", what=one_line(checkpoint.saved))

@@ -35,6 +35,7 @@ from scheduler.contracts.config import (
     encode_project,
 )
 from scheduler.contracts.errors import InputError, quoted
+from scheduler.model.sentence import say
 
 LISTED_AT_MOST = 1000
 """Changes listed in the import's own audit row; each is in the row of its project or partition anyway."""
@@ -201,10 +202,10 @@ def _import_partition(cluster: Cluster, entry: ConfigPartition, by: _By) -> None
 
 
 def _record_import(cluster: Cluster, result: ImportResult, by: _By) -> None:
-    lines = [str(difference) for difference in result.differences]
-    more = len(lines) - LISTED_AT_MOST
+    lines = [difference.said for difference in result.differences[:LISTED_AT_MOST]]
+    more = len(result.differences) - len(lines)
     if more > 0:
-        lines = [*lines[:LISTED_AT_MOST], f"and {more} more"]
+        lines.append(say("change.more", n=more))
     record(
         actor=by.actor,
         action="config.imported",

@@ -16,7 +16,7 @@ from django.db import transaction
 from console.audit.services import recorded_together
 from console.cluster.connect import connect, connect_benchmarks
 from console.cluster.models import Cluster
-from console.cluster.services import describe_cluster, note_cycle, write_jobs, write_nodes
+from console.cluster.services import note_cycle, write_jobs, write_nodes
 from console.core.failpoints import failpoint
 from console.partitions.services import ensure_partition
 from console.power.measuring import make_room
@@ -46,18 +46,18 @@ from console.steering.line.lines import work_out
 from console.steering.line.placing import put_line_in_order
 from console.steering.line.seeing import first_submissions, look, put_first
 from console.steering.models import BEGUN_STATES, Plan, PlanState
+from console.steering.observing import observe
 from console.steering.placing.choosing import choose, wishes_of
 from console.steering.placing.placing import place_jobs
 from console.steering.plans.intending import intend
 from console.steering.plans.new_plans import NewPlans
 from console.steering.plans.starting import left_waiting, startable
 from console.steering.recording.metering import count
-from console.steering.recording.mirroring import rows
+from console.steering.recording.mirroring import JobCounts, rows
 from console.steering.recording.submit_rules import write_submit_rules
 from console.steering.signals import observed
 from scheduler.model.observation import Observation
 from scheduler.model.sentence import facts_of
-from scheduler.ports import ClusterPort, ClusterUnavailableError
 from scheduler.preemption import collector
 from scheduler.reconcile.build import KnownJobs
 
@@ -77,9 +77,8 @@ def run_cycle(cluster: Cluster) -> Report | None:
         return None
     try:
         failpoint("cycle.leased")
-        with (
-            collector.paused()
-        ):  # What a cycle makes lives until it is done, and is freed then without the collector.
+        # What a cycle makes lives until it is done, and is freed then without the collector.
+        with collector.paused():
             return _run(cluster, lease)
     except leases.LeaseLostError as error:
         # Not a defect: this process stood still, and another one goes on with what is written down.
@@ -100,7 +99,7 @@ def _run(cluster: Cluster, lease: leases.Lease) -> Report:
         failures = closing.begin(cluster, lease)
         adapter = connect(cluster)
         with report.phase("observe"):
-            observation = _observe(cluster, adapter, lease, report)
+            observation = observe(cluster, adapter, lease, report)
         failpoint("cycle.observed")
         if observation is not None:
             observation = with_powers(cluster, recall(cluster, observation))
@@ -126,45 +125,12 @@ def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Fail
         report.fault = f"The cycle failed in {failures.found[0].what}"
 
 
-def _observe(
-    cluster: Cluster, adapter: ClusterPort, lease: leases.Lease, report: Report
-) -> Observation | None:
-    """Look once. When that fails, or only part is seen, the cycle is degraded: say so, plan nothing, stop nobody."""
-    try:
-        if not cluster.software:
-            info = adapter.describe()
-            describe_cluster(
-                cluster, software=f"{info.kind} {info.version}".strip(), facts=info.facts.items()
-            )
-        observation = adapter.observe()
-    except ClusterUnavailableError as error:
-        _degrade(cluster, str(error), lease, report)
-        return None
-    if observation.degraded:
-        _degrade(cluster, "; ".join(observation.faults[:5]), lease, report)
-        return None
-    return observation
-
-
-def _degrade(cluster: Cluster, fault: str, lease: leases.Lease, report: Report) -> None:
-    report.fault = fault
-    with transaction.atomic():
-        lease.renew()
-        was = cluster.fault
-        note_cycle(cluster, fault=fault, changed=False)
-        if not was:
-            tell_cluster(cluster, "cluster.degraded", fault)
-        failpoint("cycle.degrading")
-    failpoint("cycle.degraded")
-    log.warning("cluster cannot be observed", fault=fault)
-
-
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     """Everything after a good look. What one part raises does not keep the next from taking back what was begun."""
     failures, policies = acting.failures, None
     kept = KeptCycle(cluster, report.number)
     with report.phase("verify"), failures.kept():
-        jobs = {job.id: job for job in acting.observation.jobs}
+        jobs = acting.observation.jobs_by_id
         endings = ask_after(cluster, jobs, acting.adapter)
         with transaction.atomic():
             acting.lease.renew()
@@ -269,7 +235,7 @@ def _policies(cluster: Cluster, observation: Observation) -> dict[str, Partition
 def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Report, kept: KeptCycle) -> None:
     """The mirror and the intents, in the caller's transaction."""
     cluster, before = kept.cluster, startable(kept.cluster)
-    observed_jobs = {job.id: job for job in acting.observation.jobs}
+    observed_jobs = acting.observation.jobs_by_id
     with recorded_together():
         for verdict in verdicts:
             if not verdict.is_undecided:  # the plans of one that is stay as they are
@@ -285,7 +251,9 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
         put_first(open_now),
         acting.failures.holds,
     ).by_partition
-    jobs = rows(cluster, acting.observation, verdicts, open_now, facts.preemptions, acting.lines)
+    jobs = rows(
+        cluster, acting.observation, verdicts, open_now, JobCounts(facts.preemptions, before), acting.lines
+    )
     changed = [
         write_nodes(cluster, acting.observation),
         write_jobs(cluster, jobs),
@@ -307,7 +275,7 @@ def _intend(
 ) -> None:
     """The intents of one partition. `before`: as `startable` tells it."""
     observation, name = acting.observation, verdict.facts.row.name
-    starts = left_waiting(verdict, {job.id: job for job in observation.jobs}, before)
+    starts = left_waiting(verdict, observation.jobs_by_id, before)
     starts -= declined_starts(name, facts.rejections)
     remember_patience(
         kept.cluster,

@@ -30,8 +30,10 @@ KEYWORDS = ["_", "gettext", "gettext_lazy", "gettext_noop", *sorted(WITH_CONTEXT
 SENTENCES = (
     "scheduler.model.sentences",
     "console.audit.sentences",
+    "console.core.sentences",
     "console.health.sentences",
     "console.health.slurm_sentences",
+    "console.notices.sentences",
     "console.power.sentences",
     "console.steering.sentences",
 )

@@ -58,6 +58,14 @@ class Observation:
     faults: tuple[str, ...] = ()
     kept: tuple[KeptNodes, ...] = ()
     boots: Mapping[str, int] = field(default_factory=dict)
+    _by_id: dict[str, ObservedJob] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def jobs_by_id(self) -> Mapping[str, ObservedJob]:
+        """The jobs by their ids; made once, when first asked for."""
+        if not self._by_id:
+            self._by_id.update({job.id: job for job in self.jobs})
+        return self._by_id
 
     @property
     def degraded(self) -> bool:

@@ -142,7 +142,8 @@ def _facts(value: object) -> object:
         return value
     match value:
         case Sentence():
-            return value.code, tuple([(name, _facts(each)) for name, each in sorted(value.params.items())])
+            said = sorted(value.params.items())
+            return value.code, tuple([(k, v if type(v) in _PLAIN else _facts(v)) for k, v in said])
         case Seconds():
             return Seconds
         case Listed():

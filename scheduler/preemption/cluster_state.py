@@ -78,6 +78,7 @@ class ClusterState:
         """Put the running jobs onto their nodes, in one loop: most of what it takes to set up a plan goes here."""
         now, rules, by_name = self.snapshot.now, self.snapshot.partition, self.by_name
         known: dict[tuple[Level, Level], tuple[int, int]] = {}
+        add_runner = self.runners.append
         for order, job in enumerate(jobs):
             levels = job.user_level, job.task_level
             weights = (_NOTHING, _NOTHING) if job.id in demoted else known.get(levels)
@@ -87,7 +88,7 @@ class ClusterState:
             spared = why_spared(job, ran, rules) or ("chain" if job.id in alone else "")
             may_go, alloc, ran = not spared, job.alloc, ran + job.ran_s
             runner = RunningJob(job, order, *weights, ran, spared, (), alloc, not may_go, may_go=may_go)
-            self.runners.append(runner)
+            add_runner(runner)
             tally = self.tallies[weights]
             places, held = [], tally.held
             for name, amounts in alloc.items():

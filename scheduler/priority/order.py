@@ -1,6 +1,7 @@
 """The one order of pending jobs, and of ids."""
 
 import re
+from functools import lru_cache
 
 from scheduler.model.jobs import Level, SnapshotJob
 from scheduler.model.policy import Mode
@@ -15,6 +16,7 @@ NaturalKey = tuple[str, str]
 OrderKey = tuple[int, int, int, NaturalKey]
 
 
+@lru_cache(maxsize=1 << 16)
 def natural(text: str) -> NaturalKey:
     """An order of ids and names in which numbers count as numbers: `n2` before `n10`, `7_2` before `7_10`."""
     if text.isascii() and text.isdecimal() and text[0] != "0":

@@ -260,7 +260,7 @@ def test_a_huge_import_lists_the_beginning(cluster: Cluster, settings: Any) -> N
     entry = AuditEntry.objects.first()
     assert entry is not None and entry.after is not None
     assert len(entry.after["changes"]) == LISTED_AT_MOST + 1
-    assert entry.after["changes"][-1] == "and 51 more"
+    assert entry.after["changes"][-1] == "and 51 more, not listed"
 
 
 # --- Dry runs and faults ----------------------------------------------------------------------------------

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.core.diff import KeyChange, KeyDifference, differences, read_back, words
+from console.core.diff import KeyChange, KeyDifference, difference_of, differences, words
+from console.core.old_sentences import read_change
+from scheduler.model.sentence import from_json, say, to_json
 
 
 @pytest.mark.parametrize(
@@ -95,20 +97,40 @@ def test_a_line_is_read_back_as_what_it_was_made_from_or_not_at_all(
         None if change is KeyChange.ADDED else before,
         None if change is KeyChange.REMOVED else after,
     )
-    assert read_back(str(kept)) in (None, kept)
+    assert read_change(str(kept)) in (None, kept)
+
+
+@given(names, st.sampled_from(KeyChange), said, said)
+def test_a_difference_is_kept_as_data_and_read_as_what_it_was(
+    path: str, change: KeyChange, before: Any, after: Any
+) -> None:
+    kept = KeyDifference(
+        path,
+        change,
+        None if change is KeyChange.ADDED else before,
+        None if change is KeyChange.REMOVED else after,
+    )
+    read = from_json(to_json(kept.said))
+    assert read == str(kept)
+    assert difference_of(read) == kept  # type: ignore[arg-type]
+
+
+def test_another_sentence_and_one_that_somebody_has_changed_are_no_difference() -> None:
+    assert difference_of(say("change.more", n=9)) is None
+    assert difference_of(say("change.added", path="a", value="[")) is None
 
 
 @pytest.mark.parametrize("line", ["and 9 more", "", "name: A: B → C", "name: added x → y", "size: 3 → 0x"])
 def test_what_may_be_read_in_two_ways_is_not_read(line: str) -> None:
-    assert read_back(line) is None
+    assert read_change(line) is None
 
 
-def test_ordinary_lines_are_read_back() -> None:
+def test_ordinary_lines_are_read_change() -> None:
     before = {"urgency": 3, "mode": "user", "bands": None, "members": ["ann"], "task": {"level": "P 1"}}
     after = {"urgency": 5.5, "mode": "task", "bands": [[0], [1]], "members": ["bob"], "code": "a: b"}
     kept = differences(before, after)
     assert len(kept) == 7
-    assert [read_back(str(each)) for each in kept] == [*kept[:-1], None], "a: b may be more than a value"
+    assert [read_change(str(each)) for each in kept] == [*kept[:-1], None], "a: b may be more than a value"
 
 
 def _as_sets(value: Any) -> Any:

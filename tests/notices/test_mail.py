@@ -6,14 +6,16 @@ from datetime import timedelta
 import pytest
 from pytest_django import Settings
 
+from console.accounts.services import set_language
 from console.core import clock
-from console.notices import outbox
+from console.notices import hook, outbox
 from console.notices.mail import address_of, send_mails
 from console.notices.models import Notice
 from console.notices.tasks import tell
+from scheduler.model.sentence import Listed, Param, Sentence, say
 from tests import factories
 from tests.factories import NOW
-from tests.notices.conftest import MailSink
+from tests.notices.conftest import MailSink, Receiver
 from tests.steering.conftest import Sim
 
 
@@ -68,6 +70,29 @@ def test_one_mail_per_person_and_round_over_one_connection(by_mail: MailSink) ->
     assert all(f"Your job {number} was stopped." in mail.get_content() for number in range(5))
     assert mail["X-Giveway-Notices"] == ",".join(map(str, numbers))
     assert by_mail.connections == 1
+
+
+def test_what_a_notice_says_is_data_until_it_is_sent(by_mail: MailSink, by_hook: Receiver) -> None:
+    facts: dict[str, Param] = {
+        "job": "1 (t)",
+        "at": "2026-11-25 20:00:00 UTC",
+        "plan": 7,
+        "victims": Listed(["8 (bob)", "9 (eve)"]),
+    }
+    now = clock.now()
+    make_notice(1, text=say("notice.started", **facts), kind="started", hook_due=now)
+    make_notice(2, text="Ihr Auftrag 2 läuft.", kind="started", hook_due=now)
+    set_language(factories.make_viewer("ann"), "zh-hans")
+
+    assert send() == 1 and hook.post_notices(time.monotonic() + 20) == 2
+    (mail,) = by_mail.to("ann@hpc.example")
+    said = by_hook.notices[0]["text"]
+    assert said.startswith("您的作业 1 (t) ") and "8 (bob) 和 9 (eve)" in said
+    assert said in mail.get_content() and "Ihr Auftrag 2 läuft." in mail.get_content(), (
+        "one of before as it was"
+    )
+    kept = Notice.objects.get(key="stopped/1").text
+    assert isinstance(kept, Sentence) and "by stopping 8 (bob) and 9 (eve)." in kept
 
 
 def test_who_is_not_known_to_the_server_keeps_nobody_waiting(by_mail: MailSink) -> None:

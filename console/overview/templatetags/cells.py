@@ -11,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console.cluster.models import Job, JobPhase
-from console.core.markup import job_address, text
+from console.core.markup import job_address, link_to, text
 from console.core.resaying import resay
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import (
@@ -117,14 +117,11 @@ def _nodes(job: Job, plans: Plans) -> Cell:
 
 
 def _partition(job: Job, plans: Plans) -> Cell:
-    to = reverse("partition", args=[job.partition])
-    return "", format_html('<a href="{}">{}</a>', to, job.partition)
+    return "", link_to("partition", job.partition)
 
 
 def _user(job: Job, plans: Plans) -> Cell:
-    return "", format_html(
-        '<a href="{}">{}</a>', reverse("user", args=[job.user]), job.user
-    ) if job.user else DASH
+    return "", link_to("user", job.user) if job.user else DASH
 
 
 def _starts(jobs: JobList, job: Job) -> str:
@@ -172,8 +169,7 @@ def _reason(job: Job) -> str:
 def _origins(job: Job) -> list[tuple[str, SafeString | str]]:
     found: list[tuple[str, SafeString | str]] = []
     if job.plan:
-        to = reverse("plan", args=[job.plan])
-        found.append((_("Plan"), format_html('<a href="{}">{}</a>', to, job.plan)))
+        found.append((_("Plan"), link_to("plan", job.plan)))
     found.append((_("User level"), said(job.user_origin) or _("nothing configured")))
     found.append((_("Task level"), said(job.task_origin) or _("nothing configured")))
     if job.slurm_reason:

@@ -193,7 +193,7 @@ def request_undo(plan: Plan, why: str) -> None:
 
 def _issue(actions: Sequence[PlannedAction], acting: Acting) -> int:
     kind = actions[0].kind
-    jobs = {job.id: job for job in acting.observation.jobs}
+    jobs = acting.observation.jobs_by_id
     failpoint(f"act.{kind}.due")
     with transaction.atomic():
         acting.lease.renew()

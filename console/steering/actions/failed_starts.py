@@ -36,7 +36,7 @@ Jobs = Mapping[str, ObservedJob]
 
 def watch_starts(cluster: Cluster, observation: Observation) -> None:
     """Note whose start has failed, and who runs well by now. Must run inside a transaction."""
-    jobs = {job.id: job for job in observation.jobs}
+    jobs = observation.jobs_by_id
     for row in FailedStart.objects.filter(cluster=cluster, ran_well_at=None):
         job = jobs.get(row.job_id)
         if job is not None and job.restarts > row.run_restarts and _runs_well(job, observation.taken_at):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from console.steering.decisions.facts import Facts, PartitionFacts
 from console.steering.decisions.held_together import all_let_go
+from console.steering.decisions.patience import looks_ahead
 from console.steering.decisions.putting_off import LONGEST_USER
 from console.steering.decisions.rejections import heed
 from console.steering.decisions.stops import Stops
@@ -106,11 +107,12 @@ def _told(
     open_here = any(part.name == policy.name and starts_jobs(part.state) for part in observation.partitions)
     shrunk = facts.regrowing.jobs if open_here else {}
     observed = {job.id: job for job in observation.jobs if job.id in shrunk} if shrunk else {}
+    looks = looks_ahead(policy)
     for job in jobs:
-        told = facts.resizable.told(job)
+        told = job if job.elastic is None else facts.resizable.told(job)
         if job.id in observed:
             told = facts.regrowing.told(told, observed[job.id], policy, observation.taken_at)
-        yield facts.foresight.told(told, policy, observation.taken_at)
+        yield facts.foresight.told(told, policy, observation.taken_at) if looks else told
 
 
 def _deriver(partition: PartitionFacts, facts: Facts, now: int) -> Deriver:
@@ -187,6 +189,9 @@ def _amend(
     """What only the database knows about the jobs: our own holds, refusals, plans undone a moment ago."""
     held = {job.id for job in observed if job.held}
     concerned = {*(run.job_id for run in facts.refused), *facts.quota_held, *facts.backed_off}
+    if not concerned and not facts.put_off.users:
+        yield from jobs
+        return
     for job in jobs:
         if job.id not in concerned and job.user[:LONGEST_USER] not in facts.put_off.users:
             yield job

@@ -43,6 +43,7 @@ UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 SHRINKING = (*STOP_KINDS, ActionKind.SHRINK)
 MISREAD = timedelta(days=1)
 """How long a stop that was seen to work is kept in mind, should its run be seen again."""
+_CLUSTER, _CYCLE = Plan.cluster.field, Plan.cycle.field
 _LONG = ("passed_over", "victims", "placement", "explain", "outcome", "undo_reason", "decision_reason")
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long; `putting_off` says when it is longer."""
@@ -118,7 +119,9 @@ def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES, *, brief
     prefetch_related_objects(begun, "actions")  # Proposals have none yet.
     cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in plans})
     for plan in plans:
-        plan.cluster, plan.cycle = cluster, cycles[plan.cycle_id]
+        # The same as setting the attributes, which asks much of each that is known here.
+        _CLUSTER.set_cached_value(plan, cluster)
+        _CYCLE.set_cached_value(plan, cycles[plan.cycle_id])
     return plans
 
 

@@ -42,7 +42,7 @@ class LookAgain:
     def why_not(self, plan: Plan, observation: Observation) -> str | None:
         """Why the plan's victims may not be stopped any more, in words; empty when they may. None: nobody waits for
         it, which is for `watching` to say."""
-        jobs = {job.id: job for job in observation.jobs}
+        jobs = observation.jobs_by_id
         if plan.kind == PlanKind.GROW:
             return self._why_not_grow(plan, observation, jobs)
         served = [job for job_id in waiting(plan, jobs) if _waits(job := jobs.get(job_id))]
@@ -78,7 +78,7 @@ class LookAgain:
 
         Only who is on the nodes where they were to start: what is free elsewhere may be meant for others.
         """
-        jobs = {job.id: job for job in observation.jobs}
+        jobs = observation.jobs_by_id
         less = nodes_with_less(plan, jobs)
         if not less:
             return frozenset()
@@ -167,7 +167,7 @@ def nodes_too_few(
 
     Its owner may have said another minimum since. One whose run is over has given them up already.
     """
-    jobs = {job.id: job for job in observation.jobs}
+    jobs = observation.jobs_by_id
     for victim in plan.victims:
         job = jobs.get(victim["job"]) if victim.get("keeps") else None
         if job is None or job.run != RunKey(victim["job"], victim["start"], victim["restarts"]):

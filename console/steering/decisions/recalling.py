@@ -59,7 +59,7 @@ def _counts(job: ObservedJob, was: bool) -> bool:
 
 def remember(cluster: Cluster, observation: Observation) -> None:
     """Write down what is new of the jobs that are not requeued. Must run inside a transaction."""
-    seen = {job.id: job for job in observation.jobs}
+    seen = observation.jobs_by_id
     odd = {job.id: job for job in observation.jobs if job.no_requeue_since is not None}
     for row in NotRequeued.objects.filter(cluster=cluster):
         job = odd.pop(row.job_id, None)

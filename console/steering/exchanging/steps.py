@@ -33,7 +33,7 @@ class Exchanges:
         self._plans = [plan for plan in plans if is_exchange(plan)]
         self._ids = {plan.pk for plan in self._plans}
         self._kept = {kept.job_id: kept for kept in observation.kept} if self._plans else {}
-        self._jobs = {job.id: job for job in observation.jobs} if self._plans else {}
+        self._jobs = observation.jobs_by_id if self._plans else {}
         self._up = {node.name for node in observation.nodes if node.up} if self._plans else frozenset()
 
     def broken(self) -> Iterator[tuple[Plan, str]]:

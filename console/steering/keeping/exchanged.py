@@ -20,7 +20,7 @@ def exchange_wishes(
     going = [plan for plan in under_way(plans) if not holds(plan.partition)]
     if not going:
         return []
-    jobs = {job.id: job for job in observation.jobs}
+    jobs = observation.jobs_by_id
     up = {node.name for node in observation.nodes if node.up}
     return [
         wish for plan in going for wish in _of(plan, jobs, observation.taken_at) if up.issuperset(wish.nodes)

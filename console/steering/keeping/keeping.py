@@ -74,7 +74,7 @@ def _is_over(place: KeptPlace, wished: Sequence[Wish]) -> bool:
 
 def let_go(cluster: Cluster, acting: Acting, leaving: Sequence[KeptPlace]) -> int:
     """Keep nothing for these any more; a guest that may not be tried again soon is remembered."""
-    jobs, now = {job.id: job for job in acting.observation.jobs}, acting.observation.taken_at
+    jobs, now = acting.observation.jobs_by_id, acting.observation.taken_at
     due = [place for place in leaving if place.until]
     rested = [place for place in leaving if not place.until and _is_rested(place, jobs, now)]
     if not due and not rested:

@@ -44,7 +44,7 @@ def put_line_in_order(
     cluster: Cluster, adapter: ClusterPort, lease: Lease, lines: Lines, observation: Observation
 ) -> int:
     """Put the line in order, but for jobs that were sent something before and not seen since; how many were placed."""
-    jobs = {job.id: job for job in observation.jobs}
+    jobs = observation.jobs_by_id
     known = places(cluster)
     settled = {
         job_id: job for job_id, job in jobs.items() if job_id not in known or not known[job_id].unsettled

@@ -47,7 +47,7 @@ def _look(
     observation = adapter.observe()
     if observation.degraded:
         raise ClusterUnavailableError("; ".join(observation.faults[:5]))
-    jobs = {job.id: job for job in observation.jobs}
+    jobs = observation.jobs_by_id
     with transaction.atomic():
         lease.renew()
         return jobs, look(cluster, jobs)

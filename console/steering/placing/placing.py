@@ -46,7 +46,7 @@ def place_jobs(cluster: Cluster, acting: Acting, chosen: Sequence[Chosen]) -> in
     known = {row.job_id: row for row in ChosenPlace.objects.filter(cluster=cluster)}
     for row in known.values():
         row.cluster = cluster
-    jobs = {job.id: job for job in acting.observation.jobs}
+    jobs = acting.observation.jobs_by_id
     if known:
         _follow(cluster, acting, known, jobs, {one.job.id for one in chosen})
     failpoint("act.begin.due")

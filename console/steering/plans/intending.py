@@ -93,16 +93,15 @@ def _settle_preemption(
         if plan is not None:
             _close_proposal(plan, PlanState.EXPIRED, decision.explain)
         return None
-    victims = victims_of(decision, new.verdicts)
     if plan is not None:
-        why = proposals.why_replaced(plan, decision, victims)
+        why = proposals.why_replaced(plan, decision, victims_of(decision, new.verdicts))
         if not why:
             return plan
         if not _close_proposal(plan, PlanState.SUPERSEDED, why):
             return None  # Somebody decided on it at this moment.
     if new.is_held and new.verdicts.facts.policy.enforcement == Enforcement.ENFORCE:
         return None
-    return new.make_room(decision, victims) if proposals.one_more() else None
+    return new.make_room(decision, victims_of(decision, new.verdicts)) if proposals.one_more() else None
 
 
 def _withdraw_what_may_not_begin(plan: Plan, verdicts: Verdicts) -> None:

@@ -118,12 +118,15 @@ class Proposals:
             if node.up:
                 free[node.name] = dict(node.total)
                 subtract(free[node.name], node.held_elsewhere)
+        ends = JobState.COMPLETING
         for job in self._verdicts.snapshot.jobs:
             # What other plans stop is coming free, and promised to the jobs that they stop it for.
-            if job.state is not JobState.COMPLETING:
+            if job.state is not ends:
                 for name, held in (job.alloc or job.promised).items():
-                    if name in free:
-                        subtract(free[name], held)
+                    left = free.get(name)
+                    if left is not None:
+                        for resource, amount in held.items():
+                            left[resource] = left.get(resource, 0) - amount
         return free
 
 

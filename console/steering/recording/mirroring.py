@@ -4,19 +4,17 @@ Most jobs are the same as a second ago, so each row is first only marked: what i
 made for the jobs whose mark has changed. Durations in an explanation grow by themselves and do not count as a change.
 """
 
-import hashlib
-from base64 import urlsafe_b64encode
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console.cluster.models import LONGEST_GROUP, Cluster, Job
-from console.cluster.services import MARK, VERDICT_FIELDS, JobRow, Mark
+from console.cluster.services import VERDICT_FIELDS, JobRow, Mark
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanKind, PlanState
-from console.steering.plans.starting import STARTABLE, startable
+from console.steering.plans.starting import STARTABLE
+from console.steering.recording.marks import marked, marks_of
 from console.steering.served import jobs_served
 from scheduler.contracts.requests import encode_request
 from scheduler.model.jobs import JobState, ObservedJob, Request
@@ -34,6 +32,16 @@ from scheduler.reconcile.immunity import Immunity, immunity, not_requeued
 
 LONGEST_NAME = 1000
 _NO_PLACE = (0, 0, None)
+_PENDING, _RUNNING, _START = JobState.PENDING, JobState.RUNNING, DecisionKind.START
+"""Python looks a member of an enumeration up anew each time; these are asked for of every job."""
+
+
+class JobCounts(NamedTuple):
+    """`stops`: how often each job was stopped by us. `startable`: in how many cycles in a row there was room for jobs,
+    by job and partition, before this one."""
+
+    stops: Mapping[str, int]
+    startable: Mapping[tuple[str, str], int]
 
 
 def rows(
@@ -41,16 +49,13 @@ def rows(
     observation: Observation,
     verdicts: Sequence[Verdicts],
     plans: Iterable[Plan],
-    preemptions: Mapping[str, int],
+    counts: JobCounts,
     lines: Lines,
 ) -> list[JobRow]:
     """A row for every job in every partition it is (or may come to be) in."""
-    known = startable(cluster)
-    _MARKS[cluster.pk].begin()
+    marks_of(cluster.pk).begin()
     sources = {
-        v.facts.row.name: _Source(
-            cluster, v, plans, preemptions, lines.by_partition.get(v.facts.row.name), known
-        )
+        v.facts.row.name: _Source(cluster, v, plans, counts, lines.by_partition.get(v.facts.row.name))
         for v in verdicts
     }
     return [
@@ -93,53 +98,6 @@ class _Row:
         return self.source.row(self.job)
 
 
-class _Marked(NamedTuple):
-    """What a row was marked from, and its mark: the job, as planned, what is derived of it, what is decided."""
-
-    job: ObservedJob
-    planned: PlannedJob | None
-    derived: tuple[Any, ...]
-    decided: tuple[Any, ...]
-    mark: Mark
-
-
-@dataclass(slots=True)
-class Marks:
-    """The marks of the rows of the last look, so that only what has changed is put into words again."""
-
-    before: dict[tuple[str, str], _Marked] = field(default_factory=dict)
-    now: dict[tuple[str, str], _Marked] = field(default_factory=dict)
-
-    def begin(self) -> None:
-        """A new look: rows that are not asked for in it are forgotten with the next."""
-        self.before, self.now = self.now, {}
-
-
-def _marked(
-    known: _Marked | None,
-    job: ObservedJob,
-    planned: PlannedJob | None,
-    derived: tuple[Any, ...],
-    decided: tuple[Any, ...],
-) -> _Marked:
-    """A row's mark; what is the same as in the one that is known is not digested again."""
-    if known is not None and known.derived == derived and (known.job is job or known.job == job):
-        seen = known.mark[0]
-    else:
-        seen = _digest((job, *derived))
-    verdict = known.mark[1] if known is not None and known.decided == decided else _digest(decided)
-    return _Marked(job, planned, derived, decided, (seen, verdict))
-
-
-def _digest(facts: tuple[Any, ...]) -> str:
-    digest = hashlib.blake2b(repr(facts).encode(), digest_size=MARK * 3 // 4, usedforsecurity=False)
-    return urlsafe_b64encode(digest.digest()).decode("ascii")
-
-
-_MARKS: dict[int, Marks] = defaultdict(Marks)
-"""By cluster. A mark depends on nothing but the row, so it is right whoever asks."""
-
-
 class _Source:
     """Makes the rows of one partition; everything is looked up once."""
 
@@ -148,20 +106,19 @@ class _Source:
         cluster: Cluster,
         verdicts: Verdicts,
         plans: Iterable[Plan],
-        preemptions: Mapping[str, int],
+        counts: JobCounts,
         line: PartitionLine | None,
-        startable: Mapping[tuple[str, str], int],
     ) -> None:
         self.line = line
-        self.startable = startable
+        self.startable = counts.startable
         self.cluster = cluster
-        self.marks = _MARKS[cluster.pk]
+        self.marks = marks_of(cluster.pk)
         self.partition = verdicts.facts.row.name
         self.policy = verdicts.facts.policy
         self.names = [level.name for level in self.policy.levels]
         self.standings = verdicts.standings
         self.planned = verdicts.jobs
-        self.preemptions = preemptions
+        self.preemptions = counts.stops
         self.now = verdicts.snapshot.now
         self.decisions: dict[str, tuple[int, Decision]] = {
             decision.job: (place, decision) for place, decision in enumerate(verdicts.decisions, start=1)
@@ -183,7 +140,7 @@ class _Source:
         is_same = known is not None and planned is not None and known.planned is planned
         if known is None or not is_same or known.decided != decided:
             derived = known.derived if known is not None and is_same else self.derived(job)
-            known = _marked(known, job, planned, derived, decided)
+            known = marked(known, job, planned, derived, decided)
         self.marks.now[key] = known
         return known.mark
 
@@ -200,7 +157,7 @@ class _Source:
 
     def decided(self, job: ObservedJob) -> tuple[Any, ...]:
         """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
-        if job.state is not JobState.PENDING:
+        if job.state is not _PENDING:
             return (self.plan_of.get(job.id),)
         _, decision = self.decisions.get(job.id, (0, None))
         stands = self._stands(job)
@@ -224,27 +181,27 @@ class _Source:
 
     def places(self, job: ObservedJob) -> tuple[int, int, int | None]:
         """Its place among the decisions and in Slurm's line, and the priority that Slurm would give it."""
-        if job.state is not JobState.PENDING:
+        if job.state is not _PENDING:
             return _NO_PLACE
         stands, is_decided = self._stands(job), self._is_decided(job)
         place = self.decisions[job.id][0] if is_decided else 0
         return (place, 0, None) if stands is None else (place, stands.number, stands.own)
 
     def _is_decided(self, job: ObservedJob) -> bool:
-        return job.state == JobState.PENDING and job.id in self.decisions
+        return job.state is _PENDING and job.id in self.decisions
 
     def _stands(self, job: ObservedJob) -> PlaceInLine | None:
         return self.line.shown.get(job.id) if self.line is not None and not job.held else None
 
     def _startable(self, job: ObservedJob) -> int:
         decision = self.decisions.get(job.id)
-        if decision is None or decision[1].action is not DecisionKind.START:
+        if decision is None or decision[1].action is not _START:
             return 0
         return min(self.startable.get((job.id, self.partition), 0) + 1, STARTABLE)
 
     def immune(self, job: ObservedJob) -> Immunity | None:
         """Why the job is immune, where nothing else protects it."""
-        if job.state is not JobState.RUNNING or not_requeued(job) is None:
+        if job.state is not _RUNNING or not_requeued(job) is None:
             return None
         other = why_protected_anyway(job, self.policy, self.preemptions.get(job.id, 0))
         return None if other else immunity(job, self.policy, self.now)
