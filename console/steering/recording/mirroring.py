@@ -70,7 +70,7 @@ def past_rows(
     cluster: Cluster, verdicts: Verdicts, preemptions: Mapping[str, int], jobs: Iterable[ObservedJob]
 ) -> list[Job]:
     """Rows, not saved, of jobs that ran in a partition once, as they were seen then; nothing is decided about them."""
-    source = _Source(cluster, verdicts, (), preemptions, None, {})
+    source = _Source(cluster, verdicts, (), JobCounts(preemptions, {}), None)
     return [source.row(job) for job in jobs]
 
 
