@@ -9,7 +9,7 @@ from console.cluster.models import Job
 from console.core import saying
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
-from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
+from console.projects.models import ProjectProposal, RequestState, UrgencyBy, UrgencyRequest
 from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations.wording import exchanged_nodes, kept, one_line, victims, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
@@ -204,6 +204,35 @@ def asked(request: UrgencyRequest) -> str:
         "Reason: %(why)s"
     )
     return text % facts
+
+
+def proposed(proposal: ProjectProposal) -> str:
+    """To an administrator."""
+    text = _("%(who)s proposes the project %(code)s (%(name)s). Reason: %(why)s")
+    return text % {
+        "who": one_line(proposal.asked_by, 60),
+        "code": one_line(proposal.code, 64),
+        "name": one_line(proposal.document["name"], 200),
+        "why": one_line(proposal.reason, 1000),
+    }
+
+
+def judged(proposal: ProjectProposal) -> str:
+    """To whoever proposed it."""
+    facts = {
+        "who": one_line(proposal.decided_by, 60),
+        "code": one_line(proposal.code, 64),
+        "at": moment(proposal.decided_at),
+        "why": one_line(proposal.decision_reason, 1000),
+    }
+    if proposal.state != RequestState.APPROVED:
+        return _("%(who)s has rejected the project %(code)s that you proposed. Reason: %(why)s") % facts
+    made = (proposal.became or proposal.document)["code"]
+    text = _(
+        "%(who)s has accepted the project %(code)s that you proposed; it is there since %(at)s as %(made)s. "
+        "Reason: %(why)s"
+    )
+    return text % (facts | {"made": one_line(made, 64)})
 
 
 def decided(request: UrgencyRequest) -> str:
