@@ -85,7 +85,7 @@ class ProposalFilter(FilterSet):
     asked_by = django_filters.CharFilter()
 
 
-class Proposals:
+class ProjectProposals:
     """What list, detail and decision share."""
 
     permission = Permission.PROJECT_VIEW
@@ -99,7 +99,7 @@ class Proposals:
         return visible_proposals(self.person).filter(cluster=self.cluster).order_by("-id")
 
 
-class ProposalList(Proposals, ApiList):
+class ProposalList(ProjectProposals, ApiList):
     """Proposals, the newest first."""
 
     filterset_class = ProposalFilter
@@ -122,11 +122,11 @@ class ProposalList(Proposals, ApiList):
         return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
 
-class ProposalDetail(Proposals, ApiDetail):
+class ProposalDetail(ProjectProposals, ApiDetail):
     """One proposal."""
 
 
-class ProposalDecision(Proposals, ApiView):
+class ProposalDecision(ProjectProposals, ApiView):
     """The decision on a proposal."""
 
     further_errors: ClassVar = {"POST": {409}}
