@@ -90,8 +90,10 @@ def test_accepted_with_changes_both_are_kept(pam: User, ada: User, alpha: Projec
     made = ask(pam, alpha, size=1e9)
     accept(proposal=made, data=replace(GAMMA, code="gamma2", managers=()), by=By("ada", "Smaller"))
     made.refresh_from_db()
+    assert made.became is not None
     assert (made.document["size"], made.became["size"], made.became["code"]) == (1e9, 10, "gamma2")
     row = AuditEntry.objects.get(action="project_proposal.approved")
+    assert row.before is not None and row.after is not None
     assert (row.before["size"], row.after["size"], row.project) == (1e9, 10, "gamma2")
 
 
