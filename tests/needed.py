@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from console.cluster.models import Cluster, Node
 from console.health.doctor.findings import Finding, fail
-from console.projects.models import Project, UrgencyRequest
+from console.projects.models import Project, ProjectProposal, UrgencyRequest
 from console.setup.models import Examination
 from console.steering.models import CycleMeter, Fate, Pause, Plan, Victim
 from console.steering.streaks import Streak, written
@@ -50,6 +50,17 @@ def asked(cluster: Cluster, project: str = "alpha") -> UrgencyRequest:
     return UrgencyRequest.objects.create(
         project=Project.objects.get(cluster=cluster, code=project), urgency=9, urgency_by="hand",
         asked_by="pam", asked_at=timezone.now(), reason="<b>Friday</b>",
+    )  # fmt: skip
+
+
+def proposed(cluster: Cluster, code: str = "gamma") -> ProjectProposal:
+    entry = {
+        "code": code, "name": "Gamma <i>rays</i>", "size": 10, "grade": 2, "urgency": 1, "urgency_by": "hand",
+        "slurm_account": "", "managers": ["pam"], "members": ["cy"], "tasks": [],
+    }  # fmt: skip
+    return ProjectProposal.objects.create(
+        cluster=cluster, code=code, document=entry, share="x: 4 nodes", asked_by="pam", asked_at=timezone.now(),
+        reason="<b>New money</b>",
     )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ class Permission(StrEnum):
     PROJECT_VIEW = "projects.view"
     PROJECT_CHANGE = "projects.change"
     PROJECT_CREATE = "projects.create"
+    PROJECT_PROPOSE = "projects.propose"
     PROJECT_DELETE = "projects.delete"
     PROJECT_RULES = "projects.change_rules"
     REQUEST_DECIDE = "projects.decide_request"
@@ -58,9 +59,10 @@ SENTENCES: dict[Permission, str] = {
     Permission.PROJECT_VIEW: "See a project with its size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CHANGE: "Change a project's size, grade, urgency, members and task patterns.",
     Permission.PROJECT_CREATE: "Create projects.",
+    Permission.PROJECT_PROPOSE: "Propose a new project, for an administrator to accept or reject.",
     Permission.PROJECT_DELETE: "Delete projects.",
     Permission.PROJECT_RULES: "Set the schedule of urgency and the limits for managers, and not be bound by them.",
-    Permission.REQUEST_DECIDE: "Approve or reject an urgency that a manager asks for.",
+    Permission.REQUEST_DECIDE: "Approve or reject what a manager asks for: an urgency, a new project.",
     Permission.AUDIT_VIEW: "Read the audit log's rows about one's own partitions and projects.",
     Permission.AUDIT_VIEW_ALL: "Read the whole audit log.",
     Permission.INSTALLATION_SET_UP: "Set the installation up: read the doctor, import from Slurm, invite people.",

@@ -142,8 +142,8 @@ class ProjectChangeSerializer(ProjectFieldsSerializer):
     reason = ReasonSerializerField()
 
 
-class ProjectPatchSerializer(serializers.Serializer):
-    """The keys that are to change; a list given replaces the whole list."""
+class ProjectKeysSerializer(serializers.Serializer):
+    """Some keys of a project."""
 
     code = serializers.CharField(max_length=64, required=False)
     name = serializers.CharField(max_length=200, required=False)
@@ -156,6 +156,11 @@ class ProjectPatchSerializer(serializers.Serializer):
     members = MembersField(required=False)
     managers = ManagersField(required=False)
     tasks = TaskSerializer(many=True, required=False)
+
+
+class ProjectPatchSerializer(ProjectKeysSerializer):
+    """The keys that are to change; a list given replaces the whole list."""
+
     version = VersionField()
     reason = ReasonSerializerField()
 

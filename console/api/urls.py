@@ -32,6 +32,7 @@ from console.api import (
     power_drivers,
     power_incidents,
     power_losses,
+    project_proposals,
     project_reports,
     project_rules,
     projects,
@@ -191,6 +192,15 @@ urlpatterns: list[URLPattern] = [
         "project-requests/<int:pk>/decision/",
         project_rules.RequestDecision.as_view(),
         name="api-project-request-decision",
+    ),
+    path("project-proposals/", project_proposals.ProposalList.as_view(), name="api-project-proposals"),
+    path(
+        "project-proposals/<int:pk>/", project_proposals.ProposalDetail.as_view(), name="api-project-proposal"
+    ),
+    path(
+        "project-proposals/<int:pk>/decision/",
+        project_proposals.ProposalDecision.as_view(),
+        name="api-project-proposal-decision",
     ),
     path("audit/", audit.AuditList.as_view(), name="api-audit"),
     path("audit/export/", audit_export.AuditExport.as_view(), name="api-audit-export"),

@@ -24,7 +24,7 @@ from console.api.work import WorkSerializer, work_data
 from console.cluster.models import Cluster
 from console.core.limits import POLICY, PROJECT
 from console.history.answers import ComparedJob, ComparedStop, Comparison, Move, Start
-from console.history.changes import HypotheticalChange, policy_change, project_change
+from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.history.past import PastStudy, over_days_at_once
 from console.history.studies import takes_too_long
 from console.history.what_if import NotNowError, WhatIfAnswer, what_if
@@ -159,6 +159,10 @@ class Asking:
         # One that is not theirs to see is refused like one that is not there, so that codes cannot be guessed.
         rows = visible_projects(self.person).filter(cluster=self.cluster)
         found = rows.filter(code=data.code).first()
+        proposes = found is None and not self.person.has_perm(Permission.PROJECT_CREATE)
+        if proposes and self.person.has_perm(Permission.PROJECT_PROPOSE):
+            with changing(inside):
+                return proposal_change(self.cluster, data)
         wanted = Permission.PROJECT_CHANGE if found else Permission.PROJECT_CREATE
         require_write(self.request, wanted, found)
         with changing(inside):

@@ -30,6 +30,7 @@ PARTS: dict[str, frozenset[str]] = {
     "history/study.html": frozenset({"study-now"}),
     "projects/project_list.html": frozenset({"project-list"}),
     "projects/project_form.html": frozenset({"project-form"}),
+    "projects/proposal.html": frozenset({"project-form"}),
     "setup/import.html": frozenset({"levels-preview"}),
     "audit/log.html": frozenset({"audit-rows"}),
 }

@@ -47,6 +47,18 @@ LIMITS: Mapping[str, Bound] = {
         "projects of a cluster",
         _("There are %(n)d projects, at most %(most)d are kept: delete one that is over."),
     ),
+    "proposals": Bound(
+        3,
+        "projects that one person proposes and that wait for a decision",
+        _(
+            "%(n)d of your proposals wait already, at most %(most)d do: withdraw one, or wait for its decision."
+        ),
+    ),
+    "proposals_a_day": Bound(
+        10,
+        "projects that one person proposes within a day",
+        _("You have proposed %(n)d projects within a day, at most %(most)d: go on tomorrow."),
+    ),
     "partitions": Bound(
         1_000,
         "partitions of a cluster that have a policy",

@@ -1,7 +1,7 @@
 """What somebody wants to change, checked as saving it would check it, and not saved."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console.cluster.models import Cluster
@@ -66,6 +66,13 @@ def project_change(cluster: Cluster, data: ProjectData) -> HypotheticalChange:
         tasks=tuple(task.rule for task in data.tasks),
     )
     return HypotheticalChange(projects={data.code: core})
+
+
+def proposal_change(cluster: Cluster, data: ProjectData) -> HypotheticalChange:
+    """A project that is proposed, which never takes another's place: one of that code stays beside it."""
+    if Project.objects.filter(cluster=cluster, code=data.code).exists():
+        data = replace(data, code=f"{data.code[:50]}.proposed")
+    return project_change(cluster, data)
 
 
 def file_change(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from console.cluster.models import Cluster
 from console.core.rows import Rows
-from console.history.changes import HypotheticalChange, policy_change, project_change
+from console.history.changes import HypotheticalChange, policy_change, project_change, proposal_change
 from console.partitions.comparing import side
 from console.partitions.documents import checked_policy
 from console.partitions.forms import PolicyForm, make_rows
@@ -83,7 +83,14 @@ def typed_quotas(partition: Partition, draft: PolicyDraft | None, data: QueryDic
         raise FormFaultsError(_told(form, error.message_dict)) from None
 
 
-def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> HypotheticalChange:
+def typed_proposal(cluster: Cluster, data: QueryDict, code: str | None) -> HypotheticalChange:
+    """The same of one that is only proposed."""
+    return typed_project(cluster, data, code, proposed=True)
+
+
+def typed_project(
+    cluster: Cluster, data: QueryDict, code: str | None, *, proposed: bool = False
+) -> HypotheticalChange:
     """The project that the form says; `code` of the one that it is about. Raises `FormFaultsError`."""
     values = _with_reason(data)
     if code is not None:
@@ -92,7 +99,8 @@ def typed_project(cluster: Cluster, data: QueryDict, code: str | None) -> Hypoth
     if not all([form.is_valid(), tasks.is_valid()]):
         raise FormFaultsError(_faults(form, [tasks]))
     try:
-        return project_change(cluster, project_data(form, tasks, code))
+        wanted = project_data(form, tasks, code)
+        return proposal_change(cluster, wanted) if proposed else project_change(cluster, wanted)
     except ValidationError as error:
         raise FormFaultsError(_told(form, error.message_dict)) from None
 

@@ -26,6 +26,7 @@ from console.history.forms import (
     requested_project,
     typed_policy,
     typed_project,
+    typed_proposal,
     typed_quotas,
     typed_types,
 )
@@ -121,11 +122,13 @@ def project(request: HttpRequest, code: str) -> HttpResponse:
 
 @require_POST
 def new_project(request: HttpRequest) -> HttpResponse:
-    """What a project that is not there yet would change."""
-    require_write(request, Permission.PROJECT_CREATE)
+    """What a project that is not there yet would change: for who makes one, and who proposes one."""
+    may_create = request.user.has_perm(Permission.PROJECT_CREATE)
+    require_write(request, Permission.PROJECT_CREATE if may_create else Permission.PROJECT_PROPOSE)
     cluster = shown_cluster()
-    back = reverse("new-project")
-    return _answer(request, cluster, lambda: typed_project(cluster, request.POST, None), back, "tasks")
+    read = typed_project if may_create else typed_proposal
+    back = reverse("new-project" if may_create else "propose-project")
+    return _answer(request, cluster, lambda: read(cluster, request.POST, None), back, "tasks")
 
 
 @require_POST

@@ -12,8 +12,8 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.core.resaying import resay
 from console.needs.rows import Need, NeedKind
-from console.projects.models import RequestState, UrgencyRequest
-from console.projects.selectors import managed_projects, visible_requests
+from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
+from console.projects.selectors import managed_projects, visible_proposals, visible_requests
 from console.steering.models import Fate, Plan, PlanKind, PlanState, Victim
 from console.steering.operations.requests import ApprovalRequest, requests_among
 from console.steering.selectors import consequence, decided_partitions, waiting_for
@@ -105,6 +105,27 @@ def of_projects(user: Any, *, may_decide: bool) -> Iterator[Need]:
             yield _asked(asked)
         elif asked.project_id in own:
             yield _waits(asked)
+
+
+def of_proposals(user: Any, *, may_decide: bool) -> Iterator[Need]:
+    """Projects that managers propose: to decide on, for who does; else the own ones. One query."""
+    rows = visible_proposals(user).filter(state=RequestState.WAITING).order_by("pk")
+    if not may_decide:
+        rows = rows.filter(asked_by=user.username)
+    for proposal in rows[:MOST]:
+        yield _proposed(proposal, may_decide=may_decide)
+
+
+def _proposed(proposal: ProjectProposal, *, may_decide: bool) -> Need:
+    kind, text = (
+        NeedKind.REQUEST,
+        _("No administrator has decided yet on the project %(code)s. You can withdraw it."),
+    )
+    if may_decide:
+        kind, text = NeedKind.APPROVAL, _("%(who)s proposes the project %(code)s: %(reason)s")
+    facts = {"who": proposal.asked_by, "code": proposal.code, "reason": proposal.reason}
+    url = reverse("project-proposal", args=[proposal.pk])
+    return Need(kind, text % facts, proposal.asked_at, "", url, proposal.pk)
 
 
 def _asked(asked: UrgencyRequest) -> Need:

@@ -1,4 +1,4 @@
-"""The list of one person: what there is to act on, gathered in five queries, and none for who acts on nothing."""
+"""The list of one person: what there is to act on, gathered in six queries, and none for who acts on nothing."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -71,3 +71,4 @@ def _of_projects(acts: Acts) -> Iterator[Need]:
     """For who decides on what managers ask for, and for who asks."""
     if acts.decides_requests or managed_projects(acts.user):
         yield from decisions.of_projects(acts.user, may_decide=acts.decides_requests)
+        yield from decisions.of_proposals(acts.user, may_decide=acts.decides_requests)

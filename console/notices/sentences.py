@@ -73,5 +73,11 @@ SENTENCES: dict[str, str] = {
         "%(who)s has rejected the urgency of %(urgency)s that you asked for project %(project)s at %(at)s; "
         "it keeps its own. Reason: %(why)s"
     ),
+    "notice.proposed": "%(who)s proposes the project %(code)s (%(name)s). Reason: %(why)s",
+    "notice.judged.accepted": (
+        "%(who)s has accepted the project %(code)s that you proposed; it is there since %(at)s as %(made)s. "
+        "Reason: %(why)s"
+    ),
+    "notice.judged.rejected": "%(who)s has rejected the project %(code)s that you proposed. Reason: %(why)s",
     "notice.saved": "It had saved: %(what)s.",
 }

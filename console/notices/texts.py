@@ -10,7 +10,7 @@ from console.cluster.models import Job
 from console.core.resaying import said
 from console.notices.models import Notice, NoticeKind
 from console.power.models import PowerIncident
-from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
+from console.projects.models import ProjectProposal, RequestState, UrgencyBy, UrgencyRequest
 from console.steering.exchanging.sets import is_exchange, runner_of
 from console.steering.explanations.wording import LONGEST_REASON, one_line, who
 from console.steering.models import Checkpoint, Incident, Pause, Plan, PlannedAction
@@ -152,6 +152,30 @@ def asked(request: UrgencyRequest) -> str:
     if request.urgency_by == UrgencyBy.DEADLINE and request.deadline:
         return say("notice.asked.deadline", **facts, day=str(request.deadline))
     return say("notice.asked", **facts)
+
+
+def proposed(proposal: ProjectProposal) -> str:
+    """To an administrator."""
+    return say(
+        "notice.proposed",
+        who=one_line(proposal.asked_by, 60),
+        code=one_line(proposal.code, 64),
+        name=one_line(proposal.document["name"], 200),
+        why=one_line(proposal.reason, LONGEST_WHY),
+    )
+
+
+def judged(proposal: ProjectProposal) -> str:
+    """To whoever proposed it."""
+    facts: dict[str, Param] = {
+        "who": one_line(proposal.decided_by, 60),
+        "code": one_line(proposal.code, 64),
+        "why": one_line(proposal.decision_reason, LONGEST_WHY),
+    }
+    if proposal.state != RequestState.APPROVED:
+        return say("notice.judged.rejected", **facts)
+    made = (proposal.became or proposal.document)["code"]
+    return say("notice.judged.accepted", **facts, at=moment(proposal.decided_at), made=one_line(made, 64))
 
 
 def decided(request: UrgencyRequest) -> str:

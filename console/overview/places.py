@@ -68,6 +68,12 @@ PLACES = (
         gettext_noop("Make a project"), "new-project", _with(Permission.PROJECT_CREATE), is_action=True
     ),
     NamedPage(
+        gettext_noop("Propose a project"),
+        "propose-project",
+        _with(Permission.PROJECT_PROPOSE),
+        is_action=True,
+    ),
+    NamedPage(
         gettext_noop("Change the projects’ rules"),
         "project-rules",
         _with(Permission.PROJECT_RULES),

@@ -17,7 +17,14 @@ from console.accounts.permissions import Permission
 from console.audit.services import Context, Subject, reason_of, record
 from console.core import clock
 from console.projects.limits import refused, wants_approval
-from console.projects.models import Project, RequestState, UrgencyBy, UrgencyRequest, rules_in_force
+from console.projects.models import (
+    Project,
+    ProjectProposal,
+    RequestState,
+    UrgencyBy,
+    UrgencyRequest,
+    rules_in_force,
+)
 from console.projects.rulebook import ManagerLimits
 from console.projects.services import (
     URGENCY,
@@ -33,7 +40,7 @@ from console.projects.validation import validate
 class AlreadyDecidedError(Exception):
     """Somebody was quicker: the request does not wait any more."""
 
-    def __init__(self, request: UrgencyRequest) -> None:
+    def __init__(self, request: UrgencyRequest | ProjectProposal) -> None:
         super().__init__(
             _("This request does not wait any more; it is %(state)s.")
             % {"state": str(request.get_state_display()).lower()}

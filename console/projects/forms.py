@@ -1,7 +1,7 @@
 """The form of a project, with rows for its task patterns."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 from django import forms
@@ -82,6 +82,19 @@ class ProjectForm(forms.Form):
         self.patterns_help = " ".join(_of_patterns(limits))
 
 
+class ProposalForm(ProjectForm):
+    """A project that is proposed, and what it would need of partitions."""
+
+    share = forms.CharField(
+        label=_("Share it needs"),
+        max_length=300,
+        required=False,
+        help_text=_(
+            "Of which partitions, how much: gpu: 16 GPUs for three months. Quotas are set by others."
+        ),
+    )
+
+
 def _of_patterns(limits: ManagerLimits) -> Iterator[str]:
     if limits.importance_max is not None:
         yield gettext("Managers may set an importance of %(most)g at most.") % {"most": limits.importance_max}
@@ -114,14 +127,21 @@ TASKS = "tasks"
 
 def project_initial(project: Project) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A project as the form and the rows of its patterns show it."""
-    values = asdict(present_data(project))
+    values, tasks = data_initial(present_data(project))
+    return {**values, "version": project.version}, tasks
+
+
+def data_initial(data: ProjectData) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The same of one that is not there yet."""
+    values = asdict(data)
     tasks = values.pop("tasks")
-    return {**values, "version": project.version}, list(tasks)
+    return values, list(tasks)
 
 
 def project_data(form: ProjectForm, tasks: Rows, code: str | None = None) -> ProjectData:
     """What valid forms say; `code` overrules the form's (it never changes once given)."""
-    values = {key: value for key, value in form.cleaned_data.items() if key not in {"version", "reason"}}
+    settable = {each.name for each in fields(ProjectData)}
+    values = {key: value for key, value in form.cleaned_data.items() if key in settable}
     rows = tuple(
         TaskData(**{**row, "importance": 1.0 if row["importance"] is None else row["importance"]})
         for _index, row in tasks.filled

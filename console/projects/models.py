@@ -252,3 +252,35 @@ class UrgencyRequest(models.Model):
 
     def __str__(self) -> str:
         return f"request {self.pk}"
+
+
+class ProjectProposal(models.Model):
+    """A project that a manager would like to have; nothing counts of it until an administrator makes it one."""
+
+    cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="proposals")
+    code = models.CharField(max_length=64)
+    document = models.JSONField()
+    """What is proposed, as an entry of the priority file."""
+    share = models.CharField(max_length=300, blank=True)
+    """What it needs of partitions, in words: quotas belong to levels, which others set."""
+    became = models.JSONField(null=True)
+    """The entry that it was accepted as."""
+    state = models.CharField(max_length=10, choices=RequestState.choices, default=RequestState.WAITING)
+    asked_by = models.CharField(max_length=150)
+    asked_at = models.DateTimeField()
+    reason = models.TextField()
+    decided_by = models.CharField(max_length=150, blank=True)
+    decided_at = models.DateTimeField(null=True)
+    decision_reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["asked_by", "state"])]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(state__in=RequestState.values), name="projects_proposal_state_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"proposal {self.pk}"

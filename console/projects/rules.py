@@ -36,6 +36,7 @@ def rows_of_managed_projects(user: Any) -> Q | None:
 rules.add_perm(Permission.PROJECT_VIEW, sees_all | manages)
 rules.add_perm(Permission.PROJECT_CHANGE, is_administrator | manages)
 rules.add_perm(Permission.PROJECT_CREATE, is_administrator)
+rules.add_perm(Permission.PROJECT_PROPOSE, manages)
 rules.add_perm(Permission.PROJECT_DELETE, is_administrator)
 rules.add_perm(Permission.PROJECT_RULES, is_administrator)
 rules.add_perm(Permission.REQUEST_DECIDE, is_administrator)

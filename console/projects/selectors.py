@@ -12,6 +12,7 @@ from console.projects.models import (
     MemberRole,
     Membership,
     Project,
+    ProjectProposal,
     RequestState,
     TaskPattern,
     UrgencyBy,
@@ -53,6 +54,14 @@ def visible_requests(user: Any) -> QuerySet[UrgencyRequest]:
     """What was asked for in the projects that an account may read, the newest first."""
     requests = UrgencyRequest.objects.select_related("project__cluster")
     return requests if sees_all_projects(user) else requests.filter(project_id__in=managed_projects(user))
+
+
+def visible_proposals(user: Any) -> QuerySet[ProjectProposal]:
+    """What managers propose, the newest first: the own ones, and all for who sees all projects."""
+    proposals = ProjectProposal.objects.select_related("cluster")
+    if sees_all_projects(user):
+        return proposals
+    return proposals.filter(asked_by=user.username) if is_signed_in(user) else proposals.none()
 
 
 def with_rules(projects: Iterable[Project]) -> list[Project]:

@@ -221,6 +221,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "ENUM_NAME_OVERRIDES": {
         "StudyStateEnum": "console.history.models.StudyState",
+        "StudyKindEnum": "console.history.models.StudyKind",
         "ElasticHowEnum": [(each, each) for each in ("tasks", "inplace", "restart")],
     },
     "SWAGGER_UI_DIST": "SIDECAR",

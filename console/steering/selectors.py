@@ -17,7 +17,7 @@ from console.core import clock
 from console.core.saying import names
 from console.partitions.models import Partition
 from console.partitions.selectors import administered_partitions
-from console.projects.models import RequestState, UrgencyRequest
+from console.projects.models import ProjectProposal, RequestState, UrgencyRequest
 from console.steering.models import Plan, Victim
 from console.steering.operations.instead import can_be_chosen, mark_of_alternative
 from console.steering.operations.requests import GROUP, ApprovalRequest, asked_plans
@@ -194,7 +194,11 @@ def numbers_to_decide(user: Any, cluster_name: str) -> Counter[str]:
         waiting = UrgencyRequest.objects.filter(
             state=RequestState.WAITING, project__cluster__name=cluster_name
         )
-        rows = rows.union(waiting.order_by().values_list(kind("requests"), kind(""), kind("")), all=True)
+        proposed = ProjectProposal.objects.filter(state=RequestState.WAITING, cluster__name=cluster_name)
+        named = (kind("requests"), kind(""), kind(""))
+        rows = rows.union(
+            waiting.order_by().values_list(*named), proposed.order_by().values_list(*named), all=True
+        )
     return Counter(kind for kind, _partition, _array in rows)
 
 

@@ -152,6 +152,7 @@ EXPECTED = {
     Permission.PROJECT_VIEW: ("yes", "yes", "yes", "own", "–"),
     Permission.PROJECT_CHANGE: ("yes", "–", "–", "own", "–"),
     Permission.PROJECT_CREATE: ("yes", "–", "–", "–", "–"),
+    Permission.PROJECT_PROPOSE: ("–", "–", "–", "yes", "–"),
     Permission.PROJECT_DELETE: ("yes", "–", "–", "–", "–"),
     Permission.PROJECT_RULES: ("yes", "–", "–", "–", "–"),
     Permission.REQUEST_DECIDE: ("yes", "–", "–", "–", "–"),

@@ -175,6 +175,11 @@ TABLE: list[Row] = [
     # The house has no request; tests/api/test_project_rules.py has what happens to one.
     ("api-project-request", {"pk": "plan"}, "get", (401, 404, 404, 404, 404, 404)),
     ("api-project-request-decision", {"pk": "plan"}, "post", (401, 404, 404, 404, 404, 404)),
+    ("api-project-proposals", {}, "get", (401, 404, 200, 200, 200, 200)),
+    ("api-project-proposals", {}, "post", (401, 404, 400, 403, 403, 403)),
+    # The house has no proposal; tests/api/test_project_proposals.py has what happens to one.
+    ("api-project-proposal", {"pk": "plan"}, "get", (401, 404, 404, 404, 404, 404)),
+    ("api-project-proposal-decision", {"pk": "plan"}, "post", (401, 404, 404, 404, 404, 404)),
     ("api-audit", {}, "get", (401, 404, 200, 200, 200, 200)),
     ("api-audit-export", {}, "get", (401, 404, 200, 200, 200, 200)),
     ("api-audit-chain", {}, "get", (401, 404, 200, 200, 200, 200)),

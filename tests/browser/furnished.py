@@ -20,12 +20,12 @@ from console.partitions.drafts import Content, create_draft
 from console.partitions.models import PolicyDraft
 from console.partitions.selectors import policy_of
 from console.power.models import PowerIncident
-from console.projects.models import Project, ProjectRules, UrgencyRequest
+from console.projects.models import Project, ProjectProposal, ProjectRules, UrgencyRequest
 from console.projects.rulebook import DEFAULT_SCHEDULE, ManagerLimits, Rules, encode_rules
 from console.setup.models import Examination
 from console.steering.models import Incident, Plan
 from console.steering.operations.pausing import pause
-from tests import factories
+from tests import factories, needed
 from tests.history.past_jobs import two_days
 from tests.ui.conftest import House
 from tests.ui.test_approvals import victim
@@ -45,6 +45,7 @@ class Furnished:
     asked: Plan
     draft: PolicyDraft
     request: UrgencyRequest
+    proposal: ProjectProposal
     row: AuditEntry
     study: Study
     incident: Incident
@@ -78,7 +79,8 @@ def furnished(house: House) -> Furnished:
     plan, request = asked_plan(house.cluster), asked_urgency(house)
     incident = factories.make_incident(house.plan, job_name=LONG)
     slow = factories.make_power_incident(house.cluster, "n1")
-    return Furnished(house, plan, draft, request, long_row(), study, incident, slow)
+    proposal = needed.proposed(house.cluster)
+    return Furnished(house, plan, draft, request, proposal, long_row(), study, incident, slow)
 
 
 def _jobs(cluster: Cluster) -> None:

@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
 ELSEWHERE = {
     "login", "setup-administrator", "invitation",  # for somebody without an account: `test_an_empty_house`
+    "propose-project", "project-proposal-withdraw",  # for a manager: tests/browser/test_proposals.py
     "oidc", "oidc-callback",  # lead elsewhere, and are off unless the settings name a provider
     "livez", "readyz", "healthz-web", "healthz-cycle", "metrics",  # not for people
 }  # fmt: skip
@@ -99,6 +100,7 @@ def test_every_page_of_a_full_house(
         "audit-entry": furnished.row.sequence,
         "project-request": furnished.request.pk,
         "project-request-withdraw": furnished.request.pk,
+        "project-proposal": furnished.proposal.pk,
         "plan": furnished.asked.pk,
         "plan-snapshot": furnished.house.plan.pk,
         "partition-draft": furnished.draft.pk,

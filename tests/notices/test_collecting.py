@@ -1,5 +1,6 @@
 """What is told, to whom, and once: from real cycles on the simulated cluster."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -16,10 +17,11 @@ from console.notices.hook import document
 from console.notices.models import Notice
 from console.projects.changing import decide_request, withdraw_request
 from console.projects.models import UrgencyRequest
+from console.projects.proposals import By, accept, proposed_data, turn_down
 from console.steering.models import Checkpoint, Plan, PlannedAction
 from console.steering.operations.pausing import pause
 from scheduler.model.actions import ActionKind
-from tests import factories
+from tests import factories, needed
 from tests.notices.conftest import MailSink
 from tests.steering.conftest import Sim
 
@@ -290,6 +292,28 @@ def test_a_request_is_told_to_who_decides_and_its_end_to_who_asked(db: None) -> 
     [answer] = told("decided")
     assert answer.user == f"{pam.username}_r" and "ada has rejected the urgency of 9" in answer.text
     assert document(answer)["plan"] is None and document(answer)["job_id"] == ""
+
+
+def test_a_proposed_project_is_told_to_who_decides_and_its_end_to_who_proposed_it(db: None) -> None:
+    cluster = factories.make_cluster()
+    factories.make_administrator("ada")
+    factories.make_viewer("pam")
+    one, other = needed.proposed(cluster), needed.proposed(cluster, "delta")
+    assert [collect(), collect()] == [2, 0]
+    assert [(n.user, n.key) for n in told("asked")] == [
+        ("ada", f"proposal/asked/{one.pk}/ada"),
+        ("ada", f"proposal/asked/{other.pk}/ada"),
+    ]
+    assert told("asked")[0].text == (
+        "pam proposes the project gamma (Gamma <i>rays</i>). Reason: <b>New money</b>"
+    )
+    data = replace(proposed_data(one), code="gamma2")
+    accept(proposal=one, data=data, by=By("ada", "Agreed"))
+    turn_down(proposal=other, by=By("ada", "No room"))
+    assert [collect(), collect()] == [2, 0]
+    accepted, rejected = (n.text for n in told("decided"))
+    assert "ada has accepted the project gamma that you proposed" in accepted and "as gamma2. " in accepted
+    assert rejected == "ada has rejected the project delta that you proposed. Reason: No room"
 
 
 def test_a_partition_that_giveway_has_paused_is_told_to_its_administrators(sim: Sim) -> None:

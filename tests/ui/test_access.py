@@ -191,6 +191,13 @@ CASES = (
     Case("request-what-if", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-request-withdraw", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("project-request-withdraw", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("propose-project", "get", (SIGN_IN, 404, 200, 403, 403, 403)),
+    Case("propose-project", "post", (SIGN_IN, 404, 200, 403, 403, 403)),
+    # The house has no proposal; tests/ui/test_proposals.py has what happens to one.
+    Case("project-proposal", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("project-proposal", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("project-proposal-withdraw", "get", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
+    Case("project-proposal-withdraw", "post", (SIGN_IN, 404, 404, 404, 404, 404), ("999",)),
     Case("levels-preview", "post", (SIGN_IN, 404, 200, 200, 200, 200)),
     Case("audit", "get", (SIGN_IN, 404, 200, 200, 200, 200)),
     Case("audit-verify", "post", (SIGN_IN, 404, 404, 404, 200, 200)),

@@ -15,7 +15,7 @@ from console.projects.models import UrgencyRequest
 from console.steering.models import Plan, PlannedAction
 from console.steering.operations.pausing import pause
 from console.steering.served import new_tasks
-from tests import factories
+from tests import factories, needed
 from tests.factories import EPOCH
 from tests.markup import flat
 from tests.ui.conftest import House, SignedIn, part
@@ -496,7 +496,7 @@ def test_the_navigation_counts_what_managers_ask_for(house: House, signed_in: Si
 
     assert "chip" not in link("ada")
     ask_for("one")
-    ask_for("two")
+    needed.proposed(house.cluster)
     assert "2<span" in link("ada") and "requests wait" in link("ada")
     page = signed_in("dave").get("/help/").content.decode()
     assert 'href="/project-requests/"' not in page, "partition administrators do not decide on these"

@@ -82,6 +82,19 @@ def test_a_manager_reads_of_the_own_request_and_the_administrator_decides(
     assert NOTHING in needs(signed_in("dave"))
 
 
+def test_a_proposed_project_needs_who_decides_and_whoever_proposed_it(
+    calm: House, signed_in: SignedIn
+) -> None:
+    made = needed.proposed(calm.cluster)
+    at = f'href="/project-proposals/{made.pk}/"'
+    found = needs(signed_in("ada"))
+    assert at in found and "pam proposes the project gamma: &lt;b&gt;New money&lt;/b&gt;" in found
+    own = needs(signed_in("pam"))
+    assert at in own and "No administrator has decided yet on the project gamma." in own
+    for who in ("dave", "otto", "vera"):
+        assert NOTHING in needs(signed_in(who)), who
+
+
 def test_an_incident_is_told_once_and_who_cannot_act_sees_it_as_before(
     calm: House, signed_in: SignedIn
 ) -> None:

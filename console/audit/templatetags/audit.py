@@ -25,6 +25,7 @@ KINDS: dict[str, Any] = {
     "partition": pgettext_lazy("kind of object", "partition"),
     "plan": pgettext_lazy("kind of object", "plan"),
     "project": pgettext_lazy("kind of object", "project"),
+    "project_proposal": pgettext_lazy("kind of object", "proposed project"),
     "project_rules": pgettext_lazy("kind of object", "rules for projects"),
     "study": pgettext_lazy("kind of object", "study"),
     "urgency_request": pgettext_lazy("kind of object", "urgency asked for"),

@@ -52,7 +52,7 @@ class PastJob:
 
 
 @dataclass(frozen=True, slots=True)
-class PastJobs:
+class ReplayedJobs:
     """All of them, by submission. `since`: from when on they count; `cut`: there were more than are simulated."""
 
     jobs: tuple[PastJob, ...]
@@ -70,7 +70,7 @@ class Standing:
     spared: bool
 
 
-def past_jobs(cluster: Cluster, partition: str, since: int, until: int) -> PastJobs:
+def past_jobs(cluster: Cluster, partition: str, since: int, until: int) -> ReplayedJobs:
     """Jobs of a partition that were submitted since then, and those that still ran at that moment. One query."""
     rows = KeptRun.objects.filter(cluster=cluster, partition=partition, end__gt=since, submit__lt=until)
     newest = list(rows.order_by("-end", "-pk").values_list(*_FIELDS)[: MOST_JOBS + 1])
@@ -83,7 +83,7 @@ def past_jobs(cluster: Cluster, partition: str, since: int, until: int) -> PastJ
         job = _past_job(dict(zip(_FIELDS, values, strict=True)), since)
         found[job.row.id] = job  # of a job that ran several times the last run is known, as sacct has it
     jobs = sorted(found.values(), key=lambda job: (job.row.submit, job.row.id))
-    return PastJobs(tuple(jobs), since, cut)
+    return ReplayedJobs(tuple(jobs), since, cut)
 
 
 def _past_job(kept: Mapping[str, object], since: int) -> PastJob:

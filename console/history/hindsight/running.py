@@ -15,7 +15,7 @@ from console.cluster.models import Cluster
 from console.core import clock
 from console.history.hindsight.facts import (
     PastJob,
-    PastJobs,
+    ReplayedJobs,
     machines_of,
     not_followed,
     past_jobs,
@@ -58,7 +58,7 @@ class _OverTimeError(Exception):
 class _Asked:
     """What one study simulates. Of a run only its figures are kept: all its jobs take a hundred megabytes."""
 
-    past: PastJobs
+    past: ReplayedJobs
     policies: tuple[Policy, Policy]
     machines: Machines
     measure: Callable[[SimulationOutcome], RunFiguresOfAll]
@@ -167,7 +167,7 @@ def _shifted(row: TraceRow, number: int) -> TraceRow:
     return replace(row, submit=row.submit + round(part * SHIFT_S))
 
 
-def _left_out(left: Sequence[LeftOut], past: PastJobs) -> dict[str, Any]:
+def _left_out(left: Sequence[LeftOut], past: ReplayedJobs) -> dict[str, Any]:
     """Jobs that the partition could not run today, and those of which nothing is known to simulate."""
     counts = {job.row.id for job in past.jobs if job.counts}
     rows = [each.row for each in left if each.row.id in counts]

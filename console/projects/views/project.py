@@ -21,7 +21,13 @@ from console.core.rows import Rows, rearranged, typed_form
 from console.projects.changing import ProjectChange, change_as
 from console.projects.forms import TASKS, ProjectForm, TaskForm, TaskRows, project_data, project_initial
 from console.projects.models import MemberRole, Membership, Project, RequestState, rules_in_force
-from console.projects.selectors import names_by_project, visible_projects, visible_requests, with_rules
+from console.projects.selectors import (
+    names_by_project,
+    visible_projects,
+    visible_proposals,
+    visible_requests,
+    with_rules,
+)
 from console.projects.services import create_project, delete_project
 
 FORM = "projects/project_form.html"
@@ -43,7 +49,9 @@ def projects(request: HttpRequest) -> HttpResponse:
         "members": names_by_project(people.filter(role=MemberRole.MEMBER)),
         "managers": names_by_project(people.filter(role=MemberRole.MANAGER)),
         "text": text,
+        "proposed": visible_proposals(person(request)).filter(state=RequestState.WAITING).count(),
         "may_create": request.user.has_perm(Permission.PROJECT_CREATE),
+        "may_propose": request.user.has_perm(Permission.PROJECT_PROPOSE),
     }
     return render_page(request, "projects/project_list.html", context)
 
@@ -81,7 +89,7 @@ def _take(request: HttpRequest, found: Project | None) -> HttpResponse:
         outcome = _save(request, form, tasks, found)
         if outcome:
             _told(request, outcome)
-            return _go(request, reverse("project", args=[outcome.project.code]))
+            return go(request, reverse("project", args=[outcome.project.code]))
     return _show(request, form, tasks, found, invalid=True)
 
 
@@ -125,7 +133,8 @@ def _save(
     return None
 
 
-def _go(request: HttpRequest, to: str) -> HttpResponse:
+def go(request: HttpRequest, to: str) -> HttpResponse:
+    """To another page, also from a form that htmx sent."""
     return HttpResponseClientRedirect(to) if wants_part(request) else redirect(to)
 
 

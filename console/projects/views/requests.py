@@ -19,7 +19,7 @@ from console.projects.curve import Curve, curve_of
 from console.projects.forms import RequestDecisionForm
 from console.projects.limits import ceiling
 from console.projects.models import RequestState, UrgencyBy, UrgencyRequest
-from console.projects.selectors import visible_requests, with_rules
+from console.projects.selectors import visible_proposals, visible_requests, with_rules
 from console.projects.services import URGENCY, project_data
 from console.projects.views.project import READ_OR_WRITE
 from scheduler.priority.deadline import Schedule
@@ -32,11 +32,14 @@ APPROVE, SHORTEN = "approve", "shorten"
 def inbox(request: HttpRequest) -> HttpResponse:
     """What waits, the oldest first, and what was decided lately."""
     require_read(request, Permission.PROJECT_VIEW)
-    rows = visible_requests(person(request))
+    rows, proposals = visible_requests(person(request)), visible_proposals(person(request))
     context = {
         "waiting": rows.filter(state=RequestState.WAITING).order_by("id")[:LISTED],
         "ended": rows.exclude(state=RequestState.WAITING).order_by("-decided_at", "-id")[:LISTED],
+        "proposed": proposals.filter(state=RequestState.WAITING).order_by("id")[:LISTED],
+        "judged": proposals.exclude(state=RequestState.WAITING).order_by("-decided_at", "-id")[:LISTED],
         "may_decide": request.user.has_perm(Permission.REQUEST_DECIDE),
+        "may_propose": request.user.has_perm(Permission.PROJECT_PROPOSE),
     }
     return render(request, "projects/request_list.html", context)
 

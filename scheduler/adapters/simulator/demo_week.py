@@ -29,7 +29,7 @@ LARGEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class Rhythm:
     """How busy a time is: what share of the GPUs and CPUs is asked for, how many GPUs more wait, which share of the
     jobs is long, and how many seconds pass between two that are urgent."""
 
@@ -40,13 +40,13 @@ class Pace:
     urgent: tuple[int, int]
 
 
-BY_DAY = Pace(1.0, 0.9, 14, 0.25, (7 * MINUTE, 22 * MINUTE))
-EVENING = Pace(0.9, 0.6, 0, 0.6, (20 * MINUTE, 60 * MINUTE))
-NIGHT = Pace(0.7, 0.3, 0, 0.9, (60 * MINUTE, 240 * MINUTE))
-WEEKEND = Pace(0.5, 0.25, 0, 0.8, (60 * MINUTE, 200 * MINUTE))
+BY_DAY = Rhythm(1.0, 0.9, 14, 0.25, (7 * MINUTE, 22 * MINUTE))
+EVENING = Rhythm(0.9, 0.6, 0, 0.6, (20 * MINUTE, 60 * MINUTE))
+NIGHT = Rhythm(0.7, 0.3, 0, 0.9, (60 * MINUTE, 240 * MINUTE))
+WEEKEND = Rhythm(0.5, 0.25, 0, 0.8, (60 * MINUTE, 200 * MINUTE))
 
 
-def pace(now: int) -> Pace:
+def pace(now: int) -> Rhythm:
     """How busy it is at an epoch second, by UTC as the scenario has it."""
     day, hour = (now // DAY + 3) % 7, now // HOUR % 24  # 1 January 1970 was a Thursday
     if day >= 5:

@@ -1,0 +1,162 @@
+"""Projects that managers propose: proposed, accepted (perhaps changed), rejected, withdrawn; each step is audited.
+
+A proposal is a wish and no more: no cycle reads it, and it names nobody to anything. What it becomes is made by whoever
+accepts it, who may create projects anyway. How many a person may have open is bounded, and how many in a day.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from console.accounts.models import User
+from console.audit.services import Context, Subject, reason_of, record
+from console.cluster.models import Cluster
+from console.core import clock
+from console.core.limits import no_room
+from console.projects.changing import AlreadyDecidedError
+from console.projects.models import Project, ProjectProposal, RequestState
+from console.projects.selectors import visible_projects
+from console.projects.services import ProjectData, as_wanted, create_project, data_of
+from console.projects.validation import validate
+from scheduler.contracts.config import ConfigProject, decode_project, encode_project
+from scheduler.model.policy import ProjectFacts
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who does it, why, and in which request."""
+
+    actor: str
+    reason: str
+    request_id: str = ""
+
+
+def propose(*, person: User, cluster: Cluster, data: ProjectData, share: str, by: By) -> ProjectProposal:
+    """A new proposal. Raises `ValidationError` by field, `reason` and `share` among them, as a new project does."""
+    reason = reason_of(by.actor, by.reason)
+    share = share.strip()
+    validate(as_wanted(Project(cluster=cluster), data), data)
+    if not share.isprintable():
+        raise ValidationError({"share": _("Must not hold line breaks or other invisible characters.")})
+    if visible_projects(person).filter(cluster=cluster, code=data.code).exists():
+        # One that is not theirs to see is not told of: codes cannot be guessed. Whoever decides is.
+        raise ValidationError({"code": _("There is a project %(code)s already.") % {"code": data.code}})
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=person.pk)  # two at once are counted one after the other
+        _refuse_too_many(person, cluster, data.code)
+        proposal = ProjectProposal.objects.create(
+            cluster=cluster,
+            code=data.code,
+            document=entry_of(data),
+            share=share,
+            asked_by=person.username,
+            asked_at=clock.now(),
+            reason=reason,
+        )
+        _tell("proposed", proposal, by, None, proposal.document)
+    return proposal
+
+
+def _refuse_too_many(person: User, cluster: Cluster, code: str) -> None:
+    own = ProjectProposal.objects.filter(asked_by=person.username)
+    waiting = own.filter(state=RequestState.WAITING)
+    if waiting.filter(cluster=cluster, code=code).exists():
+        raise ValidationError({"code": _("You have proposed %(code)s already; it waits.") % {"code": code}})
+    full = no_room("proposals", waiting.count()) or no_room(
+        "proposals_a_day", own.filter(asked_at__gt=clock.now() - DAY).count()
+    )
+    if full:
+        raise ValidationError({"code": full})
+
+
+def accept(*, proposal: ProjectProposal, data: ProjectData, by: By) -> Project:
+    """Make it a project, as it is or changed. Raises `AlreadyDecidedError`, and what making one raises."""
+    with transaction.atomic():
+        current = _locked(proposal)
+        project = create_project(
+            actor=by.actor, cluster=current.cluster, data=data, reason=by.reason, request_id=by.request_id
+        )
+        current.became = entry_of(data)
+        changed = current.became != current.document
+        before = current.document if changed else None
+        _end(current, RequestState.APPROVED, by)
+        _tell("approved", current, by, before, current.became)
+    return project
+
+
+def turn_down(*, proposal: ProjectProposal, by: By) -> ProjectProposal:
+    """Refuse it, with a reason. Raises `AlreadyDecidedError`."""
+    return _ended(proposal, RequestState.REJECTED, by)
+
+
+def take_back(*, proposal: ProjectProposal, by: By) -> ProjectProposal:
+    """Withdraw it. Raises `AlreadyDecidedError`."""
+    return _ended(proposal, RequestState.WITHDRAWN, by)
+
+
+def _ended(proposal: ProjectProposal, state: RequestState, by: By) -> ProjectProposal:
+    reason_of(by.actor, by.reason)
+    with transaction.atomic():
+        current = _locked(proposal)
+        _end(current, state, by)
+        _tell(str(state.value), current, by, None, current.document)
+    return current
+
+
+def _locked(proposal: ProjectProposal) -> ProjectProposal:
+    rows = ProjectProposal.objects.select_for_update(of=("self",)).select_related("cluster")
+    current = rows.get(pk=proposal.pk)
+    if current.state != RequestState.WAITING:
+        raise AlreadyDecidedError(current)
+    return current
+
+
+def _end(proposal: ProjectProposal, state: RequestState, by: By) -> None:
+    proposal.state, proposal.decided_by, proposal.decided_at = state, by.actor, clock.now()
+    proposal.decision_reason = by.reason.strip()
+    proposal.save(update_fields=["became", "state", "decided_by", "decided_at", "decision_reason"])
+
+
+def entry_of(data: ProjectData) -> dict[str, object]:
+    """A project that is not there yet, as an entry of the priority file."""
+    core = ProjectFacts(
+        code=data.code,
+        size=data.size,
+        grade=data.grade,
+        urgency=data.urgency,
+        slurm_account=data.slurm_account,
+        members=frozenset(data.members),
+        tasks=tuple(task.rule for task in data.tasks),
+    )
+    managers = tuple(sorted(data.managers))
+    return encode_project(ConfigProject(core, data.name, managers, str(data.urgency_by), data.deadline))
+
+
+def proposed_data(proposal: ProjectProposal) -> ProjectData:
+    """What is proposed, as the services take it."""
+    return data_of(decode_project(proposal.document))
+
+
+def _tell(what: str, proposal: ProjectProposal, by: By, before: object, after: object) -> None:
+    """Until it is one, a row is not one of a project: codes that others propose are in nobody's history."""
+    entry = proposal.became or proposal.document
+    record(
+        actor=by.actor,
+        action=f"project_proposal.{what}",
+        subject=Subject(
+            type="project_proposal",
+            id=str(proposal.pk),
+            label=f"{entry['code']} ({entry['name']})",
+            cluster=proposal.cluster.name,
+            project=entry["code"] if what == "approved" else "",
+        ),
+        before=before,
+        after=after,
+        reason=by.reason,
+        context=Context(request_id=by.request_id),
+    )
