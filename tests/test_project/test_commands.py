@@ -103,6 +103,14 @@ def test_another_lock_makes_another_environment(machine: Machine, kind: str) -> 
     assert machine.run("environment", kind, PYTHON="/nonexistent/python3").returncode == 1
 
 
+def test_an_installation_that_was_interrupted_begins_anew(machine: Machine) -> None:
+    machine.stand_in(".venv/bin/python", "exit 0")
+    (machine.folder / ".venv" / ".unfinished").touch()
+    done = machine.run("environment", "run", PYTHON="/nonexistent/python3")
+    assert done.returncode == 1
+    assert "Python 3.11 or later is needed" in done.stderr, "it makes the folder anew before anything else"
+
+
 def test_a_python_without_venv_is_one_clear_line(machine: Machine) -> None:
     machine.be(1000)
     machine.stand_in("python-of-debian", 'case "$2" in *ensurepip*) exit 1;; esac')
