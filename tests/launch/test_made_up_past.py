@@ -1,6 +1,7 @@
 """The past of a demonstration: made up once, believable, told as made up, and nowhere else."""
 
 import re
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 from pytest_django import Settings
+from structlog.testing import capture_logs
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
@@ -21,6 +23,7 @@ from console.forecasts.models import JobForecast, KeptRun
 from console.history.models import PartitionMinute
 from console.insights.models import PartitionDay, StopsOfDay
 from console.launch.demo import seed
+from console.launch.management.commands import worker
 from console.launch.past import week
 from console.partitions.models import Partition
 from console.power.models import Processor, RunLoss
@@ -126,6 +129,27 @@ def test_a_start_that_is_interrupted_leaves_nothing_and_the_next_one_does_it(
     assert configured_cluster().made_up_until is None
 
     assert week.make_week()
+
+
+def test_a_past_that_cannot_be_made_up_keeps_nobody_from_working(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(week, "played_week", fail)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        with capture_logs() as logs:
+            worker._make_past()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [(entry["event"], entry["log_level"]) for entry in logs] == [
+        ("no past could be made up: the demonstration begins without one", "error")
+    ]
+    assert not Plan.objects.exists()
+    run_cycle(configured_cluster())
+    assert Job.objects.exists()
 
 
 def test_the_same_seed_makes_the_same_past_and_another_one_another() -> None:

@@ -6,6 +6,7 @@ import threading
 import warnings
 from typing import Any
 
+import structlog
 from celery.beat import EmbeddedService
 from celery.signals import worker_ready
 from django.conf import settings
@@ -16,6 +17,8 @@ from console.cluster.connect import configured_cluster, connect_anew
 from console.core.installation import is_simulated
 from console.launch.watching import Watcher
 from console.steering.tasks import steer
+
+log = structlog.get_logger(__name__)
 
 
 class Command(BaseCommand):
@@ -56,7 +59,10 @@ def _make_past() -> None:
     from console.launch.past.week import make_week
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    make_week()
+    try:
+        make_week()
+    except Exception:
+        log.exception("no past could be made up: the demonstration begins without one")
 
 
 def _watch() -> None:
