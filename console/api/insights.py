@@ -25,6 +25,7 @@ from console.insights.answers import (
     Insights,
     LevelWaits,
     ProjectBalance,
+    ProjectUnevenness,
     StopRate,
 )
 from console.insights.exporting import as_csv
@@ -103,6 +104,13 @@ class ForecastNearnessSerializer(DataclassSerializer):
     }
 
 
+class ProjectUnevennessSerializer(DataclassSerializer):
+    """What a project's runs on several measured processors held and waited for the slowest one, in hours."""
+
+    dataclass = ProjectUnevenness
+    told: ClassVar = {"project": "Empty: none is known.", "resource": "What the hours are of: `gpu`."}
+
+
 class InsightsSerializer(serializers.Serializer):
     """All answers. `comparable`: of both times enough was seen, and about as much, to compare sums."""
 
@@ -120,6 +128,7 @@ class InsightsSerializer(serializers.Serializer):
     projects = ProjectBalanceSerializer(many=True, help_text="Those that this account may see.")
     stops = StopRateSerializer(many=True)
     forecasts = ForecastNearnessSerializer(many=True)
+    unevenness = ProjectUnevennessSerializer(many=True, help_text="Of projects that this account may see.")
 
 
 class _Insights(ApiView):

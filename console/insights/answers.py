@@ -58,6 +58,21 @@ class ProjectBalance:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectUnevenness:
+    """What runs of a project on several measured processors held, in hours of the resource, and what of it they waited
+    for the slowest one. `project` is empty where none is known."""
+
+    project: str
+    resource: str
+    runs: int
+    hours_held: float
+    hours_lost: float
+    runs_before: int
+    hours_held_before: float
+    hours_lost_before: float
+
+
+@dataclass(frozen=True, slots=True)
 class StopRate:
     """Stops per 1,000 job-hours. `bound`: what the limit by the hour of the policy in force allows; None: there is
     none, or it is not this account's to see."""
@@ -99,8 +114,9 @@ class Insights:
     projects: list[ProjectBalance]
     stops: list[StopRate]
     forecasts: list[ForecastNearness]
+    unevenness: list[ProjectUnevenness]
     sees_projects: bool = True
 
 
-QUESTIONS = ("waits", "work", "projects", "stops", "forecasts")
+QUESTIONS = ("waits", "work", "projects", "stops", "forecasts", "unevenness")
 """The names of the answers, in the order of the page."""

@@ -13,6 +13,7 @@ from console.insights.answers import (
     Insights,
     LevelWaits,
     ProjectBalance,
+    ProjectUnevenness,
     StopRate,
 )
 from console.steering.work import COUNTED, hours
@@ -23,6 +24,7 @@ ROWS: dict[str, type[Any]] = {
     "projects": ProjectBalance,
     "stops": StopRate,
     "forecasts": ForecastNearness,
+    "unevenness": ProjectUnevenness,
 }
 _WORK = ("lost", "saved", "lost_before", "saved_before", "room")
 """The fields that hold work."""

@@ -111,3 +111,27 @@ class RoomOfDay(OfOneDay):
 
     def __str__(self) -> str:
         return f"room for {self.project} on {self.day}"
+
+
+class UnevenOfDay(OfOneDay):
+    """What runs on several measured processors held and lost to waiting for the slowest one, in hours of a resource, on
+    the day that they ended, by their project (`console.power.losses`)."""
+
+    project = models.CharField(max_length=64, blank=True)
+    resource = models.CharField(max_length=64)
+    runs = models.PositiveIntegerField(default=0)
+    hours = models.FloatField(default=0)
+    lost = models.FloatField(default=0)
+
+    class Meta:
+        ordering = ["day"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "partition", "day", "project", "resource"],
+                name="insights_one_row_of_uneven",
+            )
+        ]
+        indexes = [models.Index(fields=["cluster", "day"])]
+
+    def __str__(self) -> str:
+        return f"{self.lost:.1f} of {self.hours:.1f} h of {self.project} on {self.day}"

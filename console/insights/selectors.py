@@ -1,4 +1,4 @@
-"""Reading the sums of a time and of the one before. Nine queries, whatever there is."""
+"""Reading the sums of a time and of the one before. Ten queries, whatever there is."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +17,10 @@ from console.insights.answers import (
     Insights,
     LevelWaits,
     ProjectBalance,
+    ProjectUnevenness,
     StopRate,
 )
-from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay
+from console.insights.models import PartitionDay, RoomOfDay, StopCause, StopsOfDay, UnevenOfDay
 from console.insights.nearness import nearness
 from console.insights.periods import Period
 from console.insights.waits import merged, quantile
@@ -81,6 +82,7 @@ def insights(user: Any, cluster: Cluster, partitions: Sequence[Partition], perio
         projects=_projects(stops, _with_half(RoomOfDay, cluster, names, period), codes),
         stops=[_rate(each, _bound(user, each, now), stops, now, before) for each in partitions],
         forecasts=nearness(cluster, names, period),
+        unevenness=_unevenness(_with_half(UnevenOfDay, cluster, names, period), codes),
         sees_projects=codes is None or bool(codes),
     )
 
@@ -91,7 +93,10 @@ def _alike(seen: Coverage, before: Coverage) -> bool:
 
 
 def _with_half(
-    model: type[PartitionDay | StopsOfDay | RoomOfDay], cluster: Cluster, names: Sequence[str], period: Period
+    model: type[PartitionDay | StopsOfDay | RoomOfDay | UnevenOfDay],
+    cluster: Cluster,
+    names: Sequence[str],
+    period: Period,
 ) -> QuerySet[Any]:
     """The rows of both times; `half` is 1 in the one that is asked about."""
     half = Case(When(day__gte=period.first, then=Value(1)), default=Value(0), output_field=IntegerField())
@@ -205,6 +210,36 @@ def _projects(
         if codes is None or code in codes
     ]
     return sorted(found, key=lambda each: (-each.made - each.suffered, each.project))
+
+
+def _unevenness(rows: QuerySet[Any], codes: frozenset[str] | None) -> list[ProjectUnevenness]:
+    """By project and resource, what lost the most first; only projects that may be seen."""
+    runs: Counter[tuple[str, str, int]] = Counter()
+    held: dict[tuple[str, str, int], float] = {}
+    lost: dict[tuple[str, str, int], float] = {}
+    summed = rows.values("half", "project", "resource")
+    for row in summed.annotate(count=Sum("runs"), held=Sum("hours"), waited=Sum("lost")):
+        if codes is None or row["project"] in codes:
+            key = (row["project"], row["resource"], row["half"])
+            runs[key], held[key], lost[key] = row["count"], round(row["held"], 2), round(row["waited"], 2)
+    found = [
+        ProjectUnevenness(
+            code,
+            resource,
+            *(
+                runs[code, resource, 1],
+                held.get((code, resource, 1), 0.0),
+                lost.get((code, resource, 1), 0.0),
+            ),
+            *(
+                runs[code, resource, 0],
+                held.get((code, resource, 0), 0.0),
+                lost.get((code, resource, 0), 0.0),
+            ),
+        )
+        for code, resource in {(code, resource) for code, resource, _ in runs}
+    ]
+    return sorted(found, key=lambda each: (-each.hours_lost, each.project, each.resource))
 
 
 def _bound(user: Any, partition: Partition, now: _Half) -> float | None:

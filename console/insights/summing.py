@@ -25,7 +25,7 @@ from console.insights.counting import (
     count_starts,
     count_stops,
 )
-from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay, SummedUntil
+from console.insights.models import PartitionDay, RoomOfDay, StopsOfDay, SummedUntil, UnevenOfDay
 from console.insights.waits import merged
 from console.steering.models import PlannedAction
 from console.steering.work import COUNTED
@@ -55,9 +55,8 @@ def sum_up(cluster: Cluster) -> int:
 def forget_old_sums() -> int:
     """Delete sums that are older than they are kept; how many rows."""
     oldest = clock.today() - KEPT
-    return sum(
-        model.objects.filter(day__lt=oldest).delete()[0] for model in (PartitionDay, StopsOfDay, RoomOfDay)
-    )
+    kept = (PartitionDay, StopsOfDay, RoomOfDay, UnevenOfDay)
+    return sum(model.objects.filter(day__lt=oldest).delete()[0] for model in kept)
 
 
 def _since(cluster: Cluster, until: datetime) -> datetime:

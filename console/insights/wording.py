@@ -15,11 +15,11 @@ from console.insights.answers import (
     ForecastNearness,
     Insights,
     LevelWaits,
-    ProjectBalance,
 )
 from console.insights.nearness import LEAST_FORECASTS, RUN_TIMES
+from console.insights.project_wording import number, project_words, projects, sum_of, unevenness
 from console.insights.selectors import LEAST_DAYS, LEAST_STARTS, per_job_hours
-from console.steering.work import COUNTED, LABELS, Work, add_work, hours, work_words
+from console.steering.work import COUNTED, LABELS, hours, work_words
 
 MOST_GROUPS = 12
 """Bars stand beside one another for so many; a table has the rest."""
@@ -43,6 +43,7 @@ def sections(found: Insights) -> list[ShownQuestion]:
         "projects": _("Who gained, and who paid?"),
         "stops": _("How often are jobs stopped?"),
         "forecasts": _("How good are the forecasts?"),
+        "unevenness": _("What did unequal processors cost?"),
     }
     return [ShownQuestion(key, titles[key], _SENTENCES[key](found), _plot(key, found)) for key in QUESTIONS]
 
@@ -110,13 +111,6 @@ def level_words(row: LevelWaits) -> str:
     return _("unconfigured") if row.rank is None else row.level
 
 
-def _sum(works: Iterable[Work]) -> Work:
-    total: Work = {}
-    for work in works:
-        add_work(total, work)
-    return total
-
-
 def _work(found: Insights) -> str:
     stops = sum(row.stops for row in found.work)
     if not stops:
@@ -127,51 +121,15 @@ def _work(found: Insights) -> str:
             "%(n)d stops lost %(lost)s; checkpoints saved %(saved)s.",
             stops,
         )
-        lost, saved = _sum(row.lost for row in found.work), _sum(row.saved for row in found.work)
+        lost, saved = sum_of(row.lost for row in found.work), sum_of(row.saved for row in found.work)
         told = text % {"n": stops, "lost": work_words(lost), "saved": work_words(saved)}
     if not found.comparable:
         return told
     before = _("Before: %(lost)s lost, %(saved)s saved.") % {
-        "lost": work_words(_sum(row.lost_before for row in found.work)),
-        "saved": work_words(_sum(row.saved_before for row in found.work)),
+        "lost": work_words(sum_of(row.lost_before for row in found.work)),
+        "saved": work_words(sum_of(row.saved_before for row in found.work)),
     }
     return f"{told} {before}"
-
-
-def _weight(work: Work) -> tuple[float, ...]:
-    return tuple(work.get(what, 0.0) for what in COUNTED)
-
-
-def project_words(row: ProjectBalance) -> str:
-    """The project's code; words for none."""
-    return row.project or _("no known project")
-
-
-def _projects(found: Insights) -> str:
-    if not found.sees_projects:
-        return _("These rows are for the managers of projects; none is yours to see.")
-    if not found.projects:
-        return _("No project gained or paid by a stop.")
-    told = []
-    most = max(found.projects, key=lambda row: (row.made, _weight(row.room)))
-    if most.made or most.jobs:
-        text = ngettext(
-            "%(project)s gained the most: %(n)d stop made room for it, and its jobs that had got room ran %(work)s.",
-            "%(project)s gained the most: %(n)d stops made room for it, and its jobs that had got room ran %(work)s.",
-            most.made,
-        )
-        told.append(text % {"project": project_words(most), "n": most.made, "work": work_words(most.room)})
-    paid = max(found.projects, key=lambda row: (_weight(row.lost), row.suffered))
-    if paid.suffered:
-        text = ngettext(
-            "%(project)s paid the most: %(work)s lost by %(n)d stop.",
-            "%(project)s paid the most: %(work)s lost by %(n)d stops.",
-            paid.suffered,
-        )
-        told.append(
-            text % {"project": project_words(paid), "n": paid.suffered, "work": work_words(paid.lost)}
-        )
-    return " ".join(told)
 
 
 def _stops(found: Insights) -> str:
@@ -182,10 +140,10 @@ def _stops(found: Insights) -> str:
     if rate is None or found.seen.days < LEAST_DAYS:
         return _too_few(found.seen.days, LEAST_DAYS, _("days with data"))
     if before is None or found.seen_before.days < LEAST_DAYS:
-        told = _("%(rate)s stops per 1,000 hours that jobs ran.") % {"rate": _number(rate)}
+        told = _("%(rate)s stops per 1,000 hours that jobs ran.") % {"rate": number(rate)}
     else:
         text = _("%(rate)s stops per 1,000 hours that jobs ran (before: %(before)s).")
-        told = text % {"rate": _number(rate), "before": _number(before)}
+        told = text % {"rate": number(rate), "before": number(before)}
     return f"{told} {_bounds(found)}".strip()
 
 
@@ -196,12 +154,8 @@ def _bounds(found: Insights) -> str:
         return ""
     nearest = max(bound, key=lambda row: (row.rate or 0) / (row.bound or 1))
     text = _("The limits of %(partition)s allow %(bound)s there; it had %(rate)s.")
-    rate, most = _number(nearest.rate or 0), _number(nearest.bound or 0)
+    rate, most = number(nearest.rate or 0), number(nearest.bound or 0)
     return text % {"partition": nearest.partition, "bound": most, "rate": rate}
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _forecasts(found: Insights) -> str:
@@ -238,9 +192,10 @@ def _too_few(there: int, needed: int, what: str) -> str:
 _SENTENCES: dict[str, Callable[[Insights], str]] = {
     "waits": _waits,
     "work": _work,
-    "projects": _projects,
+    "projects": projects,
     "stops": _stops,
     "forecasts": _forecasts,
+    "unevenness": unevenness,
 }
 
 

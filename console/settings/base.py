@@ -222,6 +222,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "StudyStateEnum": "console.history.models.StudyState",
         "StudyKindEnum": "console.history.models.StudyKind",
+        "RequestStateEnum": "console.projects.models.RequestState",
         "ElasticHowEnum": [(each, each) for each in ("tasks", "inplace", "restart")],
     },
     "SWAGGER_UI_DIST": "SIDECAR",

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from console.core import clock
+from console.insights.answers import QUESTIONS
 from console.starts.quality import start_quality
 from tests import factories
 from tests.insights.conftest import HOUR, make_day, make_room, make_stops
@@ -214,7 +215,7 @@ def test_each_answer_is_a_file_with_the_numbers_of_the_api(two_weeks: House, ada
     assert [float(row["rate"] or 0) for row in rows_of(ada, "stops", "?days=7")] == [11.9, 0]
     assert [row["of"] for row in rows_of(ada, "forecasts")] == ["run_times", "starts"]
     assert ada.get(f"{API}nothing.csv").status_code == 404
-    for question in ("waits", "work", "projects", "stops", "forecasts"):
+    for question in QUESTIONS:
         assert f"{API}{question}.csv?days=7" in ada.get(f"{AT}?days=7").content.decode()
 
 

@@ -2,9 +2,9 @@
 
 from django import template
 
-from console.insights.answers import CauseOfLoss, ProjectBalance
+from console.insights.answers import CauseOfLoss, ProjectBalance, ProjectUnevenness
 from console.insights.models import StopCause
-from console.insights.wording import project_words
+from console.insights.project_wording import project_words
 from console.steering.work import Work, work_short
 
 register = template.Library()
@@ -23,6 +23,6 @@ def cause(row: CauseOfLoss) -> str:
 
 
 @register.filter
-def project(row: ProjectBalance) -> str:
+def project(row: ProjectBalance | ProjectUnevenness) -> str:
     """The project's code; words for none."""
     return project_words(row)

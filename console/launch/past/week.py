@@ -14,6 +14,7 @@ from console.core import clock
 from console.core.installation import is_simulated
 from console.history.models import PartitionMinute
 from console.insights.summing import sum_up
+from console.insights.unevenness import sum_unevenness
 from console.launch.demo import SET_UP_BEFORE
 from console.launch.past.forecast_rows import write_forecasts
 from console.launch.past.job_rows import Setting, times_stopped, write_jobs, write_minutes
@@ -74,6 +75,7 @@ def make_week(seed: int = DEFAULT_SEED) -> bool:
     write_forecasts(cluster, week, jobs, seed)
     sum_up(cluster)
     keep_losses(cluster)
+    sum_unevenness(cluster)
     log.info("a week of a made-up past is written", plans=len(week.plans), jobs=len(week.jobs))
     return True
 
