@@ -35,6 +35,7 @@ def test_every_write_refuses_an_unknown_key(house: House, ada: APIClient) -> Non
         else:
             others[f"{method} {path}"] = answer.status_code
     assert others.pop("post /api/v1/tokens/", 403) == 403  # a token makes no tokens
+    assert others.pop("post /api/v1/project-proposals/", 403) == 403  # who creates projects proposes none
     assert set(others.values()) <= {404}, others  # objects that this house does not have
     assert len(refused) > len(others)
 
