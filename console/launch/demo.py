@@ -57,8 +57,10 @@ class NotHereError(Exception):
 
 
 @transaction.atomic
-def seed() -> bool:
+def seed(set_up_before: timedelta = timedelta(0)) -> bool:
     """Accounts and rules of the demonstration; false (and nothing done) when there are accounts already.
+
+    `set_up_before`: so long ago on the simulated cluster, where a past is made up that comes after them.
 
     Raises `NotHereError` on a cluster that is not ours alone, and under the settings of a real installation.
     """
@@ -67,8 +69,7 @@ def seed() -> bool:
     if User.objects.exists():
         return False
     document = demo_config() if is_simulated() else slurm_config()
-    # Where a past is made up, there are accounts and rules since before it.
-    with clock.set_to(clock.now() - SET_UP_BEFORE) if is_simulated() else nullcontext():
+    with clock.set_to(clock.now() - set_up_before) if is_simulated() else nullcontext():
         for name, role, _ in LOGINS:
             create_account(
                 actor=SYSTEM,

@@ -45,10 +45,9 @@ class Keyboard:
     def to(self, target: Locator, key: str = "Tab") -> None:
         """Press Tab until the control has the focus."""
         expect(target).to_be_visible()
-        control = target.element_handle()
         for _ in range(MOST):
             self.press(key)
-            seen = control.evaluate(FOCUSED)
+            seen = target.evaluate(FOCUSED)  # looked up each time: a part of the page may have come anew
             if seen:
                 assert seen == "seen", f"{target}: {seen}"
                 return

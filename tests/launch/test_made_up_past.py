@@ -22,7 +22,7 @@ from console.core import clock
 from console.forecasts.models import JobForecast, KeptRun
 from console.history.models import PartitionMinute
 from console.insights.models import PartitionDay, StopsOfDay
-from console.launch.demo import seed
+from console.launch.demo import SET_UP_BEFORE, seed
 from console.launch.management.commands import worker
 from console.launch.past import week
 from console.partitions.models import Partition
@@ -49,7 +49,7 @@ def first_start(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(demo_week, "DAYS", 1)
     forget_adapters()
     with clock.set_to(EVENING):
-        seed()
+        seed(SET_UP_BEFORE)
         yield
     forget_adapters()
 

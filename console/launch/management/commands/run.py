@@ -95,9 +95,9 @@ class Command(BaseCommand):
             empty = True
             _refuse_known_passwords()
         if not empty:
-            from console.launch.demo import seed
+            from console.launch.demo import SET_UP_BEFORE, seed
 
-            seed()
+            seed(SET_UP_BEFORE)
         url = f"http://127.0.0.1:{port}"
         # Where nothing else is said, the nodes are on this machine.
         nodes_url = settings.GIVEWAY_NODES_URL or url
