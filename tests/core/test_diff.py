@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from console.core.diff import KeyChange, KeyDifference, difference_of, differences, words
 from console.core.old_sentences import read_change
-from scheduler.model.sentence import from_json, say, to_json
+from scheduler.model.sentence import Sentence, from_json, say, to_json
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,8 @@ def test_a_difference_is_kept_as_data_and_read_as_what_it_was(
     )
     read = from_json(to_json(kept.said))
     assert read == str(kept)
-    assert difference_of(read) == kept  # type: ignore[arg-type]
+    assert isinstance(read, Sentence)
+    assert difference_of(read) == kept
 
 
 def test_another_sentence_and_one_that_somebody_has_changed_are_no_difference() -> None:

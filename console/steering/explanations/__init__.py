@@ -14,7 +14,8 @@ from console.steering.explanations.answer import (
     Stage,
 )
 from console.steering.explanations.build import explain
-from console.steering.explanations.reading import Known, read, rows_of, tasks_of
+from console.steering.explanations.known import Known
+from console.steering.explanations.reading import read, rows_of, tasks_of
 
 __all__ = [
     "About",

@@ -10,8 +10,8 @@ from console.cluster.models import Job, JobPhase
 from console.core import clock, saying
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart, JobAnswer, Return, Stage
 from console.steering.explanations.growing import growth
+from console.steering.explanations.known import Known
 from console.steering.explanations.placed import runs_on_its_nodes
-from console.steering.explanations.reading import Known
 from console.steering.explanations.stopping import DONE, as_stop, comes_back, count_line, passed_over, stopped
 from console.steering.explanations.waiting import waiting
 from console.steering.explanations.wording import kept, one_line, victims, who

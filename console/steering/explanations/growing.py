@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
-from console.steering.explanations.reading import Known
+from console.steering.explanations.known import Known
 from console.steering.explanations.wording import kept
 from console.steering.models import Plan, PlanKind, PlanState
 

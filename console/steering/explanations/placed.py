@@ -8,8 +8,8 @@ from console.cluster.models import Job
 from console.core import clock
 from console.core.saying import names
 from console.steering.explanations.answer import AnswerLine
+from console.steering.explanations.known import Known
 from console.steering.explanations.pace import wants_even
-from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import kept
 from console.steering.models import ChosenPlace
 from scheduler.model.reasons import Reason

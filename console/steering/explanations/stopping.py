@@ -11,7 +11,7 @@ from console.core.templatetags.ui import word
 from console.steering.decisions.facts import run_of
 from console.steering.exchanging.sets import is_exchange
 from console.steering.explanations.answer import About, AnsweredStop, AnswerLine, AnswerPart, Return, Stage
-from console.steering.explanations.reading import Known
+from console.steering.explanations.known import Known
 from console.steering.explanations.wording import exchanged_nodes, kept, one_line, sentence, times, who
 from console.steering.models import ActionState, Plan, PlannedAction
 from scheduler.model.actions import ActionKind

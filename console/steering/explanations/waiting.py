@@ -13,8 +13,8 @@ from console.core.saying import names
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
+from console.steering.explanations.known import Known
 from console.steering.explanations.placed import waits_for_its_nodes
-from console.steering.explanations.reading import Known
 from console.steering.explanations.wording import (
     jobs,
     kept,

@@ -33,11 +33,11 @@ KEPT_FOR = "giveway_"
 """How the names of our own reservations begin; then comes the id of the job (see keeping.py)."""
 _KEPT = rf"{KEPT_FOR}{JOB_ID}"
 _USER = r"[A-Za-z_][\w.-]{0,63}"
+_TOPOLOGY = r"[\w.][\w.-]{0,63}"
 _JOB_ID = re.compile(JOB_ID)
 _SIGNAL = re.compile(r"[A-Z][A-Z0-9+]{1,15}|[1-9]\d?")
 
 # What may be run: per program and verb, each argument must match one of these patterns as a whole.
-_TOPOLOGY = r"[\w.][\w.-]{0,63}"
 ALLOWED: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("squeue", ""): (
         "--noheader", "--array", "--all", "--local", r"--Format=.+", "--states=all", "--states=PENDING",

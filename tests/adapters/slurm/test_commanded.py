@@ -18,7 +18,8 @@ class Answers(CommandRunner):
 
     def __init__(self, storage: str, *rows: tuple[str, str]) -> None:
         super().__init__({})
-        self.storage, self.rows, self.asked = storage, rows, []  # type: ignore[var-annotated]
+        self.storage, self.rows = storage, rows
+        self.asked: list[tuple[str, ...]] = []
 
     def run(self, program: str, *arguments: str, timeout_s: float | None = None) -> CommandAnswer:
         check(program, arguments)

@@ -13,7 +13,7 @@ MARK = "0123456789abcdef"
 SINCE, UNTIL = 1795405000, 1795406000
 LINE = (
     "4|root|lab|wide|normal|2026-11-23T03:38:59|2026-11-23T03:39:00|2026-11-23T03:39:05"
-    "|billing=4,cpu=4,mem=4000M,node=2|1|CANCELLED by 0|canc|sbatch -n4 /root/run-3/canc.sh x"
+    "|billing=4,cpu=4,mem=4000M,node=2|1|CANCELLED by 0|canc|sbatch -n4 /home/ann/run-3/canc.sh x"
 )
 
 
