@@ -74,17 +74,20 @@ class TestOnSlurm:
         expected = {wrapped: "python# train.py", f"{named}_1": "run-#.sh", f"{named}_2": "run-#.sh"}
         slurm.wait_until(lambda: look(list(expected), slurm.env) == expected, "slurmdbd tells both")
         slurm.run(["scontrol", "release", named])
-        slurm.wait_until(
-            lambda: (
-                [run.command for run in finished.look(began, began + 600, slurm.env).runs] == ["run-#.sh"] * 2
-            ),
-            "slurmdbd tells of both tasks",
-        )
+        tasks = [(f"{named}_{task}", "run-#.sh") for task in (1, 2)]
+        slurm.wait_until(lambda: told(slurm, began, tasks) == tasks, "slurmdbd tells of both tasks")
 
     def test_the_queue_tells_the_script(self, clean_slurm: PrivateSlurm) -> None:
         wrapped, named = submitted(clean_slurm)
         assert look([wrapped, f"{named}_2"], clean_slurm.env) == {f"{named}_2": "run-#.sh"}
         clean_slurm.clear()
+
+
+def told(slurm: PrivateSlurm, began: int, tasks: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """These tasks and their commands as slurmdbd tells them; other tests' jobs may have ended just now, too."""
+    mine = {task for task, _ in tasks}
+    runs = finished.look(began, began + 600, slurm.env).runs
+    return sorted((run.job_id, run.command) for run in runs if run.job_id in mine)
 
 
 def submitted(slurm: PrivateSlurm) -> tuple[str, str]:
