@@ -22,6 +22,8 @@ _STATES = {
     ),
     **dict.fromkeys(("COMPLETING", "STAGE_OUT"), JobState.COMPLETING),
 }  # fmt: skip
+_MEANINGLESS_S = 300 * 24 * 3600
+"""slurmctld plays a job without a time limit as one of 365 days, and a job behind it starts in a year."""
 _ENDED = frozenset({
     "COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "PREEMPTED",
     "REVOKED", "LAUNCH_FAILED", "RECONFIG_FAIL",
@@ -204,6 +206,13 @@ def waiting(row: QueueRow, why: str, *, of_its_row: bool = False) -> ObservedJob
     return _job(row, JobState.PENDING, unplannable=why, held=row.priority == 0)
 
 
+def _expected(row: QueueRow) -> int | None:
+    """When Slurm expects it to start; None also where it only counts jobs without a time limit as a year long."""
+    if row.start is None or row.start - max(row.submit, row.eligible or 0) > _MEANINGLESS_S:
+        return None
+    return row.start
+
+
 def _job(row: QueueRow, state: JobState, **more: object) -> ObservedJob:
     waits = state is JobState.PENDING
     return ObservedJob(
@@ -226,7 +235,7 @@ def _job(row: QueueRow, state: JobState, **more: object) -> ObservedJob:
         # A heterogeneous job is requeued by its leader, which takes all parts with it.
         requeue=row.requeue and row.het_id in {"", row.raw_id},
         time_limit_s=row.limit_s,
-        estimated_start=row.start if waits else None,
+        estimated_start=_expected(row) if waits else None,
         eligible=row.eligible,
         array_job_id=row.array_id,
         het_job_id=row.het_id,

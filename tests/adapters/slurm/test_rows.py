@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler.adapters.slurm import rows
+from scheduler.adapters.slurm.jobs import waiting
 from scheduler.adapters.slurm.rows import Table
 
 OWN = (
@@ -158,3 +159,23 @@ def test_a_part_with_too_many_fields_is_not_believed_at_all() -> None:
     assert more.odd == "its row has 26 and 11 fields, not 25 and 11"
     assert texts is not None
     assert (texts.state, texts.node_list, texts.user, texts.partitions) == ("RUNNING", "n3", "?", ())
+
+
+@pytest.mark.parametrize(
+    ("start", "eligible", "expected"),
+    [
+        ("2026-11-20T20:00:00", "2026-11-20T17:50:24", True),
+        ("N/A", "2026-11-20T17:50:24", False),
+        # Behind jobs without a time limit, which slurmctld plays as a year long each.
+        ("2027-11-19T17:50:24", "2026-11-20T17:50:24", False),
+        # Its user lets it begin next year: that is an expectation.
+        ("2027-11-19T17:50:24", "2027-11-19T17:00:00", True),
+    ],
+)
+def test_a_start_in_a_year_is_no_expectation(start: str, eligible: str, *, expected: bool) -> None:
+    words = OWN.replace("RUNNING", "PENDING").replace(
+        "|2026-11-20T17:50:24|2026-11-20T17:50:24|", f"|{start}|{eligible}|"
+    )
+    row = rows.decode(rows.FIELD.join([words, *FREE]))
+
+    assert (waiting(row, "").estimated_start is not None) == expected
