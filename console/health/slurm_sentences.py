@@ -145,5 +145,7 @@ SENTENCES: dict[str, str] = {
     ),
     "doctor.conf.no_plugin.cure": ("Install job_submit.lua beside slurm.conf, and set JobSubmitPlugins=lua."),
     "doctor.conf.plugin": "JobSubmitPlugins=lua; its rules are written to %(path)s.",
+    "doctor.conf.plugin_old": "%(path)s is not the script of this release: what is new in it does not work.",
+    "doctor.conf.plugin_old.cure": "Put deploy/slurm/job_submit.lua in its place; slurmctld reads it anew by itself.",
     "doctor.conf.plugin_off": "The job_submit plugin is not in use.",
 }

@@ -163,6 +163,21 @@ def test_the_plugin_and_its_file_belong_together(words: Mapping[str, str]) -> No
     )
 
 
+@pytest.mark.parametrize("name", ["job_submit.lua", "giveway_submit.lua"])
+def test_a_script_of_another_release_is_told(words: Mapping[str, str], tmp_path: Path, name: str) -> None:
+    told_of = {**words, "JobSubmitPlugins": "lua", "SLURM_CONF": str(tmp_path / "slurm.conf")}
+    shipped = (ROOT / "deploy" / "slurm" / "job_submit.lua").read_text(encoding="utf-8")
+    script = tmp_path / name
+    script.write_text(shipped, encoding="utf-8")
+    assert bad(slurm_settings.submit_plugin(told_of, "/etc/rules")) == []
+
+    script.write_text(shipped.replace("MOST_SHOWN = 8", "MOST_SHOWN = 7"), encoding="utf-8")
+    assert str(script) in only(slurm_settings.submit_plugin(told_of, "/etc/rules"))[1]
+
+    script.write_text("-- the site's own\n", encoding="utf-8")
+    assert bad(slurm_settings.submit_plugin(told_of, "/etc/rules")) == []
+
+
 # --- Slurm itself ---
 
 GOOD = Checkup(

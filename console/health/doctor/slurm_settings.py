@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from django.conf import settings
 
 from console.health.doctor.findings import Finding, fail, ok, warn
 from scheduler.model.sentence import Listed
@@ -13,6 +16,8 @@ LONG_KILL_S = 60
 SHORT_AGE_S = 60
 TOO_SHORT_AGE_S = 10
 FULL = 0.8
+RULES_MARK = b"giveway-submit-rules"
+"""Only Giveway's own script reads a file that begins with it."""
 SLOW_START = ("defer", "defer_batch", "max_rpc_cnt")
 
 
@@ -124,10 +129,25 @@ def submit_plugin(words: Words, rules_file: str) -> Iterator[Finding]:
     installed = "lua" in words.get("JobSubmitPlugins", "").split(",")
     if rules_file and not installed:
         yield warn(NAME, "doctor.conf.no_plugin", path=rules_file)
+    elif rules_file and (old := _another_script(words)):
+        yield warn(NAME, "doctor.conf.plugin_old", path=old)
     elif rules_file:
         yield ok(NAME, "doctor.conf.plugin", path=rules_file)
     else:
         yield ok(NAME, "doctor.conf.plugin_off")
+
+
+def _another_script(words: Words) -> str:
+    """Giveway's script beside slurm.conf, where it can be read from here and is not this release's; else empty."""
+    ours, conf = settings.PROJECT_DIR / "deploy" / "slurm" / "job_submit.lua", words.get("SLURM_CONF", "")
+    for name in ("job_submit.lua", "giveway_submit.lua"):
+        try:
+            shipped, found = ours.read_bytes(), Path(conf).with_name(name).read_bytes()
+        except (OSError, ValueError):  # slurmctld is on another machine, or there is no such file
+            continue
+        if RULES_MARK in found and found != shipped:
+            return str(Path(conf).with_name(name))
+    return ""
 
 
 PLAIN: tuple[Callable[[Words], Iterator[Finding]], ...] = (
