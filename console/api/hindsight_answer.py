@@ -58,7 +58,10 @@ class ProjectGroupSerializer(GroupSerializer):
 class SimulatedNodesSerializer(serializers.Serializer):
     """The nodes that were simulated; `alike`: the partition's are really equal."""
 
-    count = serializers.IntegerField()
+    count = serializers.IntegerField(help_text="So many were up in half of the recorded minutes.")
+    has = serializers.IntegerField(
+        required=False, help_text="So many the partition has, those that are down too."
+    )
     per_node = serializers.DictField(child=serializers.IntegerField())
     alike = serializers.BooleanField()
 

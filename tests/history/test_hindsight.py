@@ -11,9 +11,10 @@ from console.forecasts.models import KeptRun
 from console.history import studies, studying
 from console.history.hindsight import facts, running
 from console.history.hindsight.asking import ask_hindsight, days_known, kept_for, spans_for
+from console.history.hindsight.nodes import PartitionNodes, nodes_of
 from console.history.hindsight.running import EMPTY, RUNS, TOO_LARGE, TOO_LONG, hindsight
 from console.history.hindsight.wording import told_of, urgent
-from console.history.models import Study
+from console.history.models import PartitionMinute, Study
 from console.history.studying import LOST, MOST_TRIES, SILENT, due, work_off
 from console.history.what_if import NotNowError
 from console.partitions.models import Partition
@@ -171,11 +172,46 @@ def test_nodes_of_several_kinds_count_as_so_many_equal_ones(past: Sim) -> None:
     assert node is not None
     node.pk, node.name, node.total = None, "bigger", {"cpu": 20, "gpu": 16}
     node.save()
-    machines, alike = facts.machines_of(past.cluster, "x")
-    assert machines is not None
-    assert (machines.nodes, dict(machines.per_node), alike) == (1, {"cpu": 20, "gpu": 16}, False)
+    nodes = past_nodes(past)
+    assert nodes is not None
+    machines = nodes.machines
+    assert (machines.nodes, dict(machines.per_node), nodes.alike) == (1, {"cpu": 20, "gpu": 16}, False)
     past.cluster.nodes.all().delete()
-    assert facts.machines_of(past.cluster, "x") == (None, True)
+    assert past_nodes(past) is None
+
+
+def past_nodes(sim: Sim) -> PartitionNodes | None:
+    """Of the last hour."""
+    until = int(clock.now().timestamp())
+    return nodes_of(sim.cluster, "x", until - HOUR, until)
+
+
+def test_no_more_nodes_count_than_were_usually_up(past: Sim) -> None:
+    """A node that is drained for long takes no job in a simulation either; one that was for minutes does."""
+    node = past.cluster.nodes.filter(partitions__icontains='"x"').first()
+    assert node is not None
+    for number in range(3):
+        node.pk, node.name = None, f"more{number}"
+        node.save()
+    PartitionMinute.objects.all().delete()
+    whole = past_nodes(past)
+    assert whole is not None
+    has = whole.has
+    assert has >= 4
+    assert whole.machines.nodes == has, "nothing is recorded: all count"
+
+    each = node.total["cpu"]
+    for minute, up in enumerate((has, has - 1, has - 1)):
+        at = clock.now() - timedelta(minutes=10 - minute)
+        PartitionMinute.objects.create(
+            cluster=past.cluster, partition="x", at=at, total={**node.total, "cpu": each * up, "gpu": 8 * up}
+        )
+    drained = past_nodes(past)
+    assert drained is not None
+    assert (drained.machines.nodes, drained.has) == (has - 1, has)
+    doc = simulated(past)
+    assert (doc["nodes"]["count"], doc["nodes"]["has"]) == (has - 1, has)
+    assert f"It has {has}; no more were up in half of the recorded minutes." in told_of(doc).assumed
 
 
 def test_a_worker_killed_in_the_middle_leaves_no_study_that_runs_for_ever(past: Sim) -> None:

@@ -1,14 +1,12 @@
-"""What a simulation of the past is made of: finished jobs of a partition, its nodes as they are today, its policy.
+"""What a simulation of the past is made of: finished jobs of a partition, and what its policy makes of them.
 
 What the simulator cannot follow is left out of the rules and named (`not_followed`): the answer says so.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from console.cluster.models import Cluster
-from console.cluster.selectors import seen_nodes
 from console.forecasts.models import KeptRun
 from console.history.minutes import axis_of
 from scheduler.model.jobs import JobState, Level, ObservedJob
@@ -18,7 +16,6 @@ from scheduler.reconcile.build import rules_of
 from scheduler.reconcile.protection import protecting_rule
 from scheduler.simulate.policy import OneByOne, Policy, QueueOrder, Requeue, Scheduler
 from scheduler.simulate.trace import TraceRow
-from scheduler.simulate.workload import Machines
 
 MOST_JOBS = 100_000
 """The newest so many are simulated: on 300 busy nodes they take half a minute a run both ways, and 330 MB."""
@@ -108,23 +105,6 @@ def _past_job(kept: Mapping[str, object], since: int) -> PastJob:
         priority="",
     )
     return PastJob(row, str(kept["account"]), str(kept["qos"]), max(0, start - submit), counts)
-
-
-def machines_of(cluster: Cluster, partition: str) -> tuple[Machines | None, bool]:
-    """The partition's nodes as equal ones, those that are down too, and whether they are equal. One query.
-
-    Of several kinds the one with most GPUs in all (or CPUs) counts, and so many of it as have them all together.
-    """
-    nodes = [node.total for node in seen_nodes(cluster) if partition in node.partitions]
-    kinds = Counter((total.get("cpu", 0), total.get("gpu", 0)) for total in nodes)
-    main = 1 if any(gpu for _, gpu in kinds) else 0
-    having = {kind: count for kind, count in kinds.items() if kind[main]}
-    if not having:
-        return None, True
-    kind = max(having, key=lambda each: (each[main] * having[each], each))
-    count = sum(each[main] * many for each, many in having.items()) // kind[main]
-    per_node = {name: amount for name, amount in zip(("cpu", "gpu"), kind, strict=True) if amount}
-    return Machines(max(1, count), per_node), len(kinds) == 1
 
 
 def standings(

@@ -16,7 +16,6 @@ from console.core import clock
 from console.history.hindsight.facts import (
     PastJob,
     ReplayedJobs,
-    machines_of,
     not_followed,
     past_jobs,
     standings,
@@ -24,6 +23,7 @@ from console.history.hindsight.facts import (
     without_giveway,
 )
 from console.history.hindsight.figures import SCHEMA, BothWays, RunFiguresOfAll, groups, measured
+from console.history.hindsight.nodes import nodes_of
 from console.history.what_if import NotNowError
 from console.projects.selectors import core_projects
 from scheduler.model.policy import PartitionPolicy
@@ -73,11 +73,12 @@ def hindsight(
     """
     until = int(clock.now().timestamp())
     past = past_jobs(cluster, policy.name, until - days * 24 * 3600, until)
-    machines, alike = machines_of(cluster, policy.name)
+    nodes = nodes_of(cluster, policy.name, until - days * 24 * 3600, until)
     if not any(job.counts for job in past.jobs):
         raise NotNowError(EMPTY)
-    if machines is None:
+    if nodes is None:
         raise NotNowError(NO_NODES)
+    machines = nodes.machines
     known = standings(past.jobs, policy, core_projects(cluster), until)
     both = without_giveway(policy, known), with_policy(policy, known)
     as_it_was = fit((job.row for job in past.jobs), machines)
@@ -96,7 +97,12 @@ def hindsight(
         "until": clock.from_epoch(until).isoformat(),
         "days": days,
         "cut": past.cut,
-        "nodes": {"count": machines.nodes, "per_node": dict(machines.per_node), "alike": alike},
+        "nodes": {
+            "count": machines.nodes,
+            "has": nodes.has,
+            "per_node": dict(machines.per_node),
+            "alike": nodes.alike,
+        },
         "runs": len(runs),
         "runs_meant": RUNS,
         "shift_s": SHIFT_S,

@@ -137,6 +137,8 @@ def _assumed(doc: Doc) -> Iterable[str]:
         "The partition as it is today: %(n)d nodes of %(what)s, up all the time.",
         nodes["count"],
     ) % {"n": nodes["count"], "what": saying.amounts(nodes["per_node"])}
+    if nodes.get("has", nodes["count"]) > nodes["count"]:  # answers of before 26 November 2026 have all count
+        yield _("It has %(has)d; no more were up in half of the recorded minutes.") % {"has": nodes["has"]}
     if not nodes["alike"]:
         yield _("Its nodes differ; they are counted as so many equal ones as have as much together.")
     yield _("Jobs ran as long as they did, and were submitted when they were, however long they waited.")
