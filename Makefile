@@ -8,8 +8,8 @@ MAKEFLAGS += --no-print-directory
 PY := .venv/bin/python
 # Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
 ARGS ?=
-# Work is spread test by test over this many processes, three for each processor: many wait for a Slurm most of the
-# time. (pytest-xdist 3.8 does not keep groups together with pytest 9.2; each process has its own Slurm of a release.)
+# Tests are shared out one by one to this many processes, three for each processor: many wait for a Slurm most of the
+# time (tests/plugins/sharing_out.py says who takes which). Each process has its own Slurm of a release.
 WORKERS ?= 6
 export PYTHON
 

@@ -7,7 +7,7 @@ pytest_plugins = [
     "tests.plugins.browser",
     "tests.plugins.private_slurm",
     "tests.plugins.properties",
-    "tests.plugins.slow_first",
+    "tests.plugins.sharing_out",
     "tests.plugins.servers",  # before those that import it
     "tests.plugins.database",
 ]

@@ -61,13 +61,10 @@ def left_out(release: str) -> str | None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test marked `every_release` runs once on each. What is one piece of work becomes one per release."""
+    """A test marked `every_release` runs once on each."""
     marked = metafunc.definition.get_closest_marker("every_release") is not None
     if marked and "slurm_release" in metafunc.fixturenames:
-        one_piece = metafunc.definition.get_closest_marker("xdist_group") is not None
-        marks = {release: [pytest.mark.xdist_group(release)] * one_piece for release in EVERY}
-        each = [pytest.param(release, marks=marks[release]) for release in EVERY]
-        metafunc.parametrize("slurm_release", each, indirect=True, scope="session")
+        metafunc.parametrize("slurm_release", EVERY, indirect=True, scope="session")
 
 
 @pytest.fixture
