@@ -14,6 +14,7 @@ import pytest
 
 from deploy.private_slurm import PrivateSlurm, is_kept
 from tests.e2e.processes import clean_environment, manage, process, wait_until
+from tests.plugins.migrated import copy_migrated_sqlite
 from tests.plugins.private_slurm import need_slurm
 from tests.plugins.server_process import free_port
 from tests.security.test_attacks.installation import SECRET, Client
@@ -41,8 +42,10 @@ print([row.revision.enforcement for row in Partition.objects.all()])
 
 @contextmanager
 def run(folder: Path, *argv: str, **variables: str) -> Iterator[tuple[dict[str, str], str]]:
-    """`manage.py run`, ready: its environment, and what it has said."""
+    """`manage.py run`, ready: its environment, and what it has said. Its database has the tables, and nothing else."""
     home, log = folder / "home", folder / "run.log"
+    home.mkdir(mode=0o700)
+    copy_migrated_sqlite(home / "giveway.sqlite3")
     database = f"sqlite:///{home / 'giveway.sqlite3'}"
     env = clean_environment(GIVEWAY_HOME=str(home), PORT=str(free_port()), DATABASE_URL=database, **variables)
     with process("manage.py", "run", *argv, env=env, log=log) as child:
@@ -90,7 +93,7 @@ def test_under_the_settings_of_a_real_installation_there_is_none(tmp_path: Path,
 
 def test_a_database_that_was_the_demonstrations_is_refused_on_a_real_cluster(tmp_path: Path) -> None:
     env = clean_environment(GIVEWAY_HOME=str(tmp_path / "home"), PORT=str(free_port()))
-    assert manage("migrate", "-v0", env=env).returncode == 0
+    copy_migrated_sqlite(tmp_path / "home" / "giveway.sqlite3")
     assert "True" in _shell(env, "from console.launch.demo import seed; print(seed())")
     real = {**env, "GIVEWAY_CLUSTER": "slurm", "SLURM_CONF": str(tmp_path / "slurm.conf")}
     told = manage("run", env=real)
