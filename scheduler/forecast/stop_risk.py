@@ -18,7 +18,7 @@ from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, StopHour
 
 HOURS_OF_DAY = 24
-MOST_DRAWS, LEAST_DRAWS = 100, 25
+MOST_DRAWS, LEAST_DRAWS = 200, 25
 JOBS_DRAWN = 250_000
 """So many jobs are drawn in all, as far as the numbers of draws allow it: a few seconds of one core."""
 MIXED = 3
@@ -39,9 +39,14 @@ class PastHours:
 
     hours: Sequence[Sequence[Arrival]] = ()
 
+    @property
+    def known(self) -> Sequence[Sequence[Arrival]]:
+        """The last `MOST_HOURS`."""
+        return self.hours[-MOST_HOURS:]
+
     def weights(self) -> Floats:
-        """How likely each is taken; of the last `MOST_HOURS`."""
-        ages = np.arange(min(len(self.hours), MOST_HOURS), 0, -1)
+        """How likely each of those is taken."""
+        ages = np.arange(len(self.known), 0, -1)
         apart = np.minimum(ages % HOURS_OF_DAY, HOURS_OF_DAY - ages % HOURS_OF_DAY)
         weights = np.where(apart <= 1, SAME_TIME, 1.0) * ages**-FADING
         return np.asarray(weights / weights.sum())
@@ -50,9 +55,8 @@ class PastHours:
         """Who comes in so many draws of the next hour, each by his moment."""
         if not self.hours:
             return [[] for _ in range(count)]
-        known = self.hours[-MOST_HOURS:]
-        chosen = rng.choice(len(known), (count, MIXED), p=self.weights())
-        return [self._mixed([known[hour] for hour in hours], rng) for hours in chosen]
+        chosen = rng.choice(len(self.known), (count, MIXED), p=self.weights())
+        return [self._mixed([self.known[hour] for hour in hours], rng) for hours in chosen]
 
     @staticmethod
     def _mixed(hours: Sequence[Sequence[Arrival]], rng: np.random.Generator) -> list[Arrival]:
@@ -61,13 +65,18 @@ class PastHours:
         return sorted(found, key=lambda each: each.at_s)
 
 
+def draws_for(running: int) -> int:
+    """So many draws are played where nobody says how many."""
+    return max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // max(1, running)))
+
+
 def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = None, seed: int = 0) -> Floats:
     """The chance of each running job, in their order. The same input and seed give the same answer."""
     count = len(picture.running)
     if not count:
         return np.zeros(0)
     if draws is None:
-        draws = max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // count))
+        draws = draws_for(count)
     rng = np.random.default_rng(seed)
     lefts = _whole(drawn([job.left for job in picture.running], draws, rng))
     lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng))
