@@ -107,7 +107,10 @@ def _keep(tally: StopTally, jobs: Sequence[Job], drawn: Floats, figures: Floats,
     }
     calibration, learner = StopCalibration(tally.bins), StopLearner(tally.learned)
     _compare(tally, calibration, learner, kept.values(), now)
-    new, renewed, asked, running = [], [], [], set()
+    new: list[StopChance] = []
+    renewed: list[StopChance] = []
+    asked: list[StopChance] = []
+    running = set()
     for said in _said(tally, calibration, learner, jobs, drawn, figures):
         running.add(said.job.job_id)
         row = kept.get(said.job.job_id)
