@@ -23,7 +23,7 @@ VERSION = 1
 """Of the figures and of what is kept: of another one nothing is read."""
 BASE, CORRECTED, LEARNED = range(3)
 EXPERTS = 3
-SURE = 20.0
+SURE = 80.0
 """How firmly the weights stand where they begin: as if so much were known of each."""
 COUNTS = 0.2
 """A job counts for so much of one: those of an hour are not independent."""
