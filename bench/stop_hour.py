@@ -3,13 +3,17 @@
 import argparse
 import random
 import time
+from dataclasses import replace
 
 from scheduler.forecast.facts import Forecast
+from scheduler.forecast.stop_figures import figures_of
 from scheduler.forecast.stop_hour import Arrival, RiskPicture, Runner, Waiter
-from scheduler.forecast.stop_risk import PastHours, stop_chances
+from scheduler.forecast.stop_learned import StopLearner
+from scheduler.forecast.stop_risk import PastHours, draws_for, stop_chances
 
 RANKS = 5
 HOURS = 100
+NODE = 8
 
 
 def made(running: int, waiting: int, seed: int = 1) -> tuple[RiskPicture, PastHours]:
@@ -34,6 +38,18 @@ def made(running: int, waiting: int, seed: int = 1) -> tuple[RiskPicture, PastHo
     lower = {rank: frozenset(range(rank)) for rank in range(RANKS)}
     picture = RiskPicture(runs, 0, line, lower, by_rank=bool(seed % 2), exempt_s=300 * (seed % 3))
     return picture, PastHours(hours)
+
+
+def placed(picture: RiskPicture) -> RiskPicture:
+    """The same with each job on one node of eight units: the first that has room."""
+    nodes: list[int] = []
+    runs = []
+    for job in picture.running:
+        if not nodes or nodes[-1] < job.units:
+            nodes.append(NODE)
+        nodes[-1] -= job.units
+        runs.append(replace(job, on=((len(nodes) - 1, job.units),)))
+    return replace(picture, running=runs, free=sum(nodes), nodes=nodes)
 
 
 def _hour(chance: random.Random, count: int) -> list[Arrival]:
@@ -61,10 +77,21 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=1000)
     asked = parser.parse_args()
     picture, past = made(asked.running, asked.waiting)
+    picture = replace(placed(picture), free=0)
     before = time.process_time()
     chances = stop_chances(picture, past)
+    drawn = time.process_time() - before
+    figures = figures_of(picture, past, chances, draws_for(len(chances)))
+    learner = StopLearner()
+    experts = learner.experts(0.01, chances.tolist(), figures)
+    learner.told(experts)
+    said = time.process_time() - before
+    learner.came(figures, experts, [chance > 0.5 for chance in chances.tolist()])
     took = time.process_time() - before
-    print(f"{asked.waiting} waiting, {asked.running} running: {took:.2f} s of CPU, mean {chances.mean():.3f}")
+    print(
+        f"{asked.waiting} waiting, {asked.running} running: {said:.2f} s of CPU ({drawn:.2f} s drawn), "
+        f"learning an hour {took - said:.2f} s, mean {chances.mean():.3f}"
+    )
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ class StopChance(models.Model):
     """The chance that a running job is stopped within the hour after `made_at` (epoch seconds, the cluster's clock).
 
     `chance`: as pages show it; `drawn`: before it was corrected. `start` tells the run. Once an hour one of them is
-    kept aside (`asked_at`, `asked_drawn`, `asked_chance`), and compared with what came when its hour is over.
+    kept aside (`asked_…`; with what it was made of, `StopLearner`), and compared with what came when its hour is over.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_chances")
@@ -115,6 +115,8 @@ class StopChance(models.Model):
     asked_at = models.BigIntegerField()
     asked_drawn = models.FloatField()
     asked_chance = models.FloatField()
+    asked_experts = models.JSONField(default=list)
+    asked_figures = models.JSONField(default=list)
 
     class Meta:
         ordering = ["pk"]
@@ -140,7 +142,7 @@ class StopTally(models.Model):
     """What came of the chances of a partition: of how many jobs, how many were stopped, and how far the chances were
     off, as sums of squares: of ours, and of the share that was stopped before (the base rate).
 
-    `bins`: by class of the drawn chance, `[jobs, stopped]` (`StopCalibration`).
+    `bins`: by class of the drawn chance, `[jobs, stopped]` (`StopCalibration`). `learned`: what `StopLearner` knows.
     """
 
     cluster = models.ForeignKey("cluster.Cluster", on_delete=models.CASCADE, related_name="stop_tallies")
@@ -150,6 +152,7 @@ class StopTally(models.Model):
     squares = models.FloatField(default=0.0)
     base_squares = models.FloatField(default=0.0)
     bins = models.JSONField(default=list)
+    learned = models.JSONField(default=dict)
 
     objects = ProvenTallies.as_manager()
 
@@ -160,6 +163,18 @@ class StopTally(models.Model):
 
     def __str__(self) -> str:
         return f"{self.partition}: {self.stopped} of {self.jobs}"
+
+    @property
+    def base(self) -> float:
+        """The share that was stopped, as far as it is known."""
+        return self.stopped / self.jobs if self.jobs else 0.0
+
+    def count(self, chance: float, *, stopped: bool) -> None:
+        """An hour is over for a job of which this chance was said."""
+        self.squares += (chance - stopped) ** 2
+        self.base_squares += (self.base - stopped) ** 2
+        self.jobs += 1
+        self.stopped += stopped
 
     @property
     def is_proven(self) -> bool:

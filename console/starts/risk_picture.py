@@ -77,7 +77,8 @@ def past_hours(jobs: Sequence[Job], ranks: Ranks, left: RunsLeft) -> PastHours:
         if 0 < ago <= REMEMBERED_S:
             age, rest = divmod(ago, HORIZON_S)
             lasts = ran_s(job) or left.whole(job).p50
-            arrival = Arrival(HORIZON_S - 1 - rest, ranks.of(job), ranks.units(job), int(lasts))
+            nodes = max(1, size_of(job).nodes)
+            arrival = Arrival(HORIZON_S - 1 - rest, ranks.of(job), ranks.units(job), int(lasts), nodes)
             by_age.setdefault(age, []).append(arrival)
     oldest = max(by_age, default=-1)
     return PastHours([by_age.get(age, []) for age in range(oldest, -1, -1)])
@@ -91,14 +92,15 @@ def picture(
     past = past_of(cluster) if any(job.restarts for job in jobs) else PastRuns()
     policy = ranks.policy
     nodes = [node for node in Node.objects.filter(cluster=cluster, up=True) if partition in node.partitions]
-    free = sum(max(0, node.total.get(ranks.main, 0) - node.used.get(ranks.main, 0)) for node in nodes)
+    room = [max(0, node.total.get(ranks.main, 0) - node.used.get(ranks.main, 0)) for node in nodes]
+    numbers = {node.name: number for number, node in enumerate(nodes)}
     waiting = [
         job for job in jobs
         if job.phase == JobPhase.PENDING and job.place and not job.held and job.reason not in MAY_NOT
     ]  # fmt: skip
     return RiskPicture(
-        running=[_runner(job, ranks, left, past) for job in running],
-        free=free,
+        running=[_runner(job, ranks, left, past, numbers) for job in running],
+        free=sum(room),
         waiting=[
             Waiter(ranks.of(job), ranks.units(job), left.whole(job), past.ran_before(job.job_id, job.restarts))
             for job in sorted(waiting, key=in_line)
@@ -106,13 +108,15 @@ def picture(
         outranks=ranks.outranks,
         by_rank=policy.order is LineOrder.LEVELS,
         exempt_s=policy.exempt_s,
+        nodes=room,
     ), running  # fmt: skip
 
 
-def _runner(job: Job, ranks: Ranks, left: RunsLeft, past: PastRuns) -> Runner:
+def _runner(job: Job, ranks: Ranks, left: RunsLeft, past: PastRuns, nodes: Mapping[str, int]) -> Runner:
     ran = max(0, left.now - job.start)
     safe: int | None = max(0, ranks.policy.exempt_s - ran, ranks.policy.rest_s - ran if job.restarts else 0)
     if job.protected or job.immune:
         safe = None
     before = past.ran_before(job.job_id, job.restarts)
-    return Runner(ranks.of(job), ranks.units(job), left.of(job), ran + before, safe)
+    on = tuple((nodes[name], holds.get(ranks.main, 0)) for name, holds in job.alloc.items() if name in nodes)
+    return Runner(ranks.of(job), ranks.units(job), left.of(job), ran + before, safe, on)

@@ -1,7 +1,8 @@
 """The chance that a running job is stopped within the next hour.
 
 1. **Who comes**: as in hours that have passed. Each draw mixes a few of them, each whole but thinned, so that jobs that
-   came together come together again; recent hours count more, and those of the same time of day.
+   came together come together again; recent hours count more, those of the same time of day, and those before which
+   about as many came as before now.
 2. **One draw** plays the hour (`stop_hour`): who ends, who comes, who starts, and whom that costs his room.
 3. **The chance** of a job is in how many draws it is stopped. What nodes, limits and all else of the policy do to it is
    corrected by what came of earlier chances (`StopCalibration`).
@@ -18,7 +19,7 @@ from scheduler.forecast.history import Floats
 from scheduler.forecast.stop_hour import Arrival, Beginning, RiskPicture, StopHour
 
 HOURS_OF_DAY = 24
-MOST_DRAWS, LEAST_DRAWS = 100, 25
+MOST_DRAWS, LEAST_DRAWS = 200, 25
 JOBS_DRAWN = 250_000
 """So many jobs are drawn in all, as far as the numbers of draws allow it: a few seconds of one core."""
 MIXED = 3
@@ -27,6 +28,9 @@ FADING = 0.6
 """An hour that is n hours ago counts n to the power of minus this."""
 SAME_TIME = 4.0
 """An hour of about the same time of day counts so many times as much."""
+BEFORE, ALIKE = (1, 3), 1.5
+"""An hour before which, in the last one and the last three, n times as many or as few came as before now, counts less:
+1 / n to the power of one divided by `ALIKE`, for both. Bursts go on, and quiet goes on."""
 MOST_HOURS = 28 * HOURS_OF_DAY
 PRIOR = 1000.0
 """A chance as it was drawn counts as much as so many jobs whose end is known."""
@@ -39,20 +43,38 @@ class PastHours:
 
     hours: Sequence[Sequence[Arrival]] = ()
 
+    @property
+    def known(self) -> Sequence[Sequence[Arrival]]:
+        """The last `MOST_HOURS`."""
+        return self.hours[-MOST_HOURS:]
+
     def weights(self) -> Floats:
-        """How likely each is taken; of the last `MOST_HOURS`."""
-        ages = np.arange(min(len(self.hours), MOST_HOURS), 0, -1)
+        """How likely each of those is taken."""
+        ages = np.arange(len(self.known), 0, -1)
         apart = np.minimum(ages % HOURS_OF_DAY, HOURS_OF_DAY - ages % HOURS_OF_DAY)
-        weights = np.where(apart <= 1, SAME_TIME, 1.0) * ages**-FADING
+        weights = np.where(apart <= 1, SAME_TIME, 1.0) * ages**-FADING * np.exp(-self._unlike() / ALIKE)
         return np.asarray(weights / weights.sum())
+
+    def _unlike(self) -> Floats:
+        """How far the hours before each were from those before now: by how many came, as logarithms of ratios."""
+        counts = np.array([len(hour) for hour in self.hours[-MOST_HOURS - max(BEFORE) :]], float)
+        known, apart = len(self.known), np.zeros(len(self.known))
+        for span in BEFORE:
+            # Before the first hour it was as in the first.
+            sums = np.concatenate(
+                [np.zeros(1), np.cumsum(np.concatenate([np.repeat(counts[:1], span), counts]))]
+            )
+            means = (sums[span:] - sums[:-span]) / span
+            levels = np.log1p(means[-known - 1 :]) if known else np.zeros(1)
+            apart += np.abs(levels[:-1] - levels[-1])
+        return apart
 
     def drawn(self, count: int, rng: np.random.Generator) -> list[list[Arrival]]:
         """Who comes in so many draws of the next hour, each by his moment."""
         if not self.hours:
             return [[] for _ in range(count)]
-        known = self.hours[-MOST_HOURS:]
-        chosen = rng.choice(len(known), (count, MIXED), p=self.weights())
-        return [self._mixed([known[hour] for hour in hours], rng) for hours in chosen]
+        chosen = rng.choice(len(self.known), (count, MIXED), p=self.weights())
+        return [self._mixed([self.known[hour] for hour in hours], rng) for hours in chosen]
 
     @staticmethod
     def _mixed(hours: Sequence[Sequence[Arrival]], rng: np.random.Generator) -> list[Arrival]:
@@ -61,13 +83,18 @@ class PastHours:
         return sorted(found, key=lambda each: each.at_s)
 
 
+def draws_for(running: int) -> int:
+    """So many draws are played where nobody says how many."""
+    return max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // max(1, running)))
+
+
 def stop_chances(picture: RiskPicture, past: PastHours, *, draws: int | None = None, seed: int = 0) -> Floats:
     """The chance of each running job, in their order. The same input and seed give the same answer."""
     count = len(picture.running)
     if not count:
         return np.zeros(0)
     if draws is None:
-        draws = max(LEAST_DRAWS, min(MOST_DRAWS, JOBS_DRAWN // count))
+        draws = draws_for(count)
     rng = np.random.default_rng(seed)
     lefts = _whole(drawn([job.left for job in picture.running], draws, rng))
     lasts = _whole(drawn([job.lasts for job in picture.waiting], draws, rng))

@@ -113,6 +113,16 @@ def test_hours_of_the_same_time_of_day_and_late_ones_count_more() -> None:
     assert weights[-1] == max(weights)
 
 
+def test_hours_that_followed_hours_like_the_last_ones_count_more() -> None:
+    quiet, busy = (), (comes(5),) * 20
+    hours = [quiet] * 30 + [busy] * 6 + [quiet] * 30
+    calm = PastHours([*hours, quiet, quiet, quiet]).weights()
+    lively = PastHours([*hours, busy, busy, busy]).weights()
+    # The 34th hour came after three busy ones, the 20th after quiet ones.
+    assert lively[33] / lively[19] > 10 * calm[33] / calm[19]
+    assert lively.sum() == pytest.approx(1)
+
+
 def test_the_same_question_has_the_same_answer_and_nobody_no_chance() -> None:
     now = RiskPicture([runner(), runner(units=2), runner(MIDDLE, 1)], 0, (), OUTRANKS)
     past = PastHours([(comes(5),), (), (comes(9, units=2),)])
