@@ -26,7 +26,7 @@ run-slurm: env ## the same with a real Slurm of its own (root, Debian; GIVEWAY_S
 	@[ -z "$$GIVEWAY_SLURM" ] || deploy/bin/slurm-versions "$$GIVEWAY_SLURM"
 	@exec $(PY) manage.py run --slurm
 
-test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium (ARGS="-k quota")
+test: env-dev ## run every test; as root with real Slurm, PostgreSQL, Redis, Chromium, Chinese letters (ARGS="-k quota")
 	@deploy/bin/test -n $(WORKERS) --dist loadgroup $(ARGS)
 
 test-faults: env-dev ## kill, pause and starve every process at every step; prints what was lost (docs/reliability.md)

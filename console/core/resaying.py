@@ -1,24 +1,22 @@
 """A sentence in the reader's language: data by its line's translation, text of before by the reader of old rows."""
 
-import re
-
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
 
 from console.core import old_sentences
-from console.core.saying import amounts, duration, names, names_and_more
+from console.core.saying import amounts, duration, names, names_and_more, set_in_type
 from scheduler.model.sentence import Held, Listed, Param, Seconds, Sentence, line_of
-
-_WIDE = re.compile(" ?([，。：；、（）]) ?")
-"""Full-width marks bring their own space."""
 
 
 def resaid(text: str) -> str | None:
     """The text in the reader's language; itself where that is English; None when it is nobody's sentence."""
     if not text or (get_language() or "en").startswith("en"):
         return text
-    return said(text) if isinstance(text, Sentence) else old_sentences.read(text)
+    if isinstance(text, Sentence):
+        return said(text)
+    known = old_sentences.read(text)
+    return None if known is None else set_in_type(known)
 
 
 def resay(text: str) -> str:
@@ -35,7 +33,7 @@ def resay_marked(text: str) -> str | SafeString:
 
 def said(sentence: Sentence) -> str:
     """A sentence in the reader's language: its line's translation, with its parameters said in that language too."""
-    return _WIDE.sub(r"\1", _put_together(sentence))
+    return set_in_type(_put_together(sentence))
 
 
 def _put_together(sentence: Sentence) -> str:

@@ -1,5 +1,6 @@
 """Durations, amounts and lists as people read them, in the reader's language; in English as the core says them."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -8,6 +9,9 @@ from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from scheduler.model import words
+
+_LETTER, _MARK = "[\u4e00-\u9fff]", "[，。：；、（）]"
+_BETWEEN_WIDE = re.compile(f" (?={_MARK})|(?<={_MARK}) |(?<={_LETTER}) (?={_LETTER})")
 
 
 def is_english() -> bool:
@@ -54,6 +58,22 @@ def amounts(held: Mapping[str, int]) -> str:
     return words.amounts(held) if any(held.values()) else _("nothing")
 
 
+def percent(share: float) -> str:
+    """`12 %` of a share of 0.12."""
+    return _("%(n)s\N{NO-BREAK SPACE}%%") % {"n": f"{100 * share:.0f}"}
+
+
+def one_after_the_other(sentences: Iterable[str]) -> str:
+    """Sentences in a row, with a space between them, where the language has one."""
+    return set_in_type(" ".join(filter(None, sentences)))
+
+
+def set_in_type(text: str) -> str:
+    """Put together from parts, without the spaces that the reader's language has not: full-width marks bring their
+    own, and Chinese letters stand side by side."""
+    return text if is_english() else _BETWEEN_WIDE.sub("", text)
+
+
 def names(items: Iterable[str], limit: int = 6) -> str:
     """`a, b and c`; a long list is cut: `a, b, c and 9 more`."""
     every = list(items)
@@ -61,13 +81,14 @@ def names(items: Iterable[str], limit: int = 6) -> str:
         return every[0] if every else _("nobody")
     if len(every) > limit:
         return names_and_more(every[: limit - 1], len(every) - limit + 1)
-    return _("%(first)s and %(last)s") % {"first": _comma(every[:-1]), "last": every[-1]}
+    return set_in_type(_("%(first)s and %(last)s") % {"first": in_a_row(every[:-1]), "last": every[-1]})
 
 
 def names_and_more(some: Iterable[str], more: int) -> str:
     """`a, b, c and 9 more`."""
-    return _("%(some)s and %(n)d more") % {"some": _comma(some), "n": more}
+    return _("%(some)s and %(n)d more") % {"some": in_a_row(some), "n": more}
 
 
-def _comma(items: Iterable[str]) -> str:
+def in_a_row(items: Iterable[str]) -> str:
+    """`a, b, c`."""
     return pgettext("between names", ", ").join(items)

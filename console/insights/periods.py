@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from console.core import clock
 
@@ -49,7 +50,7 @@ class Period:
     def words(self) -> str:
         """For people: `the last 30 days`, `October 2026`."""
         if self.days is None:
-            return date_format(self.first, "F Y")
+            return date_format(self.first, pgettext("form of a month", "F Y"))
         return _("the last %(n)d days") % {"n": self.days}
 
     @property

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from console.core.saying import one_after_the_other
 from console.insights.answers import Insights, ProjectBalance, ProjectUnevenness
 from console.steering.work import COUNTED, Work, add_work, work_words
 
@@ -58,7 +59,7 @@ def projects(found: Insights) -> str:
         told.append(
             text % {"project": project_words(paid), "n": paid.suffered, "work": work_words(paid.lost)}
         )
-    return " ".join(told)
+    return one_after_the_other(told)
 
 
 def unevenness(found: Insights) -> str:

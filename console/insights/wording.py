@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from console.core.saying import duration
+from console.core.saying import duration, one_after_the_other
 from console.history.plots import BarPlot, bars
 from console.insights.answers import (
     QUESTIONS,
@@ -55,12 +55,12 @@ def coverage_words(found: Insights) -> str:
     told = _("Seen: %s.") % _seen(found.seen)
     if found.comparable:
         before = _("The same time before: %s.") % _seen(found.seen_before)
-        return f"{told} {before}"
+        return one_after_the_other([told, before])
     if not found.seen_before.days:
         before = _("Of the same time before nothing was seen.")
-        return f"{told} {before}"
+        return one_after_the_other([told, before])
     before = _("The same time before: %s; that is too different to compare sums.") % _seen(found.seen_before)
-    return f"{told} {before}"
+    return one_after_the_other([told, before])
 
 
 def _seen(coverage: Coverage) -> str:
@@ -77,7 +77,7 @@ def _waits(found: Insights) -> str:
     if not enough:
         jobs = sum(row.jobs for row in found.waits)
         return _too_few(jobs, LEAST_STARTS, _("starts in one level"))
-    return " ".join(filter(None, map(_wait_of, _told(enough))))
+    return one_after_the_other(map(_wait_of, _told(enough)))
 
 
 def _told(enough: list[LevelWaits]) -> Iterable[LevelWaits]:
@@ -129,7 +129,7 @@ def _work(found: Insights) -> str:
         "lost": work_words(sum_of(row.lost_before for row in found.work)),
         "saved": work_words(sum_of(row.saved_before for row in found.work)),
     }
-    return f"{told} {before}"
+    return one_after_the_other([told, before])
 
 
 def _stops(found: Insights) -> str:
@@ -144,7 +144,7 @@ def _stops(found: Insights) -> str:
     else:
         text = _("%(rate)s stops per 1,000 hours that jobs ran (before: %(before)s).")
         told = text % {"rate": number(rate), "before": number(before)}
-    return f"{told} {_bounds(found)}".strip()
+    return one_after_the_other([told, _bounds(found)])
 
 
 def _bounds(found: Insights) -> str:
@@ -159,14 +159,14 @@ def _bounds(found: Insights) -> str:
 
 
 def _forecasts(found: Insights) -> str:
-    return " ".join(map(_forecast_of, found.forecasts))
+    return one_after_the_other(map(_forecast_of, found.forecasts))
 
 
 def _forecast_of(row: ForecastNearness) -> str:
     what = _("Run times:") if row.of == RUN_TIMES else _("Starts:")
     if row.near is None or row.within is None:
         few = _too_few(row.jobs, LEAST_FORECASTS, _("jobs with a forecast"))
-        return f"{what} {few}"
+        return one_after_the_other([what, few])
     facts = {"n": row.jobs, "within": f"{100 * row.within:.0f}", "near": f"{row.near:.2f}"}
     if row.of == RUN_TIMES:
         text = _("%(n)d jobs, nearness %(near)s, %(within)s %% within the range.")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from console.core.saying import duration
+from console.core.saying import duration, percent
 from console.history.quota_times import (
     QuotaLine,
     QuotaStep,
@@ -81,10 +81,6 @@ def _what(line: QuotaLine) -> str:
     return _("%(what)s of each user") % {"what": line.limit.label}
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
-
-
 def _plot(line: QuotaLine, number: int) -> Plot:
     css = css_of(str(line.limit.rank))
     # What runs when a limit is lowered goes on running: more than all of it can be used.
@@ -95,7 +91,7 @@ def _plot(line: QuotaLine, number: int) -> Plot:
         _summary(line),
         line.steps,
         lambda step: [(css, step.share or 0.0)],
-        Scale(_percent, most=max(1.0, highest)),
+        Scale(percent, most=max(1.0, highest)),
     )
 
 
@@ -140,7 +136,7 @@ def _rows(times: QuotaTimes) -> list[QuotaPlotRow]:
 
 def _cells(line: QuotaLine, step: QuotaStep) -> Cells:
     return Cells(
-        "–" if step.share is None else _percent(step.share),
+        "–" if step.share is None else percent(step.share),
         "–" if step.peak is None else _most(line.use(step.peak)),
         duration(MINUTE_S * step.full) if step.full else "–",
     )

@@ -5,6 +5,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from console.core import saying
+
 SECONDS_PER_HOUR = 3600
 COUNTED = ("gpu", "npu", "cpu")
 """What work is counted in, the dearest first."""
@@ -52,7 +54,7 @@ def work_words(work: Mapping[str, float]) -> str:
         return _("no work")
     if len(parts) == 1:
         return parts[0]
-    return _("%(first)s and %(last)s") % {"first": ", ".join(parts[:-1]), "last": parts[-1]}
+    return saying.names(parts)
 
 
 def work_short(work: Mapping[str, float]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from console.cluster.models import Job, JobRun
 from console.projects.models import UrgencyRequest
 from console.steering.models import Plan
+from scheduler.model.sentence import Seconds, say
 from tests import factories
 from tests.ui.conftest import House, make_house
 from tests.ui.test_approvals import victim
@@ -127,7 +128,14 @@ def _asked(house: House) -> Plan:
         factories.make_cycle(house.cluster, 8),
         "400",
         job_name="finetune",
-        explain="400 (ann, P0) needs 2 gpu on one node; 304 and 301 (bob, P1) give them.",
+        explain=say(
+            "stop",
+            who=say("job", job="400", user="ann", level="P0"),
+            need=say("need.one_node", need="2 gpu"),
+            free=say("free.node.none", nodes="g05"),
+            victims=say("victim", job="304", user="bob", level="P1", time=Seconds(360)),
+            nodes="g05",
+        ),
         placement={"g05": {"cpu": 2}},
         enforcement="approve",
         policy_revision=2,

@@ -72,7 +72,7 @@ def test_what_a_whole_explanation_becomes() -> None:
     )
     assert resaid(kept) == (
         "102（bob，P1）需要 1 个节点 6 cpu；n1 和 n2 合计空闲 2 cpu。停止 101（ann，P2，已运行 2 小时 14 分钟）、"
-        "103（cy，P3，任务 L1，已运行 3 秒）和另外 9 个 可在 n1 上腾出资源。"
+        "103（cy，P3，任务 L1，已运行 3 秒）和另外 9 个可在 n1 上腾出资源。"
         "102 视为未配置：bob 同时只能运行 1 个 P0 作业，已有 1 个。"
     )
     with translation.override("en"):

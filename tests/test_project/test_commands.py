@@ -199,6 +199,7 @@ def test_as_root_no_suite_may_be_skipped(machine: Machine) -> None:
     assert machine.run("test", "-n", "2", GIVEWAY_SLURM="24.11").stdout.splitlines() == [
         f"packages slurm-wlm munge {ACCOUNTING} redis-server postgresql chromium lua5.1 slapd",
         "GIVEWAY_REQUIRE_BROWSER=1",
+        "GIVEWAY_REQUIRE_CHINESE=1",
         "GIVEWAY_REQUIRE_SERVERS=1",
         "GIVEWAY_REQUIRE_SLURM=1",
         "GIVEWAY_REQUIRE_SLURM_RELEASES=1",
@@ -235,6 +236,19 @@ def test_releases_of_slurm_that_cannot_be_had_are_left_out_with_one_line(
     assert lines[0] == f"giveway: left out: {said}"
     assert "GIVEWAY_REQUIRE_SLURM=1" in lines
     assert "GIVEWAY_REQUIRE_SLURM_RELEASES=1" not in lines
+
+
+def test_pictures_in_chinese_are_left_out_with_one_line_where_letters_cannot_be_had(machine: Machine) -> None:
+    machine.be(0)
+    machine.stand_in("apt-get", "exit 1")
+    refusal = "echo giveway: apt-get could not install $1 >&2; exit 1"
+    machine.stand_in("deploy/bin/debian-packages", f"case $1 in fonts*) {refusal};; esac")
+    machine.stand_in("deploy/bin/slurm-versions", "")
+    machine.stand_in(".venv/bin/pytest", PYTEST)
+    lines = machine.run("test").stdout.splitlines()
+    assert lines[0] == "giveway: left out: pictures in Chinese (apt-get could not install fonts-wqy-microhei)"
+    assert "GIVEWAY_REQUIRE_BROWSER=1" in lines
+    assert "GIVEWAY_REQUIRE_CHINESE=1" not in lines
 
 
 def test_without_root_one_line_says_what_is_left_out(machine: Machine) -> None:

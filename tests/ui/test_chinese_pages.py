@@ -34,6 +34,9 @@ WORDS = re.compile(r"\b[a-z]{2,}(?:[ ,:;][ ]?[a-z]{2,}){2,}\b")
 SPOKEN = frozenset(
     {"aria-label", "title", "placeholder", "alt", "data-summary", "data-one", "data-many", "data-label"}
 )
+_HAN = "[\u4e00-\u9fff]"
+HALF_WIDE = re.compile(rf"({_HAN}|[）”])[:,;!?](\s|$|{_HAN})|{_HAN} ?\(|\) ?{_HAN}|{_HAN} {_HAN}")
+"""A mark of Latin letters between Chinese ones, or a space."""
 ALLOWED = re.compile(r"python -m scheduler plan|manage\.py [a-z -]+|giveway why|rejected for a test")
 """Commands, and what people wrote."""
 VOID = frozenset({"input", "br", "img", "meta", "link", "use", "rect", "line", "circle", "path"})
@@ -77,6 +80,13 @@ def english_in(page: str) -> list[str]:
     return [text for text in texts.found if WORDS.search(ALLOWED.sub("", text)) or text in MESSAGES]
 
 
+def half_wide_in(page: str) -> list[str]:
+    """Texts with marks that are not of Chinese."""
+    texts = Texts()
+    texts.feed(page)
+    return [text for text in texts.found if HALF_WIDE.search(text)]
+
+
 @pytest.fixture
 def li(house: House, ada: Client) -> Client:
     """The administrator, who has chosen Chinese."""
@@ -108,13 +118,15 @@ PAGES = (
 )  # fmt: skip
 
 
-def test_no_page_has_an_english_sentence(house: House, li: Client) -> None:
-    left = {}
+def test_no_page_has_an_english_sentence_or_its_marks(house: House, li: Client) -> None:
+    left, marks = {}, {}
     for address in PAGES:
         answer = li.get(address.format(plan=house.plan.pk), follow=True)
         assert answer.status_code == (404 if "nothing" in address else 200), address
         left[address] = english_in(answer.content.decode())
+        marks[address] = half_wide_in(answer.content.decode())
     assert {address: texts for address, texts in left.items() if texts} == {}
+    assert {address: texts for address, texts in marks.items() if texts} == {}
 
 
 STATES = re.compile(
@@ -215,8 +227,8 @@ def test_what_an_import_changed_is_told_in_chinese(
     import_config(actor="ada", cluster=house.cluster, document=document, reason="r", dry_run=False)
     row = AuditEntry.objects.get(action="config.imported")
     page = " ".join(li.get(f"/audit/{row.sequence}/").content.decode().split())
-    assert "项目 alpha, 紧急程度:</span> <del>3</del> → <ins>9</ins>" in page
-    assert "分区 x, 执行方式:</span> <del>影子模式</del> → <ins>审批</ins>" in page
+    assert "项目 alpha，紧急程度：</span> <del>3</del> → <ins>9</ins>" in page
+    assert "分区 x，执行方式：</span> <del>影子模式</del> → <ins>审批</ins>" in page
     assert "新增 <ins>a → b</ins>" in page, "it is data: nothing need be guessed"
     assert "另有 1 项未列出" in page and "集群 dev" in page
 

@@ -12,7 +12,7 @@ from django.templatetags.static import static
 from django.utils import timezone
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from console.core import clock, saying
@@ -193,10 +193,22 @@ def duration(seconds: float | str | None) -> str:
     return "–" if seconds in {None, ""} else saying.duration(float(seconds or 0))
 
 
+@register.simple_tag
+def colon() -> str:
+    """After a label, with the space that follows it, where the language has one."""
+    return pgettext("after a label", ": ")
+
+
+@register.simple_tag
+def comma() -> str:
+    """Between names, with the space that follows it, where the language has one."""
+    return pgettext("between names", ", ")
+
+
 @register.filter
 def percent(share: float | None) -> str:
     """`12 %` of a share of 0.12; a dash for what is not known."""
-    return "–" if share is None else f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+    return "–" if share is None else saying.percent(share)
 
 
 @register.filter
@@ -215,7 +227,8 @@ def number(value: float | None) -> str:
 def labelled(field: BoundField) -> SafeString:
     """A field in a row, where the column's head is its label for the eye: the label for everybody else."""
     number = field.form.prefix.rpartition("-")[2] if field.form.prefix else ""
-    label = f"{field.label}, {int(number) + 1}" if number.isdecimal() else str(field.label)
+    counted = [str(int(number) + 1)] if number.isdecimal() else []
+    label = pgettext("between a thing and its part", ", ").join([str(field.label), *counted])
     return field.as_widget(attrs={"aria-label": label})
 
 

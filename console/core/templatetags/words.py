@@ -6,9 +6,9 @@ from typing import Any
 
 from django import template
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, pgettext, pgettext_lazy
 
-from console.core import diff
+from console.core import diff, saying
 from console.core.labels import label_of
 from console.core.resaying import resay
 from console.core.templatetags.cut import LISTED, and_more
@@ -188,7 +188,7 @@ def key_words(path: str) -> str:
             result.append(str(KEYS.get(part, part)))
     if holder:
         result.append(str(KEYS[holder]))
-    return ", ".join(result)
+    return pgettext("between a thing and its part", ", ").join(result)
 
 
 @register.filter
@@ -204,10 +204,10 @@ def json_words(value: Any, path: str = "") -> str:
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        shown = ", ".join(json_words(item, path) for item in value[:LISTED]) or _("none")
+        shown = saying.in_a_row(json_words(item, path) for item in value[:LISTED]) or _("none")
         return shown if len(value) <= LISTED else and_more(shown, len(value) - LISTED)
     if isinstance(value, Mapping):
-        return "; ".join(_item(path, str(key), item) for key, item in value.items()) or _("none")
+        return saying.set_in_type(_items(path, value)) or _("none")
     label = label_of(_key(path), value) if isinstance(value, str) else None
     if label is None and (
         isinstance(value, Sentence) or (isinstance(value, str) and _key(path) in _SENTENCES)
@@ -222,6 +222,10 @@ def spelled_out(difference: diff.KeyDifference) -> diff.KeyDifference:
     if _key(difference.path) != WHOSE or not isinstance(difference.before or difference.after or [], list):
         return difference
     return replace(difference, change=diff.KeyChange.CHANGED)
+
+
+def _items(path: str, value: Mapping[str, Any]) -> str:
+    return pgettext("between things", "; ").join(_item(path, str(key), item) for key, item in value.items())
 
 
 def _item(path: str, key: str, item: Any) -> str:

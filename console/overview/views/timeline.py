@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from console.accounts.access import person, require_read
 from console.accounts.permissions import Permission
-from console.core.saying import duration
+from console.core.saying import duration, percent
 from console.history.spans import picks
 from console.history.timeline import UNCONFIGURED, Timeline, TimelineStep, read_timeline
 from console.overview.nodemap import share
@@ -82,17 +82,13 @@ def _named(policy: PartitionPolicy, level: str) -> Named:
     return named_level(policy, None if level == UNCONFIGURED else int(level))
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.0f} %"
-
-
 def _count(value: float) -> str:
     return f"{value:.3g}"
 
 
 def _plots(found: Timeline) -> list[Plot]:
     what = LABELS[found.resource]
-    busy = _percent(found.busy or 0.0)
+    busy = percent(found.busy or 0.0)
     most = max(step.waiting for step in found.steps)
     lost = found.work_lost
     return [
@@ -102,7 +98,7 @@ def _plots(found: Timeline) -> list[Plot]:
             _("%(share)s over the whole time") % {"share": busy},
             found.steps,
             lambda step: [(PLAIN, step.share(found.resource) or 0.0)],
-            Scale(_percent, most=1.0),
+            Scale(percent, most=1.0),
         ),
         plot(
             "queue",
@@ -162,7 +158,7 @@ def _row(step: TimelineStep, found: Timeline) -> TimelineRow:
     busy = step.share(found.resource)
     return TimelineRow(
         step,
-        "–" if busy is None else _percent(busy),
+        "–" if busy is None else percent(busy),
         [_count(step.mean(level)) for level in found.levels],
         work_short(step.work_lost),
     )

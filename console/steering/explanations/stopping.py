@@ -151,7 +151,7 @@ def _levels(known: Known, plan: Plan) -> Iterator[AnswerLine]:
 
 def _level(name: str, origin: str) -> str:
     shown = clean(name) if name and name != "unconfigured" else _("none")
-    return f"{shown} ({kept(origin, 120)})" if origin else shown
+    return _("%(word)s (%(why)s)") % {"word": shown, "why": kept(origin, 120)} if origin else shown
 
 
 def passed_over(plan: Plan) -> Iterator[AnswerLine]:

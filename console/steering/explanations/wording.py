@@ -36,7 +36,7 @@ def sentence(reason: str) -> str:
 
 def who(job_id: str, user: str) -> str:
     """`4711 (cy)`."""
-    return f"{clean(job_id)} ({clean(user)})"
+    return _("%(job)s (%(user)s)") % {"job": clean(job_id), "user": clean(user)}
 
 
 def jobs(rows: Iterable[Job], mode: Mode, limit: int = 5) -> str:
