@@ -3,11 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.conf import settings
-from django.db.models import TextField
+from django.db.models import IntegerField, TextField
 from django.db.models.functions import Cast
 
 from console.cluster.models import Cluster, Node
@@ -43,30 +44,44 @@ def shown_cluster() -> Cluster:
 
 
 def seen_nodes(cluster: Cluster) -> list[SeenNode]:
-    """All nodes by name. Most of them have the same as others: what is written alike is decoded once, and shared."""
+    """All nodes by name. Most of them have the same as others: what is written alike is decoded once, and shared.
+
+    What nobody has changed since the last look is not made again, so nobody may change what a node has or holds.
+    """
     rows = (
         Node.objects.filter(cluster=cluster)
         .order_by("name")
         .values_list(
-            *("pk", "name", "up", "state", "state_reason", "unit"),
+            # As a number: a database's own truth is translated row by row.
+            *("pk", "name", Cast("up", IntegerField()), "state", "state_reason", "unit"),
             *(Cast(field, TextField()) for field in ("total", "used", "partitions", "own_units")),
         )
     )
-    known: dict[str, Any] = {}
+    before = _seen.get(cluster.pk, {})
+    now = {row: before.get(row) or _seen_node(row) for row in rows}
+    if len(_seen) > MOST_CLUSTERS:
+        _seen.clear()
+    _seen[cluster.pk] = now
+    return list(now.values())
 
-    def decoded(text: str) -> Any:
-        if text not in known:
-            known[text] = json.loads(text)
-        return known[text]
 
-    return [
-        SeenNode(
-            *(pk, name, up, state, reason, decoded(total), decoded(used), tuple(decoded(partitions))),
-            unit=unit,
-            own_units=decoded(own_units),
-        )
-        for pk, name, up, state, reason, unit, total, used, partitions, own_units in rows
-    ]
+MOST_CLUSTERS = 8
+_seen: dict[int, dict[tuple[Any, ...], SeenNode]] = {}
+"""Of each cluster the nodes of the last look, by all that was read of them: a row that is the same is the same node."""
+
+
+def _seen_node(row: tuple[Any, ...]) -> SeenNode:
+    pk, name, up, state, reason, unit, total, used, partitions, own_units = row
+    return SeenNode(
+        *(pk, name, bool(up), state, reason, _decoded(total), _decoded(used), tuple(_decoded(partitions))),
+        unit=unit,
+        own_units=_decoded(own_units),
+    )
+
+
+@lru_cache(maxsize=10_000)
+def _decoded(text: str) -> Any:
+    return json.loads(text)
 
 
 def kind_of(total: Mapping[str, int]) -> Kind:

@@ -27,18 +27,26 @@ class SentenceField(_Text):
 
     def from_db_value(self, value: str | None, *_: Any) -> str | None:
         """The sentence, or the words."""
-        if value is None or not value.startswith((_CODED, _PLAIN)):
-            return value
-        return _read(value)
+        return value if value is None else read_sentence(value)
 
     def get_prep_value(self, value: Any) -> Any:
         """As it is kept."""
-        if isinstance(value, Sentence):
-            return _ENCODER.encode(to_json(value))
-        value = super().get_prep_value(value)
-        if isinstance(value, str) and value.startswith((_CODED, _PLAIN)):
-            return json.dumps({"text": value}, ensure_ascii=False)
-        return value
+        value = value if isinstance(value, Sentence) else super().get_prep_value(value)
+        return written_sentence(value) if isinstance(value, str) else value
+
+
+def read_sentence(kept: str) -> str:
+    """What is kept in a column of sentences, as a sentence or as the words that it is."""
+    return _read(kept) if kept.startswith((_CODED, _PLAIN)) else kept
+
+
+def written_sentence(said: str) -> str:
+    """A sentence or words as a column of sentences keeps them."""
+    if isinstance(said, Sentence):
+        return _ENCODER.encode(to_json(said))
+    if said.startswith((_CODED, _PLAIN)):
+        return json.dumps({"text": said}, ensure_ascii=False)
+    return said
 
 
 class SentencesField(models.JSONField):
@@ -46,7 +54,9 @@ class SentencesField(models.JSONField):
 
     def from_db_value(self, value: Any, *rest: Any) -> Any:
         """With the sentences. One that this release does not know is its English."""
-        return with_sentences(super().from_db_value(value, *rest))
+        read = super().from_db_value(value, *rest)
+        # Most have none: then nobody looks for it everywhere.
+        return read if isinstance(value, str) and '"code"' not in value else with_sentences(read)
 
     def get_prep_value(self, value: Any) -> Any:
         """As they are kept."""
@@ -59,11 +69,16 @@ def with_sentences(document: Any) -> Any:
         case {"code": str(), "params": dict(), "en": str()} if len(document) == len(("code", "params", "en")):
             return from_json(document)
         case dict():
-            return {key: with_sentences(value) for key, value in document.items()}
+            return {key: _within(value) for key, value in document.items()}
         case list():
-            return [with_sentences(value) for value in document]
+            return [_within(value) for value in document]
         case _:
             return document
+
+
+def _within(value: Any) -> Any:
+    """Most of what a document has are numbers and names: these are not looked into."""
+    return with_sentences(value) if isinstance(value, dict | list) else value
 
 
 def without_sentences(value: Any) -> Any:

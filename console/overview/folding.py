@@ -7,6 +7,7 @@ Which ones are unfolded is in the address (`w_open=41`), so that a link does it 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import starmap
 from typing import Any
 
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, When, Window
@@ -15,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from console.cluster.models import Job, JobPhase
+from console.overview.listed import ListedJob, as_listed
 from scheduler.priority.groups import group_name
 
 MOST_TASKS = 200
@@ -37,7 +39,7 @@ class Folded:
 
     group: str
     counts: Mapping[str, int]
-    tasks: Sequence[Job] = ()
+    tasks: Sequence[ListedJob] = ()
     is_open: bool = False
 
     @property
@@ -58,7 +60,7 @@ def _beside(first: str, second: str) -> str:
     return _("%(first)s, %(second)s") % {"first": first, "second": second}
 
 
-def key_of(job: Job) -> Key:
+def key_of(job: ListedJob) -> Key:
     """The group and partition of a job."""
     return job.group, job.partition
 
@@ -69,7 +71,7 @@ def first_of_each(jobs: QuerySet[Job], ordering: Sequence[Any]) -> QuerySet[Job]
     return jobs.annotate(number=number).filter(number=1)
 
 
-def folded(rows: Sequence[Job], jobs: QuerySet[Job], opened: Iterable[str]) -> dict[Key, Folded]:
+def folded(rows: Sequence[ListedJob], jobs: QuerySet[Job], opened: Iterable[str]) -> dict[Key, Folded]:
     """The groups of several jobs among some rows. `jobs`: the whole list, in its order."""
     groups = {row.group for row in rows if row.group}
     if not groups:
@@ -77,15 +79,15 @@ def folded(rows: Sequence[Job], jobs: QuerySet[Job], opened: Iterable[str]) -> d
     counts = _counts(rows[0].cluster_id, groups)
     shown = {key_of(row) for row in rows if sum(counts.get(key_of(row), {}).values()) > 1}
     wanted = {group for group, _partition in shown} & set(opened)
-    tasks: dict[Key, list[Job]] = {}
-    for job in jobs.filter(group__in=wanted) if wanted else ():
+    tasks: dict[Key, list[ListedJob]] = {}
+    for job in starmap(ListedJob, as_listed(jobs.filter(group__in=wanted))) if wanted else ():
         tasks.setdefault(key_of(job), []).append(job)
     return {key: _folded(key, counts[key], tasks.get(key, [])) for key in shown}
 
 
-def fold_read(jobs: Sequence[Job], opened: Iterable[str]) -> tuple[list[Job], dict[Key, Folded]]:
+def fold_read(jobs: Sequence[ListedJob], opened: Iterable[str]) -> tuple[list[ListedJob], dict[Key, Folded]]:
     """The same of jobs that were read already: the rows, and their groups."""
-    together: dict[object, list[Job]] = {}
+    together: dict[object, list[ListedJob]] = {}
     for job in jobs:
         together.setdefault(key_of(job) if job.group else job.pk, []).append(job)
     rows = [tasks[0] for tasks in together.values()]
@@ -101,7 +103,7 @@ def fold_read(jobs: Sequence[Job], opened: Iterable[str]) -> tuple[list[Job], di
     return rows, found
 
 
-def _folded(key: Key, counts: Mapping[str, int], tasks: Sequence[Job]) -> Folded:
+def _folded(key: Key, counts: Mapping[str, int], tasks: Sequence[ListedJob]) -> Folded:
     return Folded(key[0], counts, tasks[:MOST_TASKS], is_open=bool(tasks))
 
 

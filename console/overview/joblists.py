@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from itertools import starmap
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -13,6 +13,7 @@ from django.http import QueryDict
 from console.cluster.models import Job
 from console.overview.columns import COLUMNS, RISK, STARTS, TableColumn, read_columns
 from console.overview.folding import Folded, Key, first_of_each, fold_read, folded
+from console.overview.listed import ListedJob, as_listed, listed
 from console.starts.models import ExpectedStart
 from console.starts.selectors import expected_starts, stop_chances
 
@@ -86,7 +87,7 @@ class JobList:
 
     kind: ListKind
     sort: str
-    page: Page[Job]
+    page: Page[ListedJob]
     columns: list[TableColumn]
     folded: Mapping[Key, Folded] = field(default_factory=dict)
     starts: Mapping[str, ExpectedStart] = field(default_factory=dict)
@@ -113,21 +114,16 @@ class JobList:
         """The columns' parameter in the address."""
         return f"{self.key}_col"
 
-    @cached_property
-    def shown(self) -> frozenset[str]:
-        """The keys of its columns."""
-        return frozenset(column.key for column in self.columns)
-
     @property
-    def choices(self) -> list[tuple[TableColumn, bool]]:
-        """Every column on offer, and whether it is shown."""
-        return [(column, key in self.shown) for key, column in COLUMNS.items() if key in self.kind.offered]
+    def keys(self) -> tuple[str, ...]:
+        """The keys of its columns, in their order."""
+        return tuple(column.key for column in self.columns)
 
 
 class _KnownCount(Paginator):
     """A paginator that is told the count, where the page has counted already."""
 
-    def __init__(self, rows: QuerySet[Job], total: int) -> None:
+    def __init__(self, rows: QuerySet[Job, Any], total: int) -> None:
         super().__init__(rows, PAGE_SIZE)
         self.__dict__["count"] = total
 
@@ -165,20 +161,21 @@ def read_list(
     if "place" in kind.orders:
         jobs = jobs.annotate(unplaced=Q(place=0))
     ordering = _ordering(kind, sort)
-    rows = every = jobs.defer("comment", "request", "fingerprint").order_by(*ordering)
+    rows = every = jobs.order_by(*ordering)
     if jobs.exclude(group="").exists() if grouped is None else grouped:
         rows, total = first_of_each(every, ordering), None
-    paginator = Paginator(rows, PAGE_SIZE) if total is None else _KnownCount(rows, total)
-    page = paginator.get_page(query.get(f"{kind.key}_page"))
-    page.object_list = list(page.object_list)
+    parts = as_listed(rows)
+    paginator = Paginator(parts, PAGE_SIZE) if total is None else _KnownCount(parts, total)
+    page: Page[Any] = paginator.get_page(query.get(f"{kind.key}_page"))
+    found = page.object_list = list(starmap(ListedJob, page.object_list))
     columns = read_columns(query.getlist(f"{kind.key}_col"), kind.offered, kind.usual)
-    groups = folded(page.object_list, every, query.getlist(f"{kind.key}_open"))
-    return JobList(kind, sort, page, columns, groups, *_beside(columns, page.object_list, groups))
+    groups = folded(found, every, query.getlist(f"{kind.key}_open"))
+    return JobList(kind, sort, page, columns, groups, *_beside(columns, found, groups))
 
 
 def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: QueryDict) -> JobList:
     """Jobs that were read already, with columns that are not chosen and do not sort."""
-    rows, groups = fold_read(jobs, query.getlist(f"{key}_open"))
+    rows, groups = fold_read([listed(job) for job in jobs], query.getlist(f"{key}_open"))
     page = Paginator(rows, max(1, len(rows))).get_page(1)
     unsorted = [replace(column, sort="") for column in read_columns(columns, columns, columns)]
     kind = ListKind(key, "", tuple(columns), ())
@@ -186,7 +183,7 @@ def fixed_list(key: str, jobs: Sequence[Job], columns: Sequence[str], query: Que
 
 
 def _beside(
-    columns: Sequence[TableColumn], rows: Sequence[Job], groups: Mapping[Key, Folded]
+    columns: Sequence[TableColumn], rows: Sequence[ListedJob], groups: Mapping[Key, Folded]
 ) -> tuple[Mapping[str, ExpectedStart], Mapping[str, float]]:
     """What is expected of the jobs of a page, as far as its columns show it; one query for each."""
     if not rows:

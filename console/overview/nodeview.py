@@ -142,12 +142,13 @@ def read_nodes(
     nodes: Sequence[SeenNode],
     held: Callable[[list[str]], Iterable[HeldJob]],
     names: Sequence[str] = (),
-    moves: Moves | None = None,
+    moves: Callable[[], Moves] = Moves,
     squaring: Squaring | None = None,
 ) -> NodeView:
     """The map of a partition's nodes; what makes no sense in the address is left out.
 
-    `held`: the jobs that hold something on some of these nodes. `squaring`: how squares are made.
+    `held`: the jobs that hold something on some of these nodes; they and `moves` are asked for where there are bars.
+    `squaring`: how squares are made.
     """
     asked = query.get("nodes", ALL)
     chosen = asked if asked in CHOICES else ALL
@@ -165,7 +166,7 @@ def read_nodes(
     if view == GRID and squaring:
         return _grid(query, nodes, wanted, every, chosen, squaring)
     page = Paginator(wanted, NODES_PER_PAGE).get_page(query.get("n_page"))
-    bars = node_map(list(page), held([node.name for node in page]), names, moves)
+    bars = node_map(list(page), held([node.name for node in page]), names, moves())
     return NodeView(
         page=page,
         kinds=[

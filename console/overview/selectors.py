@@ -116,9 +116,12 @@ def listed_partitions(user: Any) -> list[Partition]:
 
     Asked once per request: the frame's navigation needs them, and most pages do.
     """
-    seen = ClusterPartition.objects.filter(cluster=OuterRef("cluster"), name=OuterRef("name"))
-    rows = visible_partitions(user).annotate(slurm_state=Subquery(seen.values("state")[:1]))
-    return once(user, "listed partitions", lambda: list(rows))
+
+    def ask() -> list[Partition]:
+        seen = ClusterPartition.objects.filter(cluster=OuterRef("cluster"), name=OuterRef("name"))
+        return list(visible_partitions(user).annotate(slurm_state=Subquery(seen.values("state")[:1])))
+
+    return once(user, "listed partitions", ask)
 
 
 def partition_states(

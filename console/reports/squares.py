@@ -149,16 +149,17 @@ class SquareSource:
             known = highest.get(name)
             highest[name] = level if known is None else known if level is None else min(level, known)
 
-        nobody, unconfigured = _nobody(_("no job")), _("unconfigured jobs only")
+        nobody, unconfigured = _nobody(_("no job")), Said(level_class(None), _("unconfigured jobs only"))
         said = _("highest level %(level)s")
+        of_level: dict[Level, Said] = {
+            place: Said(level_class(place), said % {"level": name}, place)
+            for place, name in enumerate(self.names)
+        }
 
         def of(node: SeenNode) -> Said:
             if node.name not in highest:
                 return nobody(node)
-            level = highest[node.name]
-            if level is None or level >= len(self.names):
-                return Said(level_class(None), unconfigured)
-            return Said(level_class(level), said % {"level": self.names[level]}, level)
+            return of_level.get(highest[node.name], unconfigured)
 
         named = [Shade(level_class(place), name) for place, name in enumerate(self.names)]
         others = [Shade(level_class(None), _("unconfigured")), Shade(ELSEWHERE, _("held elsewhere"))]
@@ -268,13 +269,18 @@ def _nobody(words: str) -> Callable[[SeenNode], Said]:
 
 def _room() -> SquareScale:
     said = _("%(free)s of %(total)s %(what)s free")
+    known: dict[tuple[int, int, bool], Said] = {}
 
     def of(node: SeenNode) -> Said:
-        resource = main_resource(node.total)
-        whole = node.total.get(resource, 0)
-        free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
-        words = said % {"free": free, "total": whole, "what": resource}
-        return Said(_part_shade(free, whole), words, free)
+        # By what the node has and holds, as `alike` has it: what is written alike is shared, and said once.
+        sort = id(node.total), id(node.used), node.up
+        if sort not in known:
+            resource = main_resource(node.total)
+            whole = node.total.get(resource, 0)
+            free = max(0, whole - node.used.get(resource, 0)) if node.up else 0
+            words = said % {"free": free, "total": whole, "what": resource}
+            known[sort] = Said(_part_shade(free, whole), words, free)
+        return known[sort]
 
     return SquareScale(_ends_of_scale(_("full"), _("all of it free")), of)
 

@@ -1,6 +1,7 @@
 """What is expected of waiting jobs, for pages and the API."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from django.db.models import Exists, Max, OuterRef, QuerySet, Subquery
 
@@ -15,7 +16,27 @@ MAY_NOT = (Reason.BLOCKED, Reason.OVER_QUOTA_HELD, Reason.OVER_QUOTA_REJECTED)
 """Why a job may not start, whatever room there is."""
 
 
-def expected_starts(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, ExpectedStart]:
+class SeenRun(Protocol):
+    """Whatever tells a job's number, and where and since when it runs."""
+
+    @property
+    def job_id(self) -> str:
+        """Its number."""
+
+    @property
+    def partition(self) -> str:
+        """Where it is."""
+
+    @property
+    def phase(self) -> str:
+        """Whether it waits or runs."""
+
+    @property
+    def start(self) -> int:
+        """When its run began, epoch seconds."""
+
+
+def expected_starts(cluster: Cluster | int, jobs: Iterable[SeenRun]) -> dict[str, ExpectedStart]:
     """By job, of those that wait; one query, none where nobody does. `cluster`: itself, or its key."""
     ids = {job.job_id for job in jobs if job.phase == JobPhase.PENDING}
     if not ids:
@@ -48,7 +69,7 @@ def said_chances(cluster: Cluster | int) -> QuerySet[StopChance]:
     return StopChance.objects.filter(Exists(proven), cluster=cluster, made_at__gte=since)
 
 
-def stop_chances(cluster: Cluster | int, jobs: Iterable[Job]) -> dict[str, float]:
+def stop_chances(cluster: Cluster | int, jobs: Iterable[SeenRun]) -> dict[str, float]:
     """By job, of those that run: the chance that this run is stopped within the hour; at most one query."""
     runs = {(job.job_id, job.partition): job.start for job in jobs if job.phase == JobPhase.RUNNING}
     if not runs:

@@ -14,6 +14,7 @@ from console.cluster.models import Job, JobPhase
 from console.cluster.selectors import shown_cluster
 from console.core.templatetags.ui import state
 from console.overview.forms import read_curve, read_inputs, read_tasks
+from console.overview.listed import ListedJob
 from console.overview.selectors import listed_partitions
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -101,7 +102,7 @@ def _proposed(plan: Plan) -> SafeString:
 
 
 @register.simple_tag
-def part_in_plan(job: Job, plans: Mapping[int, Plan]) -> SafeString | str:
+def part_in_plan(job: Job | ListedJob, plans: Mapping[int, Plan]) -> SafeString | str:
     """What an open plan has to do with a job, as a state; empty when there is none."""
     plan = plans.get(job.plan) if job.plan else None
     if plan is None or plan.not_now:

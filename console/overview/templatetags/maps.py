@@ -3,12 +3,13 @@ thousand pieces of them, so each bar is one piece of text, and what comes from t
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 from django import template
 from django.http import QueryDict
-from django.urls import reverse
+from django.urls import get_script_prefix, reverse
 from django.utils.safestring import SafeString
 
 from console.core import clock
@@ -23,6 +24,7 @@ from console.reports.squares import Square
 register = template.Library()
 
 STAND_IN = "0-node-0"
+"""In the place of a node's name, which may be anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,26 @@ def drawn(bar: NodeBar, links: MapLinks, *, dense: bool) -> SafeString:
 @register.simple_tag
 def squares(cells: Iterable[Square]) -> SafeString:
     """A kind's nodes as squares, each a link to its node's page."""
-    # One address is made, and the name put into it: to resolve thousands of them takes longer than to draw them.
-    to = reverse("node", args=[STAND_IN])
-    return SafeString(
-        "".join(
-            f'<a class="sq {cell.css}" href="{to.replace(STAND_IN, quote(cell.node.name, safe=""))}" '
-            f'title="{text(cell.node.name)}: {text(cell.words)}"></a>'
-            for cell in cells
-        )
-    )
+    prefix, told, pieces = get_script_prefix(), _Told(), []
+    for cell in cells:
+        to, name = _square_link(cell.node.name, prefix)
+        pieces.append(f'<a class="sq {cell.css}" href="{to}" title="{name}: {told[cell.words]}"></a>')
+    return SafeString("".join(pieces))
+
+
+class _Told(dict[str, str]):
+    """Texts as they may stand on a page: the same few are said of thousands of nodes."""
+
+    def __missing__(self, words: str) -> str:
+        self[words] = text(words)
+        return self[words]
+
+
+@lru_cache(maxsize=20_000)
+def _square_link(name: str, _prefix: str) -> tuple[str, str]:
+    """The address of a node's page and its name as they may stand on a page. Nodes keep their names."""
+    to = reverse("node", args=[STAND_IN]).replace(STAND_IN, quote(name, safe=""))
+    return text(to), text(name)
 
 
 def _head(bar: NodeBar, of_node: str, *, dense: bool) -> str:

@@ -157,7 +157,7 @@ def _nodes(
         state.nodes,
         lambda names: held_jobs(held, axis, names),
         names=[rule.name for rule in state.policy.levels],
-        moves=moves_of(state.plans, kept, takeable_jobs(partition)),
+        moves=lambda: moves_of(state.plans, kept, takeable_jobs(partition)),
         squaring=Squaring(
             lambda by: SquareSource.of(partition, state.policy).scale(by, state.nodes),
             lambda node: node.unit_in(partition.name),
