@@ -22,63 +22,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.web_data import Filled, fill
+from bench.web_pages import ASKED
 
 ROOT = Path(__file__).parents[1]
 TRIVIAL = "/sign-in/"
 """A page without anything to show: what any answer costs on this machine at this moment."""
 START_S = 30
-# What is asked, and the part of the page if a fragment is wanted.
-ASKED: tuple[tuple[str, str], ...] = (
-    ("/", ""),
-    ("/partitions/x/", ""),
-    # Nobody has looked since the last change: an address that is new each time.
-    ("/partitions/x/?new={unique}", ""),
-    ("/partitions/x/?map=bars&new={unique}", ""),
-    ("/partitions/x/?map=grid&by=level&new={unique}", ""),
-    ("/api/v1/partitions/x/lanes/", ""),
-    ("/api/v1/partitions/x/squares/?by=level", ""),
-    ("/partitions/x/timeline/", ""),
-    ("/partitions/x/timeline/?span=7d", ""),
-    ("/my-jobs/", ""),
-    ("/studies/", ""),
-    ("/jobs/", ""),
-    ("/jobs/?q=train&phase=running", ""),
-    ("/jobs/{running}/", ""),
-    ("/jobs/{pending}/", ""),
-    ("/plans/", ""),
-    ("/plans/{plan}/", ""),
-    ("/approvals/", ""),
-    ("/projects/", ""),
-    ("/projects/{project}/", ""),
-    ("/partitions/x/policy/", ""),
-    ("/partitions/x/revisions/", ""),
-    ("/partitions/x/shadow/", ""),
-    ("/priority-file/", ""),
-    ("/account/", ""),
-    ("/help/", ""),
-    ("/audit/", ""),
-    ("/audit/?before={row}", ""),
-    ("/audit/?actor=pam", ""),
-    ("/audit/?partition=x&action=policy.activated", ""),
-    ("/audit/?job={running}", ""),
-    ("/audit/?since=2020-01-01T00:00&until=2099-01-01T00:00", ""),
-    ("/audit/?text=nowhere", ""),
-    ("/audit/{row}/", ""),
-    ("/history/jobs/{running}/", ""),
-    ("/history/projects/{project}/", ""),
-    ("/", "partition-cards"),
-    ("/partitions/x/", "partition-now"),
-    ("/jobs/", "job-list"),
-    ("/jobs/{running}/", "job-story"),
-    ("/plans/", "plan-list"),
-    ("/audit/", "audit-rows"),
-    ("/?since={version}", "partition-cards"),
-    ("/partitions/x/?since={version}", "partition-now"),
-    ("/jobs/?since={version}", "job-list"),
-    ("/jobs/{running}/?since={version}", "job-story"),
-    ("/api/v1/jobs/?limit=100", ""),
-    ("/api/v1/audit/?limit=100", ""),
-)
 
 
 @dataclass(frozen=True)

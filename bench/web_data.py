@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from bench.web_asked import fill_asked
+from bench.web_more import fill_more
+
 PROJECTS = 60
 USERS = 97
 PLANS = 2_000
@@ -31,6 +34,16 @@ class Filled:
     row: int
     project: str
     version: int
+    decided: int
+    """A plan of the cycle, whose whole input is kept."""
+    asked: int
+    incident: int
+    slow: int
+    """A processor that stands out."""
+    draft: int
+    study: int
+    request: int
+    proposal: int
 
 
 def fill(running: int, pending: int, audit_rows: int) -> Filled:
@@ -40,11 +53,13 @@ def fill(running: int, pending: int, audit_rows: int) -> Filled:
     from console.steering.models import Plan
 
     cluster = _mirror(running, pending)
+    decided = Plan.objects.filter(cluster=cluster).latest("pk").pk
     _projects(cluster)
     _plans(cluster)
     _minutes(cluster)
     _audit(cluster.name, audit_rows)
     _people()
+    numbers = fill_more(cluster, PROJECTS) | fill_asked(cluster, USERS)
     cluster.refresh_from_db()
     jobs = Job.objects.filter(cluster=cluster)
     plan = Plan.objects.filter(cluster=cluster, state="verified").latest("pk")
@@ -55,6 +70,8 @@ def fill(running: int, pending: int, audit_rows: int) -> Filled:
         row=AuditHead.objects.get().sequence - audit_rows // 2,
         project="p7",
         version=cluster.version,
+        decided=decided,
+        **numbers,
     )
 
 
@@ -67,7 +84,7 @@ def _mirror(running: int, pending: int) -> Any:
     cluster, memory = configured_cluster(), Memory(running, pending)
     row = ensure_partition(cluster=cluster, name="x")
     levels = [{**level, "min_score": 100.0 / (rank + 1)} for rank, level in enumerate(LEVELS)]
-    document = {"name": "x", "mode": "user_then_task", "levels": levels}
+    document = {"name": "x", "mode": "user_then_task", "levels": levels, "quotas": {"P0": 400}}
     activate_policy(actor="bench", partition=row, document=document, reason="Measuring.", based_on=None)
     cycle.connect = lambda _row: memory
     report = cycle.run_cycle(cluster)
