@@ -56,6 +56,7 @@ def sound(page: Page) -> None:
 
     What shows that a part is on its way fades in, and is pale meanwhile.
     """
+    found: list[str] = []
     for _ in range(LOOKS):
         asked = page.evaluate(COUNT)
         expect(page.locator(".htmx-request")).to_have_count(0)
