@@ -68,8 +68,10 @@ def _revisions() -> int:
     from console.partitions.selectors import policy_in_force
     from console.partitions.services import activate_policy
 
+    partition = Partition.objects.get(name="x")
+    document = policy_in_force(partition).document
     for number in range(REVISIONS):
-        partition = Partition.objects.get(name="x")
+        partition.refresh_from_db()
         before = policy_in_force(partition)
         document = before.document | {"rest_s": 300 if number % 2 else 600}
         activate_policy(

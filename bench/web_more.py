@@ -47,7 +47,7 @@ def _forecasts(cluster: Any, chance: random.Random, now: datetime) -> None:
     seconds = {"p10": 1_800, "p50": 3_600, "p90": 7_200, "low": 900, "high": 14_400}
     clock_s = int(now.timestamp())
 
-    def ends(start: int) -> dict[str, int | None]:
+    def ends(start: int) -> dict[str, int]:
         if not start:
             return {}
         within = {"end_low": 900, "end_p50": 3_600, "end_p80": 7_000, "end_high": 14_400}
