@@ -8,9 +8,9 @@ MAKEFLAGS += --no-print-directory
 PY := .venv/bin/python
 # Arguments for pytest, for example: make test ARGS="tests/scheduler -k quota"
 ARGS ?=
-# Tests are shared out one by one to this many processes, three for each processor: many wait for a Slurm most of the
+# Tests are shared out one by one to this many processes, four for each processor: many wait for a Slurm most of the
 # time (tests/plugins/sharing_out.py says who takes which). Each process has its own Slurm of a release.
-WORKERS ?= 6
+WORKERS ?= 8
 export PYTHON
 
 .PHONY: help run run-slurm test test-faults lint format lock upgrade vendor messages docs bench screenshots snapshots client env env-dev clean

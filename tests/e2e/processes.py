@@ -56,7 +56,7 @@ def process(*argv: str, env: dict[str, str], log: Path) -> Iterator[subprocess.P
 def manage(*argv: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """A management command, as typed."""
     return subprocess.run(
-        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120
+        [sys.executable, "manage.py", *argv], cwd=ROOT, env=env, capture_output=True, text=True, timeout=300
     )
 
 

@@ -26,6 +26,8 @@ SLEEP = f"#!/bin/bash\ntrap : USR1\n{READY}while true; do sleep 600 & wait $!; d
 NAIVE = "#!/bin/bash\nsleep 600\n"
 """Is ended by it, like most scripts."""
 PATIENCE_S = 90.0
+SOON_S, TIMER_S = 0.2, 1.0
+"""Between two cycles: soon at first, then as the worker's timer runs them. A cycle costs as much as a test waits."""
 
 
 @contextmanager
@@ -93,11 +95,13 @@ class Driver:
     def steer_until(self, done: Callable[[], bool], what: str) -> None:
         """Cycles as the timer would run them, until `done`."""
         until = time.monotonic() + PATIENCE_S
+        pause = SOON_S
         while not done():
             if time.monotonic() > until:
                 raise AssertionError(f"{what}: not within {PATIENCE_S:.0f} s. {self.states()} {self.story()}")
             self.steer()
-            time.sleep(0.2)
+            time.sleep(pause)
+            pause = min(pause * 1.2, TIMER_S)
 
     def story(self) -> str:
         """What was decided last and what came of each action of each plan: for whoever reads why a test failed."""

@@ -15,6 +15,7 @@ from deploy.private_slurm import PrivateSlurm
 from tests.e2e.foretold import Foretold, started_at
 from tests.e2e.processes import clean_environment, manage, process, wait_until
 from tests.e2e.slurm_driver import Driver, attached
+from tests.plugins.migrated import copy_migrated_sqlite
 
 pytestmark = [
     pytest.mark.slurm,
@@ -115,7 +116,7 @@ def test_nothing_is_reserved_or_pinned_two_minutes_after_all_of_giveway_was_kill
     env = clean_environment(
         **accounted_slurm.env, GIVEWAY_CLUSTER="slurm", GIVEWAY_HOME=str(tmp_path / "home")
     )
-    assert manage("migrate", "-v0", env=env).returncode == 0
+    copy_migrated_sqlite(tmp_path / "home" / "giveway.sqlite3")
     put = (
         "from console.cluster.connect import configured_cluster as c\n"
         "from console.partitions.services import activate_policy, ensure_partition\n"

@@ -19,6 +19,7 @@ from console.steering.models import ChosenPlace
 from deploy.private_slurm import PrivateSlurm
 from tests.e2e.processes import clean_environment, manage, process, wait_until
 from tests.e2e.slurm_driver import NAIVE, Driver, attached
+from tests.plugins.migrated import copy_migrated_sqlite
 from tests.plugins.private_slurm import new_root
 from tests.steering.submit_script import SCRIPT
 
@@ -194,7 +195,7 @@ def test_it_starts_by_itself_and_nothing_is_left_when_giveway_is_killed(
     env = clean_environment(
         **slurm.env, GIVEWAY_CLUSTER="slurm", GIVEWAY_HOME=home, GIVEWAY_SUBMIT_RULES=str(slurm.submit_rules)
     )
-    assert manage("migrate", "-v0", env=env).returncode == 0
+    copy_migrated_sqlite(tmp_path / "home" / "giveway.sqlite3")
     assert manage("steer", "--once", env=env).returncode == 0, "the nodes are known"
     put = (
         "from console.cluster.connect import configured_cluster as c\n"

@@ -7,7 +7,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-OF, COMPUTES = 3, 1
+OF, COMPUTES = 4, 1
 """Of so many processes, which one takes from the end."""
 
 

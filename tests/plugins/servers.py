@@ -130,7 +130,7 @@ class PostgresServer(Server):
         ]
         as_account = dies_with_us(signal.SIGTERM, self.account)
         done = subprocess.run(
-            [*as_account, *command], cwd=self.folder, capture_output=True, text=True, timeout=60
+            [*as_account, *command], cwd=self.folder, capture_output=True, text=True, timeout=300
         )
         if done.returncode:
             raise ServerError(f"initdb failed:\n{done.stdout}{done.stderr}")

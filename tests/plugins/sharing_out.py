@@ -2,8 +2,9 @@
 
 Tests on a real Slurm wait most of their time, most others compute. Were all that wait first, the processors would stand
 still; were they last, the run would end with waiting. So there is one line: first tests that wait, then quick ones, at
-the end the long ones that compute, the longest last. Of three processes one takes from the end of it, the others from
-its beginning. They meet among the quick ones: at the end of a run nobody waits for a long test.
+the end the long ones that compute, the longest last. Of four processes one takes from the end of it, the others from
+its beginning: half of the time of all tests is waiting, which needs little of a processor. They meet among the quick
+ones: at the end of a run nobody waits for a long test.
 
 What may take long says so with `timeout`. Within each class the order stays as it was (at random).
 
