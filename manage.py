@@ -1,6 +1,7 @@
 #!/usr/bin/env python
 """Giveway's command line: Django's commands and our own (`run`, `steer`, `config`, `audit`)."""
 
+import gc
 import os
 import sys
 
@@ -8,6 +9,8 @@ import sys
 def main() -> None:
     """Run a management command; the settings are the embedded ones unless DJANGO_SETTINGS_MODULE says otherwise."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings.local")
+    # What is loaded stays: with Python's own numbers the collector takes a fifth of the time of every start.
+    gc.set_threshold(50_000, 10, 10)
     from django.conf import settings
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line

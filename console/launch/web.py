@@ -16,6 +16,11 @@ graceful_timeout = 5
 control_socket_disable = True
 
 
+def on_starting(server: Any) -> None:
+    """Nothing is loaded yet. The collector would go through it again and again, and find that all of it stays."""
+    gc.set_threshold(50_000, 50, 50)
+
+
 def when_ready(server: Any) -> None:
     """The master has set its signal handlers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -29,4 +34,3 @@ def post_worker_init(worker: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 50, 50)

@@ -4,6 +4,7 @@ Each fork is a process of its own, with its own connection to the database. `pyt
 process that forks: it reads a line of JSON per request and answers with a line.
 """
 
+import gc
 import json
 import os
 import signal
@@ -88,7 +89,10 @@ def serve() -> None:
     """Read requests until there are no more."""
     import django
 
+    gc.disable()
     django.setup()
+    gc.freeze()  # a fork's collector would go through all of it, and make the fork's own copy of it
+    gc.enable()
     for line in sys.stdin:
         request = json.loads(line)
         if "wait" in request:
