@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=1000)
     asked = parser.parse_args()
     picture, past = made(asked.running, asked.waiting)
-    picture = replace(placed(picture), free=0)
+    picture = placed(picture)
     before = time.process_time()
     chances = stop_chances(picture, past)
     drawn = time.process_time() - before
