@@ -49,7 +49,7 @@ def placed(picture: RiskPicture) -> RiskPicture:
             nodes.append(NODE)
         nodes[-1] -= job.units
         runs.append(replace(job, on=((len(nodes) - 1, job.units),)))
-    return replace(picture, running=runs, free=sum(nodes), nodes=nodes)
+    return replace(picture, running=runs, nodes=nodes)
 
 
 def _hour(chance: random.Random, count: int) -> list[Arrival]:
