@@ -49,7 +49,7 @@ def placed(picture: RiskPicture) -> RiskPicture:
             nodes.append(NODE)
         nodes[-1] -= job.units
         runs.append(replace(job, on=((len(nodes) - 1, job.units),)))
-    return replace(picture, running=runs, free=sum(nodes), nodes=nodes)
+    return replace(picture, running=runs, nodes=nodes)
 
 
 def _hour(chance: random.Random, count: int) -> list[Arrival]:
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=1000)
     asked = parser.parse_args()
     picture, past = made(asked.running, asked.waiting)
-    picture = replace(placed(picture), free=0)
+    picture = placed(picture)
     before = time.process_time()
     chances = stop_chances(picture, past)
     drawn = time.process_time() - before

@@ -89,32 +89,39 @@ class Course:
         """What it holds or asks for, of the main resource."""
         return task.work.nodes * max(1, task.work.amounts.get(self.machines.main, 0))
 
+    def at(self, now: int) -> tuple[list[SimulatedTask], list[SimulatedTask]]:
+        """Who runs at a moment, and who waits."""
+        there = [task for task in self.tasks if task.work.submit <= now < (task.finished or 0)]
+        runs = [task for task in there if any(start <= now < end for start, end, _, _ in task.spans)]
+        running = set(runs)
+        return runs, [task for task in there if task not in running]
+
     def picture_at(self, now: int, ended: Ended) -> tuple[RiskPicture, list[bool]]:
         """What is known at a moment, and of each that runs then whether it is stopped within the hour."""
+        runs, waits = self.at(now)
+        room = [self.machines.per_node[self.machines.main]] * self.machines.nodes
+        runners = [self._runner(task, now, ended, room) for task in runs]
+        waiters = [Waiter(task.pair[0], self.units(task), ended.left(task, _ran(task, now)), _ran(task, now))
+                   for task in waits]  # fmt: skip
         ranks = {task.pair[0] for task in self.tasks}
-        runners, stopped, waiters = [], [], []
-        per_node = self.machines.per_node[self.machines.main]
-        room = [per_node] * self.machines.nodes
-        for task in self.tasks:
-            if task.work.submit > now or (task.finished or 0) <= now:
-                continue
-            stops = sum(at <= now for at in task.stops_at)
-            ran = sum(min(end, now) - start for start, end, _, _ in task.spans if start <= now)
-            left = ended.left(task, ran)
-            nodes = next(
-                (list(_numbers(where)) for start, end, where, _ in task.spans if start <= now < end), []
-            )
-            if nodes:
-                safe, share = None if stops >= self.most_stops else 0, self.units(task) // len(nodes)
-                for node in nodes:
-                    room[node] -= share
-                on = tuple((node, share) for node in nodes)
-                runners.append(Runner(task.pair[0], self.units(task), left, ran, safe, on))
-                stopped.append(any(now < at <= now + HORIZON_S for at in task.stops_at))
-            else:
-                waiters.append(Waiter(task.pair[0], self.units(task), left, ran))
         outranks = {rank: frozenset(other for other in ranks if other < rank) for rank in ranks}
+        stopped = [any(now < at <= now + HORIZON_S for at in task.stops_at) for task in runs]
         return RiskPicture(runners, sum(room), waiters, outranks, nodes=room), stopped
+
+    def _runner(self, task: SimulatedTask, now: int, ended: Ended, room: list[int]) -> Runner:
+        """A running job; takes its units out of the room of its nodes."""
+        where = next(where for start, end, where, _ in task.spans if start <= now < end)
+        nodes = list(_numbers(where))
+        share = self.units(task) // len(nodes)
+        for node in nodes:
+            room[node] -= share
+        safe = None if sum(at <= now for at in task.stops_at) >= self.most_stops else 0
+        ran, on = _ran(task, now), tuple((node, share) for node in nodes)
+        return Runner(task.pair[0], self.units(task), ended.left(task, ran), ran, safe, on)
+
+
+def _ran(task: SimulatedTask, now: int) -> int:
+    return sum(min(end, now) - start for start, end, _, _ in task.spans if start <= now)
 
 
 def _numbers(nodes: int) -> Iterator[int]:
@@ -166,7 +173,7 @@ def scored(course: Course, learn_h: int, score_h: int) -> dict[str, object]:
             ended.tell(ends.popleft())
         if hour >= learn_h // 2:
             _ask(course.picture_at(now, ended), PastHours(past), learned, score, hour, counts=hour >= learn_h)
-        past.append([_arrival(course, task, now, ended) for task in by_hour[hour]])
+        past.append([coming(course, task, now, ended) for task in by_hour[hour]])
     return score.figures()
 
 
@@ -201,8 +208,9 @@ def _ask(
         calibration.came(chance, stopped=stopped)
 
 
-def _arrival(course: Course, task: SimulatedTask, hour: int, ended: Ended) -> Arrival:
-    lasts = int(ended.left(task, 0).p50)
+def coming(course: Course, task: SimulatedTask, hour: int, ended: Ended | None = None) -> Arrival:
+    """A job that came in an hour; it lasts as is known by its end, or as it truly does."""
+    lasts = int(ended.left(task, 0).p50) if ended else max(1, task.work.runtime)
     return Arrival(task.work.submit - hour, task.pair[0], course.units(task), lasts, task.work.nodes)
 
 

@@ -6,9 +6,9 @@
    chance, all else equal, never becomes a smaller one.
 2. **Mixed.** Three are asked: the share that was stopped before (the base rate), the drawn chance as it has come
    true, the learned one. Each counts by how far it was off in the hours since, none of which it had seen: e to the
-   power of minus half its squares of errors. So what is told is, in all, worse than the best of the three by two
-   squares or so and not more, whatever comes: it cannot be much worse than the base rate, and a learned chance that
-   is no good is not heard.
+   power of minus a quarter of its squares of errors. So what is told is, in all, worse than the best of the three by
+   about ten squares and not more, whatever comes: it cannot be much worse than the base rate, and a learned chance
+   that is no good is not heard.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ SURE = 80.0
 """How firmly the weights stand where they begin: as if so much were known of each."""
 COUNTS = 0.2
 """A job counts for so much of one: those of an hour are not independent."""
-KEPT = 0.9995
-"""So much of what is known stays with each lesson; the rest goes back to the beginning."""
+KEPT = 0.999
+"""So much of how firm the weights are stays with each job that is stopped: times change."""
 STEPS = 4
-ETA = 0.5
-FARTHEST = 6.0
+ETA = 0.25
+FARTHEST = 12.0
 """So many squares an expert falls behind at most: it comes back when it is better for some days."""
-BEHIND = (4.0, 0.0, 0.0)
+BEHIND = (8.0, 0.0, 0.0)
 """At the beginning the base rate is not known yet."""
 MOST_ODDS = 30.0
 
@@ -108,7 +108,8 @@ class StopLearner:
         weights[1] = max(weights[1], 0.0)
         weights[2] = max(weights[2], -weights[1])
         self._weights = weights
-        self._known = KEPT * known + (1 - KEPT) * SURE * np.eye(FIGURES)
+        kept = KEPT ** float(truth.sum())
+        self._known = kept * known + (1 - kept) * SURE * np.eye(FIGURES)
 
 
 def _curve(figures: Floats, chance: Floats) -> Floats:

@@ -68,7 +68,12 @@ def test_how_good_chances_were(house: House, ada: Client) -> None:
     assert "Of no chance of being stopped" in ada.get("/forecasts/").content.decode()
     tally_of(house, squares=2.0)
     page = ada.get("/forecasts/").content.decode()
-    assert ("0.0100" in page, "0.0400" in page, ">75\N{NO-BREAK SPACE}%<" in page, ">yes<" in page) == (True, True, True, True)
+    assert ("0.0100" in page, "0.0400" in page, ">75\N{NO-BREAK SPACE}%<" in page, ">yes<" in page) == (
+        True,
+        True,
+        True,
+        True,
+    )
     StopTally.objects.update(squares=9.0)
     assert "not yet" in ada.get("/forecasts/").content.decode()
 
