@@ -3,8 +3,10 @@
 A database (SQLite in a new folder, or DATABASE_URL, which must be empty) with 10,000 running and 2,000 pending jobs,
 100,000 audit rows, 2,000 plans and a week of recorded minutes; the console's own gunicorn, one process of eight
 threads. Each page and fragment is asked one after the other over loopback, as the administrator, and the sign-in
-page, which shows nothing, in turns with it. Prints a Markdown table: time until the last byte (median, 95th
-percentile), how many times the median of the sign-in page that is, queries, bytes on the wire; and the load.
+page, which shows nothing, in turns with it. At the end some pages are asked for once after each of as many cycles, in
+which ten jobs end, ten start and ten come: the first look after a change, at the usual address. Prints a Markdown
+table: time until the last byte (median, 95th percentile), how many times the median of the sign-in page that is,
+queries, bytes on the wire; and the load.
 """
 
 import argparse
@@ -16,12 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bench.web_data import Filled, fill
+from bench.web_data import Filled, fill, go_on
 
 ROOT = Path(__file__).parents[1]
 TRIVIAL = "/sign-in/"
@@ -79,6 +81,14 @@ ASKED: tuple[tuple[str, str], ...] = (
     ("/api/v1/jobs/?limit=100", ""),
     ("/api/v1/audit/?limit=100", ""),
 )
+# The same after a cycle that has changed something: the first who looks waits for what the change was about.
+AFTER_A_CYCLE: tuple[tuple[str, str], ...] = (
+    ("/partitions/x/", ""),
+    ("/partitions/x/", "partition-now"),
+    ("/partitions/x/?map=bars", ""),
+    ("/partitions/x/?map=grid&by=level", ""),
+    ("/api/v1/partitions/x/lanes/", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -111,13 +121,27 @@ def ask(connection: http.client.HTTPConnection, path: str, sent: dict[str, str])
 
 def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Result]:
     """Every line in turn; two requests beforehand do not count."""
-    for pattern, part in ASKED:
+    yield from _measure(ASKED, port, session, filled, rounds)
+    for result in _measure(AFTER_A_CYCLE, port, session, filled, rounds, go_on):
+        yield replace(result, what=f"{result.what} after a cycle")
+
+
+def _measure(
+    asked: tuple[tuple[str, str], ...],
+    port: int,
+    session: str,
+    filled: Filled,
+    rounds: int,
+    before: Callable[[], None] = lambda: None,
+) -> Iterator[Result]:
+    for pattern, part in asked:
         # A new one for each line: the server closes what was idle while the queries were counted.
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         sent = headers(session, part)
         answers, trivial = [], []
         for number in range(rounds + 2):
             path = pattern.format(**asdict(filled), unique=number)
+            before()
             answers.append(ask(connection, path, sent))
             trivial.append(ask(connection, TRIVIAL, headers("", ""))[2])
         connection.close()
