@@ -1,27 +1,27 @@
 """The plans of some partitions that are not over, as their cards and pages tell of them.
 
 There may be hundreds that are only proposed, of which a page says how many there are: so this is no model, and whom a
-plan stops is read of those only of which a page says it.
+plan stops is understood of those only of which a page says it.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, Subquery, TextField
+from django.db.models.functions import Cast
 from django.utils.translation import get_language
 
 from console.cluster.models import Cluster
+from console.core.sentence_field import with_sentences
 from console.steering.models import OPEN_STATES, STOP_KINDS, ActionState, Plan, PlannedAction, PlanState
-
-TOLD = 3
-"""Of so many proposals of a partition it is told whom they would stop; of plans under way always."""
 
 
 class OpenPlan(NamedTuple):
-    """A plan. `next_stop`: when the grace of its next victim ends; `victims` and `placement`: where they are told."""
+    """A plan. `next_stop`: when the grace of its next victim ends; `stops` and `places` are JSON."""
 
     pk: int
     partition: str
@@ -36,8 +36,20 @@ class OpenPlan(NamedTuple):
     deadline: datetime | None
     not_now: str
     next_stop: datetime | None
-    victims: Sequence[Mapping[str, Any]] = ()
-    placement: Mapping[str, Any] = {}
+    stops: str
+    places: str
+
+    @property
+    def victims(self) -> list[dict[str, Any]]:
+        """Whom it stops."""
+        found: list[dict[str, Any]] = with_sentences(json.loads(self.stops))
+        return found
+
+    @property
+    def placement(self) -> dict[str, Any]:
+        """Where it makes room."""
+        found: dict[str, Any] = json.loads(self.places)
+        return found
 
     @property
     def state_words(self) -> str:
@@ -50,23 +62,16 @@ def _state_words(state: str, _language: str | None) -> str:
     return str(dict(PlanState.choices).get(state, state))
 
 
-_FIELDS = OpenPlan._fields[: OpenPlan._fields.index("victims")]
+_FIELDS = OpenPlan._fields[: OpenPlan._fields.index("stops")]
 
 
 def open_plans_of(cluster: Cluster, names: Sequence[str]) -> list[OpenPlan]:
-    """The latest first. Two queries; one where there is none."""
+    """The latest first; one query."""
     rows = Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
-    plans = list(starmap(OpenPlan, rows.annotate(next_stop=_next_stop()).values_list(*_FIELDS)))
-    told, proposed = [], dict.fromkeys(names, 0)
-    for plan in plans:
-        proposed[plan.partition] += plan.state == PlanState.PROPOSED
-        if plan.state != PlanState.PROPOSED or proposed[plan.partition] <= TOLD:
-            told.append(plan.pk)
-    if not told:
-        return plans
-    more = Plan.objects.filter(pk__in=told).order_by().values_list("pk", "victims", "placement")
-    known = {pk: {"victims": victims, "placement": placement} for pk, victims, placement in more}
-    return [plan._replace(**known.get(plan.pk, {})) for plan in plans]
+    told = rows.annotate(next_stop=_next_stop()).values_list(
+        *_FIELDS, Cast("victims", TextField()), Cast("placement", TextField())
+    )
+    return list(starmap(OpenPlan, told))
 
 
 def _next_stop() -> Subquery:

@@ -128,7 +128,7 @@ def listed_partitions(user: Any) -> list[Partition]:
 def partition_states(
     cluster: Cluster, partitions: Iterable[Partition], seen: Seen | None = None
 ) -> list[PartitionState]:
-    """A state per partition of `listed_partitions`: five queries, whatever their number, three where they were seen."""
+    """A state per partition of `listed_partitions`: four queries, whatever their number, two where they were seen."""
     chosen = [partition for partition in partitions if partition.revision_id]
     names = [partition.name for partition in chosen]
     seen = seen or see(cluster, names)
