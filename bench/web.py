@@ -6,7 +6,7 @@ threads. Each page and fragment is asked one after the other over loopback, as t
 page, which shows nothing, in turns with it. At the end some pages are asked for once after each of as many cycles, in
 which ten jobs end, ten start and ten come: the first look after a change, at the usual address. Prints a Markdown
 table: time until the last byte (median, 95th percentile), how many times the median of the sign-in page that is,
-queries, bytes on the wire; and the load.
+queries, bytes on the wire; and the load. `--only TEXT`: of the addresses with that in them.
 """
 
 import argparse
@@ -119,10 +119,11 @@ def ask(connection: http.client.HTTPConnection, path: str, sent: dict[str, str])
     return answer.status, size, 1000 * (time.perf_counter() - begin)
 
 
-def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Result]:
-    """Every line in turn; two requests beforehand do not count."""
-    yield from _measure(ASKED, port, session, filled, rounds)
-    for result in _measure(AFTER_A_CYCLE, port, session, filled, rounds, go_on):
+def measure(port: int, session: str, filled: Filled, rounds: int, only: str = "") -> Iterator[Result]:
+    """Every line in turn, of those whose address has `only` in it; two requests beforehand do not count."""
+    asked, after = (tuple(each for each in lines if only in each[0]) for lines in (ASKED, AFTER_A_CYCLE))
+    yield from _measure(asked, port, session, filled, rounds)
+    for result in _measure(after, port, session, filled, rounds, go_on):
         yield replace(result, what=f"{result.what} after a cycle")
 
 
@@ -265,6 +266,7 @@ def main() -> None:
     parser.add_argument("--pending", type=int, default=2_000)
     parser.add_argument("--audit", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", default="", help="Only addresses with this in them.")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="giveway-bench-") as home:
         settings = {"DJANGO_SETTINGS_MODULE": "console.settings.local", "LOG_LEVEL": "WARNING"}
@@ -273,7 +275,7 @@ def main() -> None:
         session = session_of("ada")
         with server() as port:
             before = os.getloadavg()[0]
-            results = list(measure(port, session, filled, args.rounds))
+            results = list(measure(port, session, filled, args.rounds, args.only))
         print(f"Load {before:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.\n")
         report(results)
 
