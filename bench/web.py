@@ -3,8 +3,10 @@
 A database (SQLite in a new folder, or DATABASE_URL, which must be empty) with 10,000 running and 2,000 pending jobs,
 100,000 audit rows, 2,000 plans and a week of recorded minutes; the console's own gunicorn, one process of eight
 threads. Each page and fragment is asked one after the other over loopback, as the administrator, and the sign-in
-page, which shows nothing, in turns with it. Prints a Markdown table: time until the last byte (median, 95th
-percentile), how many times the median of the sign-in page that is, queries, bytes on the wire; and the load.
+page, which shows nothing, in turns with it. At the end some pages are asked for once after each of as many cycles, in
+which ten jobs end, ten start and ten come: the first look after a change, at the usual address. Prints a Markdown
+table: time until the last byte (median, 95th percentile), how many times the median of the sign-in page that is,
+queries, bytes on the wire; and the load. `--only TEXT`: of the addresses with that in them.
 """
 
 import argparse
@@ -16,13 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bench.web_data import Filled, fill
-from bench.web_pages import ASKED
+from bench.web_data import Filled, fill, go_on
+from bench.web_pages import AFTER_A_CYCLE, ASKED
 
 ROOT = Path(__file__).parents[1]
 TRIVIAL = "/sign-in/"
@@ -58,15 +60,30 @@ def ask(connection: http.client.HTTPConnection, path: str, sent: dict[str, str])
     return answer.status, size, 1000 * (time.perf_counter() - begin)
 
 
-def measure(port: int, session: str, filled: Filled, rounds: int) -> Iterator[Result]:
-    """Every line in turn; two requests beforehand do not count."""
-    for pattern, part in ASKED:
+def measure(port: int, session: str, filled: Filled, rounds: int, only: str = "") -> Iterator[Result]:
+    """Every line in turn, of those whose address has `only` in it; two requests beforehand do not count."""
+    asked, after = (tuple(each for each in lines if only in each[0]) for lines in (ASKED, AFTER_A_CYCLE))
+    yield from _measure(asked, port, session, filled, rounds)
+    for result in _measure(after, port, session, filled, rounds, go_on):
+        yield replace(result, what=f"{result.what} after a cycle")
+
+
+def _measure(
+    asked: tuple[tuple[str, str], ...],
+    port: int,
+    session: str,
+    filled: Filled,
+    rounds: int,
+    before: Callable[[], None] = lambda: None,
+) -> Iterator[Result]:
+    for pattern, part in asked:
         # A new one for each line: the server closes what was idle while the queries were counted.
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         sent = headers(session, part)
         answers, trivial = [], []
         for number in range(rounds + 2):
             path = pattern.format(**asdict(filled), unique=number)
+            before()
             answers.append(ask(connection, path, sent))
             trivial.append(ask(connection, TRIVIAL, headers("", ""))[2])
         connection.close()
@@ -190,6 +207,7 @@ def main() -> None:
     parser.add_argument("--pending", type=int, default=2_000)
     parser.add_argument("--audit", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", default="", help="Only addresses with this in them.")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="giveway-bench-") as home:
         settings = {"DJANGO_SETTINGS_MODULE": "console.settings.local", "LOG_LEVEL": "WARNING"}
@@ -198,7 +216,7 @@ def main() -> None:
         session = session_of("ada")
         with server() as port:
             before = os.getloadavg()[0]
-            results = list(measure(port, session, filled, args.rounds))
+            results = list(measure(port, session, filled, args.rounds, args.only))
         print(f"Load {before:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.\n")
         report(results)
 

@@ -75,6 +75,21 @@ def fill(running: int, pending: int, audit_rows: int) -> Filled:
     )
 
 
+def go_on() -> None:
+    """Another cycle of the cluster that `fill` made: ten jobs have ended, ten run, ten have come."""
+    from console.cluster.connect import configured_cluster
+    from console.steering import cycle
+
+    cluster = configured_cluster()
+    memory: Any = getattr(cycle, "connect")(cluster)  # noqa: B009 - as in `_mirror`
+    memory.go_on()
+    before = cluster.version
+    report = cycle.run_cycle(cluster)
+    cluster.refresh_from_db()
+    if report is None or report.fault or cluster.version == before:
+        raise RuntimeError(f"the cycle changed nothing: {report}")
+
+
 def _mirror(running: int, pending: int) -> Any:
     from bench.cycle import LEVELS, Memory
     from console.cluster.connect import configured_cluster

@@ -101,3 +101,11 @@ ASKED: tuple[tuple[str, str], ...] = (
 )
 FIRST_LOOKS = "new={unique}"
 """What pages have in their address that nobody has looked at since the last change."""
+# The same after a cycle that has changed something: the first who looks waits for what the change was about.
+AFTER_A_CYCLE: tuple[tuple[str, str], ...] = (
+    ("/partitions/x/", ""),
+    ("/partitions/x/", "partition-now"),
+    ("/partitions/x/?map=bars", ""),
+    ("/partitions/x/?map=grid&by=level", ""),
+    ("/api/v1/partitions/x/lanes/", ""),
+)

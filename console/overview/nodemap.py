@@ -16,6 +16,7 @@ from console.cluster.selectors import SeenNode
 from console.core import clock, saying
 from console.core.saying import say_again as _
 from console.core.templatetags.ui import node_state
+from console.overview.openplans import OpenPlan
 from console.reports.kinds import main_resource
 from console.steering.models import KeptPlace, Plan, PlanState
 from scheduler.model.jobs import Level
@@ -101,7 +102,9 @@ class Moves:
     takeable: Collection[str] = ()
 
 
-def moves_of(plans: Iterable[Plan], kept: Iterable[KeptPlace] = (), takeable: Collection[str] = ()) -> Moves:
+def moves_of(
+    plans: Iterable[Plan | OpenPlan], kept: Iterable[KeptPlace] = (), takeable: Collection[str] = ()
+) -> Moves:
     """The stops and the room of plans under way, and who has nodes kept; one that is only proposed moves nobody yet."""
     leaving: dict[str, str] = {}
     coming: dict[str, list[Coming]] = {}

@@ -14,6 +14,7 @@ from console.cluster.models import Cluster, ClusterPartition, JobPhase
 from console.cluster.selectors import SeenNode, alike
 from console.core import clock
 from console.overview.nodemap import share
+from console.overview.openplans import OpenPlan, open_plans_of
 from console.overview.plots import Plot
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of, visible_partitions
@@ -81,7 +82,7 @@ class PartitionState:
     nodes: list[SeenNode]
     waiting: list[LevelCount]
     running: int
-    plans: list[Plan] = field(default_factory=list)
+    plans: list[OpenPlan] = field(default_factory=list)
     stops_today: int = 0
     immune: int = 0
     """How many running jobs nobody stops, because Slurm does not requeue them."""
@@ -127,16 +128,12 @@ def listed_partitions(user: Any) -> list[Partition]:
 def partition_states(
     cluster: Cluster, partitions: Iterable[Partition], seen: Seen | None = None
 ) -> list[PartitionState]:
-    """A state per partition of `listed_partitions`: four queries, whatever their number; two where these were seen."""
+    """A state per partition of `listed_partitions`: four queries, whatever their number, two where they were seen."""
     chosen = [partition for partition in partitions if partition.revision_id]
     names = [partition.name for partition in chosen]
     seen = seen or see(cluster, names)
     nodes, jobs = seen.nodes, seen.jobs
-    plans = list(
-        Plan.objects.filter(cluster=cluster, partition__in=names, state__in=OPEN_STATES)
-        .annotate(next_stop=_next_stop())
-        .defer("explain", "passed_over", "alternatives")
-    )
+    plans = open_plans_of(cluster, names)
     stops = stops_since(cluster, day_start())
     return [_state(partition, nodes, jobs, plans, stops) for partition in chosen]
 
@@ -145,7 +142,7 @@ def _state(
     partition: Partition,
     nodes: Iterable[SeenNode],
     jobs: Iterable[Mapping[str, Any]],
-    plans: Iterable[Plan],
+    plans: Iterable[OpenPlan],
     stops: Mapping[str, int],
 ) -> PartitionState:
     policy = policy_of(partition)
@@ -199,14 +196,6 @@ def open_plans(cluster: Cluster) -> dict[int, Plan]:
     return rows.only(
         "id", "job_id", "job_restarts", "tasks", "state", "kind", "enforcement", "not_now"
     ).in_bulk()
-
-
-def _next_stop() -> Subquery:
-    """When the grace time of a plan's next victim ends."""
-    steps = PlannedAction.objects.filter(
-        plan=OuterRef("pk"), state=ActionState.PLANNED, kind__in=STOP_KINDS, not_before__isnull=False
-    )
-    return Subquery(steps.order_by("not_before").values("not_before")[:1])
 
 
 def stops_since(cluster: Cluster, moment: datetime) -> dict[str, int]:

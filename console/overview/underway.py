@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from console.steering.models import Plan, PlannedAction, PlanState
+from console.overview.openplans import OpenPlan
+from console.steering.models import PlannedAction, PlanState
 
 SHOWN_PLANS = 3
 SHOWN_STEPS = 8
@@ -14,12 +15,12 @@ MOST_STEPS = 2000
 class UnderWay:
     """A plan with its steps, those that are still to be done first when there are too many to show."""
 
-    plan: Plan
+    plan: OpenPlan
     steps: list[PlannedAction] = field(default_factory=list)
     more: int = 0
 
 
-def under_way(plans: Iterable[Plan]) -> tuple[list[UnderWay], int]:
+def under_way(plans: Iterable[OpenPlan]) -> tuple[list[UnderWay], int]:
     """The first plans that are under way, and how many more there are. One query when there is any."""
     going = [plan for plan in plans if plan.state != PlanState.PROPOSED]
     shown = going[:SHOWN_PLANS]
@@ -32,7 +33,7 @@ def under_way(plans: Iterable[Plan]) -> tuple[list[UnderWay], int]:
     return [_shown(plan, steps.get(plan.pk, [])) for plan in shown], len(going) - len(shown)
 
 
-def _shown(plan: Plan, steps: list[PlannedAction]) -> UnderWay:
+def _shown(plan: OpenPlan, steps: list[PlannedAction]) -> UnderWay:
     if len(steps) <= SHOWN_STEPS:
         return UnderWay(plan, steps)
     open_first = sorted(steps, key=lambda step: step.verified_at is not None)

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import starmap
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Case, Model, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Cast
@@ -46,6 +45,11 @@ class LaneJob(NamedTuple):
     def nodes(self) -> Iterable[str]:
         """Where it is."""
         return (self.on_node,) if self.on_node else json.loads(self.alloc or "{}")
+
+
+HeldRow = tuple[Any, ...]
+"""The parts of a `LaneJob` that runs."""
+_PHASE, _LIMIT = LaneJob._fields.index("phase"), LaneJob._fields.index("time_limit_s")
 
 
 class LaneBar(NamedTuple):
@@ -133,14 +137,16 @@ def bars_of(place: Place, begun: Sequence[Plan]) -> LaneBars:
     return found
 
 
-def _held(place: Place, found: LaneBars) -> list[LaneJob]:
+def _held(place: Place, found: LaneBars) -> list[HeldRow]:
     """Most jobs are on one node: only the others' JSON is read."""
     rows = place.jobs.filter(phase__in=HELD, start__gt=0, start__lt=place.window.end)
     several = Case(
         When(on_node="", then=Cast("alloc", TextField())), default=Value(""), output_field=TextField()
     )
     told = rows.annotate(several=several).values_list(*place.columns, "on_node", "several")
-    return list(starmap(LaneJob, _bounded(told.order_by("-start", "job_id"), found)))
+    # Putting thousands in order takes as long as reading them: it is done where some are to be left out.
+    every: list[HeldRow] = list(told[: MOST_BARS + 1])
+    return every if len(every) <= MOST_BARS else _bounded(told.order_by("-start", "job_id"), found)
 
 
 def _over(place: Place, found: LaneBars) -> list[JobRun]:
@@ -190,21 +196,59 @@ def _jobs_of(place: Place, expected: Iterable[ExpectedStart], named: Iterable[st
     return {str(row[0]): LaneJob(*row[:-1])._replace(why=str(row[-1])) for row in told}
 
 
-def _running(place: Place, held: Iterable[LaneJob], left: RunsLeft) -> Iterator[LaneBar]:
-    for job in held:
-        lanes, end_by = place.lanes(job.nodes), _end_by(job, left)
-        if not lanes:
-            continue
-        bar = _bar(job, RUNNING, lanes, job.start)
-        if end_by:
-            said = left.of(job)
-            end, low, high = (
-                place.window.now + round(seconds) for seconds in (said.p50, said.low, said.high)
-            )
-            bar = bar._replace(end=end, end_by=end_by)
-            if end_by == FORECAST:
-                bar = bar._replace(low=low, high=high)
-        yield bar
+def _running(place: Place, held: Iterable[HeldRow], left: RunsLeft) -> Iterator[LaneBar]:
+    """The runs. One of which nothing has changed since the last look, and its end neither, is the bar that it was."""
+    key = (place.partition.pk, place.policy.mode)
+    places, before = _known.get(key, ({}, {}))
+    if places != place.places:
+        before = {}
+    now: dict[HeldRow, LaneBar | None] = {}
+    for row in held:
+        bar = before[row] if row in before else _run(place, LaneJob(*row))
+        now[row] = bar = bar and _with_end(place, row, bar, left)
+        if bar is not None:
+            yield bar
+    if len(_known) >= MOST_KNOWN:
+        _known.clear()
+    _known[key] = (place.places, now)
+
+
+MOST_KNOWN = 16
+_known: dict[Any, tuple[Mapping[str, int], dict[HeldRow, LaneBar | None]]] = {}
+"""Of each partition its lanes and the bars of the last look, by all that was read of their jobs."""
+
+
+def _run(place: Place, job: LaneJob) -> LaneBar | None:
+    """Without an end; None where it is on no lane of the partition."""
+    lanes = place.lanes(job.nodes)
+    return _bar(job, RUNNING, lanes, job.start) if lanes else None
+
+
+def _with_end(place: Place, row: HeldRow, bar: LaneBar, left: RunsLeft) -> LaneBar:
+    """The same with what is said of its end now: itself, if that has not changed."""
+    told = row[_LIMIT] is not None or row[_PHASE] == JobPhase.COMPLETING
+    if told or bar.job in left.leaving or bar.job in left.forecasts:
+        job = LaneJob(*row)
+        end, end_by, low, high = _end(job, _end_by(job, left), left, place.window.now)
+    elif bar.end is None:
+        return bar
+    else:
+        end, end_by, low, high = None, "", None, None
+    if (end, end_by, low, high) == (bar.end, bar.end_by, bar.low, bar.high):
+        return bar
+    return bar._replace(end=end, end_by=end_by, low=low, high=high)
+
+
+def _end(
+    job: LaneJob, end_by: str, left: RunsLeft, now: int
+) -> tuple[int | None, str, int | None, int | None]:
+    """`end`, `end_by`, `low` and `high` of a run."""
+    if not end_by:
+        return None, "", None, None
+    said = left.of(job)
+    if end_by != FORECAST:
+        return now + round(said.p50), end_by, None, None
+    return now + round(said.p50), end_by, now + round(said.low), now + round(said.high)
 
 
 def _end_by(job: LaneJob, left: RunsLeft) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django.db.models import Q
+from django.utils.translation import get_language
 
 from console.cluster.selectors import SeenNode, seen_nodes
 from console.core import clock, saying
@@ -117,6 +118,24 @@ def _lanes(partition: Partition) -> list[Lane]:
     """GPUs first, the larger kinds first; then by unit, those in none last, and by name, numbers as numbers: as the
     node map has them."""
     nodes = [node for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
+    key = (partition.pk, get_language())
+    before, lanes = _last.get(key, ([], []))
+    # What a node holds changes all the time, and no lane shows it.
+    shown = [(node.name, node.up, node.state, node.total, node.unit_in(partition.name)) for node in nodes]
+    if shown != before:
+        if len(_last) >= MOST_KEPT:
+            _last.clear()
+        lanes = _in_order(partition, nodes)
+        _last[key] = (shown, lanes)
+    return lanes
+
+
+MOST_KEPT = 16
+_last: dict[Any, tuple[list[tuple[Any, ...]], list[Lane]]] = {}
+"""The lanes of the last look at each partition, and what was shown of its nodes."""
+
+
+def _in_order(partition: Partition, nodes: list[SeenNode]) -> list[Lane]:
     kinds = _kinds(nodes)
     units = {node.name: node.unit_in(partition.name) for node in nodes}
     places = {unit: (not unit, natural(unit)) for unit in set(units.values())}
@@ -124,9 +143,9 @@ def _lanes(partition: Partition) -> list[Lane]:
     def order(node: SeenNode) -> tuple[Any, ...]:
         return kinds[id(node.total)], places[units[node.name]], natural(node.name)
 
-    nodes.sort(key=order)
     return [
-        Lane(node.name, node.up, node.state, kinds[id(node.total)][2], units[node.name]) for node in nodes
+        Lane(node.name, node.up, node.state, kinds[id(node.total)][2], units[node.name])
+        for node in sorted(nodes, key=order)
     ]
 
 

@@ -7,8 +7,8 @@ that still wait; the room that is kept is theirs, and who has started in another
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 from django.db.models import Q
 
@@ -28,14 +28,30 @@ Jobs = Mapping[str, ObservedJob]
 Tasks = list[dict[str, Any]]
 
 
-def runs_served(plan: Plan) -> list[tuple[str, int]]:
+class Serving(Protocol):
+    """What tells whom a plan is for: the plan itself, or what is read of it for a list."""
+
+    @property
+    def job_id(self) -> str:
+        """The job, or the first of the tasks."""
+
+    @property
+    def job_restarts(self) -> int:
+        """How often that had been restarted."""
+
+    @property
+    def tasks(self) -> Sequence[Mapping[str, Any]]:
+        """All of them, where there are several."""
+
+
+def runs_served(plan: Serving) -> list[tuple[str, int]]:
     """Job id and restarts of everybody whom the plan makes room for."""
     if not plan.tasks:
         return [(plan.job_id, plan.job_restarts)]
     return [(task["job"], task["restarts"]) for task in plan.tasks]
 
 
-def jobs_served(plan: Plan) -> list[str]:
+def jobs_served(plan: Serving) -> list[str]:
     """The ids of everybody whom the plan makes room for."""
     return [job_id for job_id, _ in runs_served(plan)]
 

@@ -11,8 +11,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from console.cluster.models import JobPhase, JobRun
+from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
+from console.forecasts.models import JobForecast
 from console.reports import lane_bars
 from console.reports.lane_window import BadWindowError, LaneWindow
 from console.steering.models import Checkpoint, KeptPlace, PlannedAction
@@ -252,3 +253,41 @@ def test_what_is_beyond_the_bound_is_counted(
     lanes = told(ada)
     kinds = [each["kind"] for each in lanes["bars"]]
     assert (kinds.count("running"), kinds.count("over"), lanes["left_out"]) == (3, 3, 5)
+
+
+def test_bars_that_are_kept_are_those_of_now(house: House, ada: APIClient) -> None:
+    """What was made for the last answer is used again, and never for something that has changed."""
+    factories.make_running_job(house.cluster, "89", time_limit_s=900)
+    factories.make_running_job(house.cluster, "90", alloc={"n1": {"cpu": 1}}, user_level=0)
+    first = told(ada)
+    assert told(ada) == first
+    Job.objects.filter(job_id="89").update(time_limit_s=1200)
+    Job.objects.filter(job_id="90").update(name="renamed", user_level=1)
+    assert bar(told(ada), "89", "running")["end"] == EPOCH + 900
+    renamed = bar(told(ada), "90", "running")
+    assert (renamed["name"], renamed["level"], renamed["lanes"], renamed["end"]) == ("renamed", 1, [0], None)
+    ends = {"end_low": EPOCH + 60, "end_p50": EPOCH + 600, "end_high": EPOCH + 900}
+    factories.make_forecast(house.cluster, "90", start=EPOCH - 300, **ends)
+    forecast = bar(told(ada), "90", "running")
+    assert (forecast["end"], forecast["end_by"], forecast["low"]) == (EPOCH + 600, "forecast", EPOCH + 60)
+    JobForecast.objects.all().delete()
+    assert bar(told(ada), "90", "running") == renamed
+    factories.make_node(house.cluster, "n0")
+    moved = told(ada)
+    assert [lane["name"] for lane in moved["lanes"]] == ["n0", "n1"]
+    assert bar(moved, "90", "running")["lanes"] == [1]
+    Job.objects.filter(job_id="90").update(on_node="n0", alloc={"n0": {"cpu": 1}})
+    assert bar(told(ada), "90", "running")["lanes"] == [0]
+    Job.objects.filter(job_id="90").delete()
+    assert "90" not in {each["job"] for each in told(ada)["bars"]}
+
+
+def test_with_or_without_gzip_it_is_the_same(house: House, ada: APIClient) -> None:
+    factories.make_running_job(house.cluster, "89", name='a "job" \u2028 with\nmarks', time_limit_s=900)
+    plain, packed = ada.get(AT), ada.get(AT, headers={"Accept-Encoding": "gzip"})
+    assert plain["Content-Type"] == packed["Content-Type"] == "application/json"
+    assert "\u2028" not in plain.content.decode()
+    assert json.loads(plain.content) == json.loads(gzip.decompress(packed.content))
+    assert bar(plain.json(), "89", "running")["name"] == 'a "job" \u2028 with\nmarks'
+    Job.objects.all().delete()
+    assert json.loads(gzip.decompress(ada.get(AT, headers={"Accept-Encoding": "gzip"}).content))["bars"] == []

@@ -31,12 +31,13 @@ from console.overview.columns import ALWAYS, COLUMNS, RISK, STARTS
 from console.overview.folding import Folded, key_of
 from console.overview.joblists import JobList
 from console.overview.listed import ListedJob
+from console.overview.openplans import OpenPlan
 from console.overview.starting import chance_words, starts_words
 from console.overview.templatetags.console import part_in_plan
 from console.steering.models import Plan
 
 register = template.Library()
-Plans = Mapping[int, Plan]
+Plans = Mapping[int, Plan] | Mapping[int, OpenPlan]
 DASH = "–"
 
 

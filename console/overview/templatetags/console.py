@@ -15,6 +15,7 @@ from console.cluster.selectors import shown_cluster
 from console.core.templatetags.ui import state
 from console.overview.forms import read_curve, read_inputs, read_tasks
 from console.overview.listed import ListedJob
+from console.overview.openplans import OpenPlan
 from console.overview.selectors import listed_partitions
 from console.partitions.models import Partition
 from console.partitions.selectors import policy_of
@@ -94,7 +95,7 @@ def level_by_score(policy: PartitionPolicy, score: float) -> Named:
     return score_level(policy, score)
 
 
-def _proposed(plan: Plan) -> SafeString:
+def _proposed(plan: Plan | OpenPlan) -> SafeString:
     """For whom a plan has been proposed, and what it waits for."""
     if plan.enforcement == Enforcement.APPROVE:
         return state("approve", _("waits for approval"))
@@ -102,7 +103,9 @@ def _proposed(plan: Plan) -> SafeString:
 
 
 @register.simple_tag
-def part_in_plan(job: Job | ListedJob, plans: Mapping[int, Plan]) -> SafeString | str:
+def part_in_plan(
+    job: Job | ListedJob, plans: Mapping[int, Plan] | Mapping[int, OpenPlan]
+) -> SafeString | str:
     """What an open plan has to do with a job, as a state; empty when there is none."""
     plan = plans.get(job.plan) if job.plan else None
     if plan is None or plan.not_now:

@@ -1,0 +1,103 @@
+"""When the lane chart is first drawn in a large installation: `python -m bench.lanes_paint [--home FOLDER]`.
+
+The data of `bench.web` (10,000 jobs on 1,313 nodes), the console's own gunicorn, and Chromium, which is found as the
+browser's tests find it. The partition's page is opened again and again in a window that has nothing kept; from the
+second time on, it counts. A change of the cluster comes before each. Prints a Markdown table in milliseconds, as the
+browser's own clock has them: from navigation to the page's last byte, to its first contentful paint, to the lanes'
+last byte and to the moment when the canvas was first drawn; and the last two's difference.
+
+`--home`: a folder that an earlier run has filled, and is filled if it is not there; else it is made and taken away.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from bench.web import prepare, server, session_of
+
+DRAWN = """
+new MutationObserver((_, observer) => {
+  const lanes = document.querySelector("#lanes[data-from]");
+  if (lanes) { window.drawnAt = performance.now(); observer.disconnect(); }
+}).observe(document, { subtree: true, attributes: true, attributeFilter: ["data-from"] });
+"""
+"""The chart says what it shows right after it has drawn it: then the canvas is on the next frame."""
+TIMES = """() => {
+  const page = performance.getEntriesByType("navigation")[0];
+  const paint = performance.getEntriesByName("first-contentful-paint")[0];
+  const lanes = performance.getEntriesByType("resource").find((each) => each.name.includes("/lanes/?"));
+  return [page.responseEnd, paint.startTime, lanes.responseEnd, window.drawnAt, window.drawnAt - lanes.responseEnd];
+}"""
+COLUMNS = ("page", "first paint", "lanes' answer", "drawn", "drawn after the answer")
+
+
+def once(browser: Any, address: str, session: str) -> list[float]:
+    """One opening of the page."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.add_cookies([{"name": "sessionid", "value": session, "url": address}])
+    context.add_init_script(DRAWN)
+    page = context.new_page()
+    page.goto(f"{address}/partitions/x/")
+    page.wait_for_selector("#lanes[data-from]")
+    times: list[float] = page.evaluate(TIMES)
+    context.close()
+    return times
+
+
+def measure(address: str, session: str, rounds: int) -> list[list[float]]:
+    """The times of all openings but the first."""
+    from django.db.models import F
+    from playwright.sync_api import sync_playwright
+
+    from console.cluster.models import Cluster
+
+    found = []
+    with sync_playwright() as playwright:
+        path = os.environ.get("CHROMIUM") or "/usr/bin/chromium"
+        browser = playwright.chromium.launch(executable_path=path)
+        for _ in range(rounds + 1):
+            os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # playwright runs a loop in this thread
+            Cluster.objects.update(version=F("version") + 1)
+            found.append(once(browser, address, session))
+        browser.close()
+    return found[1:]
+
+
+def main() -> None:
+    """Print the table."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser.add_argument("--home", type=Path)
+    parser.add_argument("--running", type=int, default=10_000)
+    parser.add_argument("--pending", type=int, default=2_000)
+    parser.add_argument("--audit", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=9)
+    args = parser.parse_args()
+    with ExitStack() as stack:
+        home = args.home or stack.enter_context(tempfile.TemporaryDirectory(prefix="giveway-bench-"))
+        there = (Path(home) / "giveway.sqlite3").exists()
+        settings = {"DJANGO_SETTINGS_MODULE": "console.settings.local", "LOG_LEVEL": "WARNING"}
+        os.environ |= {"GIVEWAY_HOME": str(home), **settings}
+        if there:
+            import django
+
+            django.setup()
+        else:
+            prepare(args)
+        session = session_of("ada")
+        port = stack.enter_context(server())
+        before = os.getloadavg()[0]
+        found = measure(f"http://127.0.0.1:{port}", session, args.rounds)
+    print(f"Load {before:.0f} to {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors.\n")
+    print(f"| {args.rounds} openings | {' | '.join(COLUMNS)} |")
+    print("|---|" + "--:|" * len(COLUMNS))
+    for name, pick in (("median", statistics.median), ("least", min), ("most", max)):
+        print(f"| {name} | {' | '.join(f'{pick(times):.0f}' for times in zip(*found, strict=True))} |")
+
+
+if __name__ == "__main__":
+    main()
