@@ -68,6 +68,7 @@ def _revisions() -> int:
     from console.partitions.selectors import policy_in_force
     from console.partitions.services import activate_policy
 
+    partition, document = Partition.objects.get(name="x"), {}
     for number in range(REVISIONS):
         partition = Partition.objects.get(name="x")
         before = policy_in_force(partition)
