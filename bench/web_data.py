@@ -1,12 +1,12 @@
 """A large installation in the database, for `bench.web`: the mirror by a real cycle, everything else in bulk."""
 
 import random
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from bench.web_asked import fill_asked
 from bench.web_more import fill_more
+from bench.web_pages import Filled
 
 PROJECTS = 60
 USERS = 97
@@ -22,28 +22,6 @@ ACTIONS = (
     ("policy.activated", "partition", "dave"),
     ("account.signed_in", "account", "ada"),
 )
-
-
-@dataclass(frozen=True)
-class Filled:
-    """What the pages are asked about."""
-
-    running: str
-    pending: str
-    plan: int
-    row: int
-    project: str
-    version: int
-    decided: int
-    """A plan of the cycle, whose whole input is kept."""
-    asked: int
-    incident: int
-    slow: int
-    """A processor that stands out."""
-    draft: int
-    study: int
-    request: int
-    proposal: int
 
 
 def fill(running: int, pending: int, audit_rows: int) -> Filled:
@@ -147,8 +125,9 @@ def _plans(cluster: Any) -> None:
     run = {"run_start": int(now.timestamp()) - 90_000, "run_restarts": 0}
     PlannedAction.objects.bulk_create(
         PlannedAction(
-            plan=plan, cluster=cluster, kind=kind, order=order, job_id=job, job_name="p3_train", user="user5",
-            state="verified", issued_at=plan.created_at, verified_at=plan.ended_at, **run,
+            plan=plan, cluster=cluster, kind=kind, order=order, job_id=job, job_name="p3_train",
+            user=f"user{int(job) % USERS}", state="verified", issued_at=plan.created_at, verified_at=plan.ended_at,
+            **run,
         )
         for plan, job in zip(plans, victims, strict=True)
         for order, kind in ((10, "signal"), (20, "requeue_hold"))
@@ -167,8 +146,8 @@ def _plan(cluster: Any, cycle: Any, i: int, now: datetime) -> Any:
 
     at = now - timedelta(minutes=5 * i)
     victim = {
-        "job": str(1000 + i), "name": "p3_train", "user": "user5", "how": "requeue", "user_level": "P3",
-        "task_level": "P3", "resources": "1 cpu", "amounts": {"cpu": 1}, "ran_s": 3_000,
+        "job": str(1000 + i), "name": "p3_train", "user": f"user{(1000 + i) % USERS}", "how": "requeue",
+        "user_level": "P3", "task_level": "P3", "resources": "1 cpu", "amounts": {"cpu": 1}, "ran_s": 3_000,
     }  # fmt: skip
     return Plan(
         cluster=cluster, cycle=cycle, partition="x", state="verified", enforcement="enforce", mode="user_then_task",

@@ -3,6 +3,8 @@
 `tests/test_project/test_bench_pages.py` holds it against the addresses of the console.
 """
 
+from dataclasses import dataclass
+
 # Each with the part of the page, if a fragment is wanted.
 ASKED: tuple[tuple[str, str], ...] = (
     ("/", ""),
@@ -99,8 +101,6 @@ ASKED: tuple[tuple[str, str], ...] = (
     ("/livez", ""),
     ("/readyz", ""),
 )
-FIRST_LOOKS = "new={unique}"
-"""What pages have in their address that nobody has looked at since the last change."""
 # The same after a cycle that has changed something: the first who looks waits for what the change was about.
 AFTER_A_CYCLE: tuple[tuple[str, str], ...] = (
     ("/partitions/x/", ""),
@@ -109,3 +109,27 @@ AFTER_A_CYCLE: tuple[tuple[str, str], ...] = (
     ("/partitions/x/?map=grid&by=level", ""),
     ("/api/v1/partitions/x/lanes/", ""),
 )
+POLL = "since={version}"
+"""What the address of a page has in it that asks for what is new."""
+
+
+@dataclass(frozen=True)
+class Filled:
+    """What the pages are asked about."""
+
+    running: str
+    pending: str
+    plan: int
+    row: int
+    project: str
+    version: int
+    decided: int
+    """A plan of the cycle, whose whole input is kept."""
+    asked: int
+    incident: int
+    slow: int
+    """A processor that stands out."""
+    draft: int
+    study: int
+    request: int
+    proposal: int

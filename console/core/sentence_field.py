@@ -10,6 +10,8 @@ from scheduler.model.sentence import LONGEST, Sentence, from_json, to_json
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 _CODED, _PLAIN = '{"code":', '{"text":'
+_PARAMS = '"params"'
+"""Stands in the JSON of every sentence (`to_json`)."""
 
 
 if TYPE_CHECKING:
@@ -54,9 +56,9 @@ class SentencesField(models.JSONField):
 
     def from_db_value(self, value: Any, *rest: Any) -> Any:
         """With the sentences. One that this release does not know is its English."""
-        read = super().from_db_value(value, *rest)
-        # Most have none: then nobody looks for it everywhere.
-        return read if isinstance(value, str) and '"code"' not in value else with_sentences(read)
+        document = super().from_db_value(value, *rest)
+        # Where the word does not stand in the text there is no sentence to be looked for; most have none.
+        return document if isinstance(value, str) and _PARAMS not in value else with_sentences(document)
 
     def get_prep_value(self, value: Any) -> Any:
         """As they are kept."""

@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import date, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from statistics import fmean
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.remembered import Remembered
 from console.forecasts.learning import ended_job
 from console.forecasts.models import AccountingRead, JobForecast, KeptRun, RunTimeModel
 from scheduler.forecast.baselines import LastTwo
@@ -69,40 +71,67 @@ class ForecastQuality:
     """Why Slurm's accounting could not be read the last time, in words; empty when it could, or there is none."""
 
 
+class _Ended(NamedTuple):
+    """What is counted of a forecast whose job has ended; there are thousands."""
+
+    partition: str
+    user: str
+    submit: int
+    limit_s: int | None
+    p10: float
+    p50: float
+    p90: float
+    low: float
+    high: float
+    ran_s: int
+    ended_at: datetime
+
+
+_known: Remembered[ForecastQuality] = Remembered()
+
+
 def forecast_quality(cluster: Cluster, partitions: Iterable[str]) -> ForecastQuality:
     """The forecasts of jobs that ended within the last weeks in some partitions; five queries, whatever there is."""
-    since = clock.now() - timedelta(days=DAYS)
-    found = JobForecast.objects.filter(
-        cluster=cluster, partition__in=list(partitions), ended_at__gte=since, ran_s__isnull=False
-    ).order_by("-ended_at")[: MOST_FORECASTS + 1]
-    rows = list(found)[:MOST_FORECASTS]
-    models = list(RunTimeModel.objects.filter(cluster=cluster).defer("body")[:MOST_MODELS])
-    fault = AccountingRead.objects.filter(cluster=cluster).values_list("fault", flat=True).first() or ""
+    since, names = clock.now() - timedelta(days=DAYS), tuple(partitions)
+    ended = JobForecast.objects.filter(
+        cluster=cluster, partition__in=names, ended_at__gte=since, ran_s__isnull=False
+    ).order_by("-ended_at")
+    latest = ended.values_list("pk", "ended_at", "ran_s").first()
+    key = (cluster.pk, names, since.date(), latest)
+    return replace(
+        _known.of(key, lambda: _quality(cluster, ended, since.date())),
+        models=list(RunTimeModel.objects.filter(cluster=cluster).defer("body")[:MOST_MODELS]),
+        fault=AccountingRead.objects.filter(cluster=cluster).values_list("fault", flat=True).first() or "",
+    )
+
+
+def _quality(cluster: Cluster, ended: QuerySet[JobForecast], since: date) -> ForecastQuality:
+    """The same without what is quickly read anew."""
+    found = list(ended.values_list(*_Ended._fields)[: MOST_FORECASTS + 1])
+    rows = [_Ended(*row) for row in found[:MOST_FORECASTS]]
     if not rows:
-        return ForecastQuality(since.date(), models=models, fault=fault)
-    limits = [figure(row.limit_s, row.ran_s or 0) for row in rows if row.limit_s]
+        return ForecastQuality(since)
+    limits = [figure(row.limit_s, row.ran_s) for row in rows if row.limit_s]
     users = _by(rows, lambda row: row.user)
     named = [(user, score) for user, score in users if score.jobs >= FEWEST_OF_A_USER]
     return ForecastQuality(
-        since=since.date(),
+        since=since,
         total=_score(rows),
         limit=fmean(limits) if limits else None,
         last_two=_last_two(cluster, rows),
         promises=tuple(
-            PromiseKept(name, meant, fmean((row.ran_s or 0) < getattr(row, name) for row in rows))
+            PromiseKept(name, meant, fmean(row.ran_s < getattr(row, name) for row in rows))
             for name, meant in PROMISES
         ),
         weeks=tuple(_by(rows, _week)),
         partitions=tuple(_by(rows, lambda row: row.partition)),
         worst_users=tuple(sorted(named, key=lambda each: each[1].figure)[:MOST_USERS]),
-        models=models,
         is_cut=len(found) > MOST_FORECASTS,
-        fault=fault,
     )
 
 
-def _score(rows: Sequence[JobForecast]) -> ForecastScore:
-    ran = [(row, max(row.ran_s or 0, 1)) for row in rows]
+def _score(rows: Sequence[_Ended]) -> ForecastScore:
+    ran = [(row, max(row.ran_s, 1)) for row in rows]
     errors = sorted(abs(row.p50 - truth) for row, truth in ran)
     return ForecastScore(
         jobs=len(rows),
@@ -113,31 +142,31 @@ def _score(rows: Sequence[JobForecast]) -> ForecastScore:
     )
 
 
-def _by(rows: Sequence[JobForecast], key: Callable[[JobForecast], Key]) -> list[tuple[Key, ForecastScore]]:
-    parts: dict[Key, list[JobForecast]] = defaultdict(list)
+def _by(rows: Sequence[_Ended], key: Callable[[_Ended], Key]) -> list[tuple[Key, ForecastScore]]:
+    parts: dict[Key, list[_Ended]] = defaultdict(list)
     for row in rows:
         parts[key(row)].append(row)
     return [(name, _score(parts[name])) for name in sorted(parts)]
 
 
-def _week(row: JobForecast) -> date:
+def _week(row: _Ended) -> date:
     """The Monday of the week in which it ended, where this installation is."""
     day = timezone.localtime(row.ended_at, timezone.get_default_timezone()).date()
     return day - timedelta(days=day.weekday())
 
 
-def _last_two(cluster: Cluster, rows: Sequence[JobForecast]) -> float | None:
+def _last_two(cluster: Cluster, rows: Sequence[_Ended]) -> float | None:
     """The mean of the last two jobs of the same user that had ended when each was submitted; at most the limit."""
     by_submit = sorted(rows, key=lambda row: row.submit)
     users = {row.user for row in rows}
     first = by_submit[0].submit - int(timedelta(days=DAYS).total_seconds())
     runs = KeptRun.objects.filter(cluster=cluster, user__in=users, end__gte=first).order_by("end", "pk")
-    ended = iter(runs[: 10 * MOST_FORECASTS])
+    ended = runs[: 10 * MOST_FORECASTS].iterator()
     coming, method, figures = next(ended, None), LastTwo(), []
     for row in by_submit:
         while coming is not None and coming.end <= row.submit:
             method.ended(ended_job(coming))
             coming = next(ended, None)
         facts = JobFacts(user=row.user, limit_s=row.limit_s)
-        figures.append(figure(method.point(facts), row.ran_s or 0))
+        figures.append(figure(method.point(facts), row.ran_s))
     return fmean(figures) if figures else None

@@ -10,8 +10,9 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from console.core import clock
+from console.core.remembered import Remembered
 from console.history.models import QuotaMinute
-from console.history.spans import SPANS, by_step, span_asked
+from console.history.spans import LONGEST, SPANS, by_step, span_asked
 from console.partitions.models import Partition
 from console.partitions.quotas import LevelLimit, QuotaKind, Use, in_order, limits_of
 from scheduler.model.policy import PartitionPolicy
@@ -102,6 +103,9 @@ class QuotaTimes:
     lines: list[QuotaLine]
 
 
+_known: "Remembered[QuotaTimes]" = Remembered()
+
+
 def usual_level(policy: PartitionPolicy) -> int | None:
     """The rank of the level that is shown unless another is asked for: the highest with a limit, else the highest."""
     limited = next((limit.rank for limit in limits_of(policy)), 0)
@@ -110,8 +114,18 @@ def usual_level(policy: PartitionPolicy) -> int | None:
 
 def read_quota_times(partition: Partition, policy: PartitionPolicy, rank: int, asked: str) -> QuotaTimes:
     """The level's quotas over time; it is the level that has this rank today. A span that there is not counts as the
-    usual one. One query."""
+    usual one. One query; of the longest span, its rows are read once a minute."""
     name = span_asked(asked)
+    if name != LONGEST:
+        return _read(partition, policy, rank, name)
+    first = SPANS[name].begins(clock.now())[0]
+    rows = QuotaMinute.objects.filter(cluster=partition.cluster_id, partition=partition.name, rank=rank)
+    latest = rows.order_by("-at").values_list("pk", "at").first()
+    key = (partition.pk, rank, policy.levels[rank].name, first.isoformat(), latest)
+    return _known.of(key, lambda: _read(partition, policy, rank, name))
+
+
+def _read(partition: Partition, policy: PartitionPolicy, rank: int, name: str) -> QuotaTimes:
     span, now = SPANS[name], clock.now()
     begins = span.begins(now)
     level = policy.levels[rank].name

@@ -34,7 +34,7 @@ SPANS: dict[str, Span] = {
     "24h": Span(_("24 hours"), timedelta(hours=24), timedelta(minutes=15)),
     "7d": Span(_("7 days"), timedelta(days=7), timedelta(hours=2)),
 }
-USUAL = "24h"
+USUAL, LONGEST = "24h", "7d"
 DAY = Span(SPANS[USUAL].label, SPANS[USUAL].length, timedelta(hours=1))
 """The last day on a card: there is room for a column per hour."""
 

@@ -13,8 +13,9 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from console.core import clock
+from console.core.remembered import Remembered
 from console.history.models import PartitionMinute
-from console.history.spans import DAY, SPANS, USUAL, by_step, by_step_of_each, span_asked
+from console.history.spans import DAY, LONGEST, SPANS, USUAL, by_step, by_step_of_each, span_asked
 from console.partitions.models import Partition
 from console.steering.work import COUNTED, Work, add_work
 
@@ -145,13 +146,26 @@ def read_days(cluster_id: int, names: Iterable[str]) -> dict[str, Timeline]:
 
 
 def read_timeline(partition: Partition, asked: str) -> Timeline:
-    """The partition's timeline; a span that there is not counts as the usual one. One query."""
+    """The partition's timeline; a span that there is not counts as the usual one. One query; of the longest span, its
+    rows are read once a minute."""
     name = span_asked(asked)
+    if name != LONGEST:
+        return _read(partition, name)
+    rows = PartitionMinute.objects.filter(cluster=partition.cluster_id, partition=partition.name)
+    first = SPANS[name].begins(clock.now())[0]
+    key = (partition.pk, first.isoformat(), rows.order_by("-at").values_list("pk", "at").first())
+    return _known.of(key, lambda: _read(partition, name))
+
+
+def _read(partition: Partition, name: str) -> Timeline:
     span, now = SPANS[name], clock.now()
     steps = [TimelineStep(begin) for begin in span.begins(now)]
     for step, minutes in _minutes(partition, steps[0].at, now, span.step):
         _add(steps[min(len(steps) - 1, step)], minutes)
     return Timeline(name, steps, _main(steps))
+
+
+_known: "Remembered[Timeline]" = Remembered()
 
 
 class _Minutes(NamedTuple):

@@ -4,10 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
+
 from console.cluster.models import Cluster
 from console.partitions.models import Partition
 from console.power.models import OPEN_DRAINS, NodeDrain, PowerIncident, StandoutState
-from console.power.selectors import nodes_of
+from console.power.selectors import names_in
 
 LATEST = 50
 
@@ -22,18 +24,26 @@ class ShownIncident:
 
 def standing_on(cluster: Cluster, nodes: Iterable[str]) -> list[ShownIncident]:
     """Those of some nodes that are not closed, open ones first."""
-    rows = PowerIncident.objects.filter(cluster=cluster, node__in=list(nodes))
-    return _with_drains(cluster, rows.exclude(state=StandoutState.CLOSED).order_by("-state", "id"))
+    return _with_drains(cluster, _standing(cluster).filter(node__in=list(nodes)))
+
+
+def _standing(cluster: Cluster) -> QuerySet[PowerIncident]:
+    """Those that are not closed, open ones first."""
+    rows = PowerIncident.objects.filter(cluster=cluster)
+    return rows.exclude(state=StandoutState.CLOSED).order_by("-state", "id")
 
 
 def standing_in(partition: Partition) -> list[ShownIncident]:
     """Those of a partition's nodes that are not closed."""
-    return standing_on(partition.cluster, (node.name for node in nodes_of(partition)))
+    rows = list(_standing(partition.cluster))
+    # A few rows are held against thousands of names here: the database would be sent all of the names.
+    names = set(names_in(partition)) if rows else set()
+    return _with_drains(partition.cluster, [row for row in rows if row.node in names])
 
 
 def incidents_of(partition: Partition) -> Any:
     """All of a partition's nodes, the latest first."""
-    names = [node.name for node in nodes_of(partition)]
+    names = names_in(partition)
     return PowerIncident.objects.filter(cluster=partition.cluster, node__in=names).order_by("-id")
 
 

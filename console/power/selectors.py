@@ -1,14 +1,16 @@
 """Figures in force as the planner counts them, and what stands out among them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import median
+from typing import NamedTuple
 
 from django.db.models import Count, Max
 
 from console.cluster.models import Cluster, Node
+from console.cluster.selectors import seen_nodes
 from console.partitions.models import Partition
 from console.power.models import OPEN_STATES, Measurement, MeasurementState, MeasuringRule, Processor
 from console.power.units import units_of_job
@@ -123,9 +125,14 @@ def rules_in_force(cluster: Cluster) -> list[MeasuringRule]:
 
 def processors_of(partition: Partition) -> list[Processor]:
     """The figures of a partition's processors, by node and device."""
-    names = {node.name for node in nodes_of(partition)}
+    names = set(names_in(partition))
     rows = Processor.objects.filter(cluster=partition.cluster)
     return sorted((row for row in rows if row.node in names), key=lambda row: (natural(row.node), row.device))
+
+
+def names_in(partition: Partition) -> list[str]:
+    """The names of a partition's nodes: all that is needed of thousands, most of the time."""
+    return [node.name for node in seen_nodes(partition.cluster) if partition.name in node.partitions]
 
 
 def nodes_of(partition: Partition) -> list[Node]:
@@ -136,12 +143,35 @@ def nodes_of(partition: Partition) -> list[Node]:
     )
 
 
+class KnownFigure(NamedTuple):
+    """What pages need of a processor's figure in force. A cluster has thousands, so this is no model."""
+
+    pk: int
+    node: str
+    resource: str
+    device: int
+    figure: float
+    before: float | None
+    source: str
+    taken_at: datetime
+
+
+Figured = Processor | KnownFigure
+"""A figure in force, whichever way it was read."""
+
+
+def known_figures(cluster: Cluster, nodes: Collection[str]) -> list[KnownFigure]:
+    """Those of some nodes, by device."""
+    rows = Processor.objects.filter(cluster=cluster).order_by("device", "resource", "pk")
+    return [KnownFigure(*row) for row in rows.values_list(*KnownFigure._fields) if row[1] in nodes]
+
+
 @dataclass(frozen=True, slots=True)
 class Outlier:
     """A processor far from its kind. `share`: by how much it is slower (above 0) or faster than the middle one;
     `siblings`: how many others there are."""
 
-    processor: Processor
+    processor: Figured
     share: float
     siblings: int
 
@@ -168,10 +198,10 @@ def kinds_of(cluster: Cluster) -> dict[str, dict[str, int]]:
     return dict(Node.objects.filter(cluster=cluster).values_list("name", "total"))
 
 
-def kinds_among(processors: Iterable[Processor], totals: Mapping[str, Mapping[str, int]]) -> dict[int, Kind]:
+def kinds_among(processors: Iterable[Figured], totals: Mapping[str, Mapping[str, int]]) -> dict[int, Kind]:
     """By key of the processor, its kind: the same resource, of the same model, as many of them in a node. None for one
     with fewer than `FEWEST` of its kind."""
-    alike: dict[tuple[str, ...], list[Processor]] = defaultdict(list)
+    alike: dict[tuple[str, ...], list[Figured]] = defaultdict(list)
     for each in processors:
         alike[_model(each.resource, totals.get(each.node, {}))].append(each)
     found = {}
@@ -187,7 +217,7 @@ def _model(resource: str, total: Mapping[str, int]) -> tuple[str, ...]:
     return resource, str(total.get(resource, 0)), *models
 
 
-def outliers(processors: Sequence[Processor], totals: Mapping[str, Mapping[str, int]]) -> list[Outlier]:
+def outliers(processors: Sequence[Figured], totals: Mapping[str, Mapping[str, int]]) -> list[Outlier]:
     """Those that are far from the middle of their kind, the farthest first. `totals`: what each node has."""
     kinds = kinds_among(processors, totals)
     shares = ((each, kinds[each.pk].share(each.figure)) for each in processors if each.pk in kinds)
@@ -195,7 +225,7 @@ def outliers(processors: Sequence[Processor], totals: Mapping[str, Mapping[str, 
     return sorted(found, key=lambda each: -abs(each.share))
 
 
-def jumped(processor: Processor) -> bool:
+def jumped(processor: Figured) -> bool:
     """Whether its last reading has moved its figure far from where it was."""
     return processor.before is not None and abs(processor.figure / processor.before - 1) > FAR
 

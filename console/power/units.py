@@ -3,10 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from console.cluster.models import Cluster, Node
-from console.cluster.selectors import Kind, kind_of
-from console.power.models import Processor
+from console.cluster.selectors import Kind, SeenNode, kind_of
+
+if TYPE_CHECKING:
+    from console.power.selectors import Figured
 
 ProcessorKind = tuple[str, Kind]
 """A resource, and the kind of node that has it."""
@@ -23,7 +26,7 @@ class PowerOfUnit:
 
 
 def units_of(
-    nodes: Iterable[Node], processors: Iterable[Processor], partition: str
+    nodes: Iterable[SeenNode], processors: Iterable["Figured"], partition: str
 ) -> dict[str, PowerOfUnit]:
     """By node, its unit; without nodes that are in none."""
     unit_of = {node.name: unit for node in nodes if (unit := node.unit_in(partition))}
@@ -41,15 +44,15 @@ def units_of(
 
 
 def ends_of_kinds(
-    nodes: Iterable[Node], processors: Iterable[Processor]
+    nodes: Iterable[SeenNode], processors: Iterable["Figured"]
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """By node and resource, the fastest and the slowest figure of its kind of node in the partition: what is shaded
     over all kinds would hide what differs within a fast one."""
-    totals = {node.name: node.total for node in nodes}
+    kind_on = {node.name: kind_of(node.total) for node in nodes}
     ends: dict[ProcessorKind, tuple[float, float]] = {}
     where: dict[str, dict[str, ProcessorKind]] = {}
     for each in processors:
-        kind = where.setdefault(each.node, {})[each.resource] = (each.resource, kind_of(totals[each.node]))
+        kind = where.setdefault(each.node, {})[each.resource] = (each.resource, kind_on[each.node])
         fastest, slowest = ends.get(kind, (each.figure, each.figure))
         ends[kind] = min(fastest, each.figure), max(slowest, each.figure)
     return {node: {name: ends[kind] for name, kind in kinds.items()} for node, kinds in where.items()}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fnmatch import fnmatchcase
+from typing import TypeVar
 
 from django.db.models import Q
 
@@ -25,6 +26,7 @@ from scheduler.priority.score import task_score
 
 MOST_JOBS = 200
 MOST_STOPS = 50
+OfJob = TypeVar("OfJob", Job, PlannedAction, Checkpoint)
 STOPS_SHOWN_FOR = timedelta(days=2)
 
 
@@ -113,6 +115,7 @@ def _stopped(cluster: Cluster, user: str, rows: Sequence[Job]) -> list[MyStop]:
         PlannedAction.objects.filter(recent, cluster=cluster, user=user, kind__in=STOP_KINDS)
         .exclude(state__in=(ActionState.EXPIRED, ActionState.FAILED))
         .select_related("plan")
+        .defer("plan__passed_over", "plan__alternatives")
         .order_by("-id")[:MOST_STOPS]
     )
     if not stops:
@@ -132,20 +135,31 @@ def _known(cluster: Cluster, ids: Iterable[str], rows: Sequence[Job]) -> dict[st
     wanted = sorted(ids)
     here = {row.job_id for row in rows}
     gone = Job.objects.filter(cluster=cluster, job_id__in=set(wanted) - here)
-    every = [*rows, *gone]
-    acts = list(PlannedAction.objects.filter(cluster=cluster, job_id__in=wanted).select_related("plan"))
-    asked = list(Checkpoint.objects.filter(cluster=cluster, job_id__in=wanted).order_by("-id"))
+    every = _by_job([*rows, *gone])
+    acts = _by_job(
+        PlannedAction.objects.filter(cluster=cluster, job_id__in=wanted)
+        .select_related("plan")
+        .defer("plan__passed_over", "plan__alternatives")
+    )
+    asked = _by_job(Checkpoint.objects.filter(cluster=cluster, job_id__in=wanted).order_by("-id"))
     return {
         job_id: Known(
             cluster=cluster,
             job_id=job_id,
             now=clock.now(),
-            rows=[row for row in every if row.job_id == job_id],
-            acts=[act for act in acts if act.job_id == job_id],
-            checkpoints=[each for each in asked if each.job_id == job_id],
+            rows=every.get(job_id, []),
+            acts=acts.get(job_id, []),
+            checkpoints=asked.get(job_id, []),
         )
         for job_id in wanted
     }
+
+
+def _by_job(rows: Iterable[OfJob]) -> dict[str, list[OfJob]]:
+    found: dict[str, list[OfJob]] = {}
+    for row in rows:
+        found.setdefault(row.job_id, []).append(row)
+    return found
 
 
 # --- Levels and quotas -----------------------------------------------------------------------------------

@@ -106,7 +106,7 @@ TEMPLATES: list[dict[str, Any]] = [
         },
     }
 ]
-FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
+FORM_RENDERER = "console.core.widgets.Renderer"
 
 # --- Caches, each in the memory of one process -----------------------------------------------------------------------
 # `template_fragments`: what the tag `cache` of templates has made, a few pages of half a megabyte.

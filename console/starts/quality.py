@@ -5,9 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from statistics import fmean, median
+from typing import NamedTuple
+
+from django.db.models import QuerySet
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.core.remembered import Remembered
 from console.starts.models import ExpectedStart, StopTally
 
 DAYS = 28
@@ -45,16 +49,36 @@ class StartQuality:
     is_cut: bool = False
 
 
+class _Begun(NamedTuple):
+    """What is counted of an expected start that has come; there are thousands."""
+
+    partition: str
+    first_p50: int | None
+    first_low: int | None
+    first_high: int | None
+    first_slurm: int | None
+    started: int
+
+
+_known: Remembered[StartQuality] = Remembered()
+
+
 def start_quality(cluster: Cluster, partitions: Iterable[str]) -> StartQuality:
-    """The jobs that started within the last weeks in some partitions, by what was first said of them. One query."""
-    since = clock.now() - timedelta(days=DAYS)
-    found = ExpectedStart.objects.filter(
-        cluster=cluster, partition__in=list(partitions), gone_at__gte=since, started__isnull=False
-    ).order_by("-gone_at")[: MOST_STARTS + 1]
-    rows = list(found)[:MOST_STARTS]
+    """The jobs that started within the last weeks in some partitions, by what was first said of them. Two queries."""
+    since, names = clock.now() - timedelta(days=DAYS), tuple(partitions)
+    begun = ExpectedStart.objects.filter(
+        cluster=cluster, partition__in=names, gone_at__gte=since, started__isnull=False
+    ).order_by("-gone_at")
+    key = (cluster.pk, names, since.date(), begun.values_list("pk", "gone_at", "started").first())
+    return _known.of(key, lambda: _quality(begun))
+
+
+def _quality(begun: QuerySet[ExpectedStart]) -> StartQuality:
+    found = list(begun.values_list(*_Begun._fields)[: MOST_STARTS + 1])
+    rows = [_Begun(*row) for row in found[:MOST_STARTS]]
     if not rows:
         return StartQuality()
-    parts: dict[str, list[ExpectedStart]] = defaultdict(list)
+    parts: dict[str, list[_Begun]] = defaultdict(list)
     for row in rows:
         parts[row.partition].append(row)
     return StartQuality(
@@ -96,8 +120,8 @@ def _stop_score(row: StopTally) -> StopScore:
     return StopScore(row.jobs, row.stopped, brier, base, below, row.is_proven)
 
 
-def _score(rows: Sequence[ExpectedStart]) -> StartScore:
-    started = [(row, row.started or 0) for row in rows]
+def _score(rows: Sequence[_Begun]) -> StartScore:
+    started = [(row, row.started) for row in rows]
     errors = [_error(row.first_p50, truth) for row, truth in started]
     slurm = [_error(row.first_slurm, truth) for row, truth in started if row.first_slurm is not None]
     return StartScore(
@@ -115,6 +139,6 @@ def _error(said: int | None, truth: int) -> float:
     return float("inf") if said is None else abs(said - truth)
 
 
-def _holds(row: ExpectedStart, truth: int) -> bool:
+def _holds(row: _Begun, truth: int) -> bool:
     low, high = row.first_low, row.first_high
     return low is not None and low - SEEN_S <= truth and (high is None or truth <= high + SEEN_S)

@@ -22,6 +22,7 @@ from django.utils import translation
 from pytest_django.live_server_helper import LiveServer
 
 from console.audit.anchors import FILE
+from console.core.remembered import forget_everything
 from tests.plugins import answering
 from tests.plugins.forking import Forked, forker
 from tests.plugins.migrated import copy_migrated_sqlite, create_migrated_database
@@ -153,8 +154,9 @@ def the_usual_language() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_cached() -> None:
-    """Tries at passwords are counted in the cache, which outlives a test."""
+    """Tries at passwords are counted in the cache, which outlives a test; so do sums that are remembered."""
     cache.clear()
+    forget_everything()
 
 
 @pytest.fixture(scope="session")

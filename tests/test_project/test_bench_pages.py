@@ -5,8 +5,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
-from bench.web_data import Filled
-from bench.web_pages import ASKED
+from bench.web_pages import ASKED, Filled
 
 POSTED = {
     "theme", "language", "logout", "account-token", "account-token-revoke", "account-sessions-end", "account-password",

@@ -19,7 +19,7 @@ from console.power.models import (
     StandoutKind,
     StandoutState,
 )
-from console.power.selectors import kinds_of, outliers, rules_in_force
+from console.power.selectors import Figured, kinds_of, outliers, rules_in_force
 
 NAME = "power"
 LATELY = timedelta(days=1)
@@ -68,5 +68,5 @@ def _stand_out(cluster: Cluster) -> Iterator[Finding]:
         yield ok(NAME, "doctor.power.even", n=len(processors))
 
 
-def _key(row: Processor) -> tuple[str, str, int]:
+def _key(row: Figured) -> tuple[str, str, int]:
     return row.node, row.resource, row.device

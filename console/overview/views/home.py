@@ -52,7 +52,7 @@ def overview(request: HttpRequest) -> HttpResponse:
             replace(state, day=days.get(state.partition.name, []))
             for state in partition_states(cluster, partitions, seen)
         ],
-        "latest": Plan.objects.filter(cluster=cluster)[:LATEST_PLANS],
+        "latest": Plan.objects.filter(cluster=cluster).defer("passed_over", "alternatives")[:LATEST_PLANS],
     }
     return render_page(request, "overview/overview.html", context)
 
