@@ -25,6 +25,8 @@ SAID = "said"
 """The row's own sentences as data (`told.py`). Hashed where a row has it: rows of before it have not."""
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_ESCAPES = ("\\u0000", "\\ud")
+"""How JSON of ASCII letters begins to write NUL and halves of surrogate pairs (and whole pairs, which stay)."""
 _EXPONENT_FROM = 1e15
 
 
@@ -35,20 +37,24 @@ def clean(text: str) -> str:
 
 def storable(value: Any) -> Any:
     """A JSON value as both databases give it back. `ValueError` or `TypeError` for what is not JSON."""
-    return _walk(json.loads(json.dumps(value, allow_nan=False)))
+    text = json.dumps(value, allow_nan=False)
+    document = json.loads(text, parse_float=_plain_number)
+    # Without an escape of what cannot be kept, which is rare, there is no text to be cleaned.
+    return _cleaned(document) if any(escape in text for escape in _ESCAPES) else document
 
 
-def _walk(value: Any) -> Any:
+def _plain_number(text: str) -> float:
+    """A decimal has no exponent and no negative zero."""
+    value = float(text)
+    return int(value) if abs(value) >= _EXPONENT_FROM else value + 0.0
+
+
+def _cleaned(value: Any) -> Any:
     if isinstance(value, dict):
-        return {clean(key): _walk(item) for key, item in value.items()}
+        return {clean(key): _cleaned(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_walk(item) for item in value]
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, float):
-        # A decimal has no exponent and no negative zero.
-        return int(value) if abs(value) >= _EXPONENT_FROM else value + 0.0
-    return value
+        return [_cleaned(item) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def row_hash(row: Mapping[str, Any]) -> str:

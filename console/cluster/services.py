@@ -35,9 +35,9 @@ _NODE_JSON = ("total", "used", "features", "partitions", "own_units")
 _NODE_FIELDS = ("up", "state", "state_reason", "unit", "booted", *_NODE_JSON)
 
 
-Mark = tuple[str, str]
-"""What a row shows, digested: its `VERDICT_FIELDS`, and all the rest but its places. Each has `MARK` characters."""
 MARK = 16
+"""A row's mark is a digest of so many characters of all that it shows but its places and `VERDICT_FIELDS`, and then one
+of these."""
 
 
 class JobRow(Protocol):
@@ -53,8 +53,8 @@ class JobRow(Protocol):
         """The row's `place`, `line_place` and `own_priority`."""
         ...
 
-    def mark(self) -> Mark:
-        """Short texts that are the same as long as the row would show the same; cheap."""
+    def mark(self) -> str:
+        """A short text that is the same as long as the row would show the same; cheap."""
         ...
 
     @property
@@ -79,16 +79,16 @@ def write_jobs(cluster: Cluster, rows: Sequence[JobRow]) -> bool:
     decided: list[tuple[Any, ...]] = []
     moved: list[tuple[Any, ...]] = []
     for row in rows:
-        seen, verdict = row.mark()
-        before = known.pop(row.key, None)
-        if before is None or before[1][:MARK] != seen:
+        mark, before = row.mark(), known.pop(row.key, None)
+        if before is not None and before[1] == mark:  # as nearly all are
+            if before[2:] != row.places:
+                moved.append((*row.places, before[0]))
+        elif before is not None and before[1][:MARK] == mark[:MARK]:
+            decided.append((*row.verdict, *row.places, mark, before[0]))
+        else:
             job = row.build()
-            job.fingerprint = seen + verdict
+            job.fingerprint = mark
             fresh.append(job)
-        elif before[1][MARK:] != verdict:
-            decided.append((*row.verdict, *row.places, seen + verdict, before[0]))
-        elif before[2:] != row.places:
-            moved.append((*row.places, before[0]))
     go_on(cluster, fresh, BATCH)
     Job.objects.bulk_create(
         fresh, batch_size=BATCH, update_conflicts=True, unique_fields=list(_KEYS), update_fields=_JOB_FIELDS

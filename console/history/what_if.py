@@ -18,7 +18,8 @@ from console.history.changes import HypotheticalChange
 from console.history.models import LatestObservation
 from console.history.recording import unpacked
 from console.steering.decisions.deciding import Verdicts, decide_all
-from console.steering.decisions.facts import Facts, gather, open_plans, partition_policies
+from console.steering.decisions.facts import Facts, gather, partition_policies
+from console.steering.decisions.open_plans import open_plans
 from console.steering.decisions.patience import foresee
 from scheduler.model.jobs import JobState
 from scheduler.model.observation import Observation

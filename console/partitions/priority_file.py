@@ -7,16 +7,16 @@ default. Projects and partitions that the file does not name are left as they ar
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
 
 from console.audit.services import Context, Subject, record
 from console.cluster.models import Cluster
-from console.core.diff import KeyDifference, differences
+from console.core.diff import KeyDifference
 from console.core.limits import POLICY, PROJECT, beyond, beyond_in, rows_of
+from console.partitions.file_states import States, partitions_of, projects_of
 from console.partitions.models import Partition
 from console.partitions.own_file import Allowed
 from console.partitions.selectors import partition_document, policy_of
@@ -31,8 +31,6 @@ from scheduler.contracts.config import (
     ConfigPartition,
     ConfigProject,
     decode_config,
-    encode_partition,
-    encode_project,
 )
 from scheduler.contracts.errors import InputError, quoted
 from scheduler.model.sentence import say
@@ -66,8 +64,8 @@ class _By:
 def export_config(cluster: Cluster, partition: Partition | None = None) -> dict[str, Any]:
     """The priority file of a cluster; with `partition` only that partition's entry, and no projects (they belong
     to the whole cluster)."""
-    partitions = [partition] if partition else _partitions(cluster)
-    projects = [] if partition else _projects(cluster)
+    partitions = [partition] if partition else partitions_of(cluster)
+    projects = [] if partition else projects_of(cluster)
     return {
         "schema": SCHEMA,
         "cluster": cluster.name,
@@ -92,7 +90,7 @@ def diff_config(cluster: Cluster, document: object, allowed: Allowed | None = No
     config = _decoded(cluster, document)
     if allowed:
         allowed(config)
-    return _States.of(cluster, config).differences
+    return States.of(cluster, config).differences
 
 
 def import_config(  # noqa: PLR0913 - each is named at the call
@@ -115,7 +113,7 @@ def import_config(  # noqa: PLR0913 - each is named at the call
     if allowed:
         allowed(config)
     _check(cluster, config)  # before anybody has to wait for us
-    if said := beyond("file_changes", len(_States.of(cluster, config).changed)):
+    if said := beyond("file_changes", len(States.of(cluster, config).changed)):
         raise InputError("$", said)
     by = _By(actor, reason, request_id)
     with transaction.atomic():
@@ -141,7 +139,7 @@ def _import(
     projects, partitions = _locked_rows(cluster, config)
     if allowed:
         allowed(config)  # once more: until now somebody else could change who administers what
-    states = _States.of(cluster, config)
+    states = States.of(cluster, config)
     found = states.differences
     result = ImportResult(
         differences=found,
@@ -235,7 +233,7 @@ def _decoded(cluster: Cluster, document: object) -> Config:
     """The file's contents. A project's pattern may name a level of a partition that is not in the file, or one
     that some project names already (its partition may have lost it since)."""
     _refuse_too_long(document)
-    known = {rule.name for partition in _partitions(cluster) for rule in policy_of(partition).levels}
+    known = {rule.name for partition in partitions_of(cluster) for rule in policy_of(partition).levels}
     known |= set(TaskPattern.objects.filter(project__cluster=cluster).values_list("level", flat=True))
     config = decode_config(document, known)
     if config.cluster != cluster.name:
@@ -254,66 +252,3 @@ def _refuse_too_long(document: object) -> None:
         for i, entry in enumerate(entries if isinstance(entries, list) else ()):
             for key, said in beyond_in(entry, keys):
                 raise InputError(f"$.{part}[{i}].{key}", said)
-
-
-@dataclass(frozen=True, slots=True)
-class _States:
-    """What the file names as it is, and as the file wants it: `projects` and `partitions`, each by name."""
-
-    there: dict[str, dict[str, Any]]
-    wanted: dict[str, dict[str, Any]]
-
-    @classmethod
-    def of(cls, cluster: Cluster, config: Config) -> Self:
-        """What is in the database now."""
-        projects = {entry.project.code: _project_entry(entry) for entry in config.projects}
-        partitions = {entry.policy.name: _partition_entry(entry) for entry in config.partitions}
-        there = {
-            "projects": {
-                row.code: project_document(row) for row in _projects(cluster) if row.code in projects
-            },
-            "partitions": {
-                row.name: partition_document(row) for row in _partitions(cluster) if row.name in partitions
-            },
-        }
-        return cls(there, {"projects": projects, "partitions": partitions})
-
-    @property
-    def differences(self) -> list[KeyDifference]:
-        """Key by key."""
-        return differences(self.there, self.wanted)
-
-    @property
-    def changed(self) -> set[tuple[str, str]]:
-        """Part and name of each entry that is not like that already."""
-        return {
-            (part, name)
-            for part, entries in self.wanted.items()
-            for name, entry in entries.items()
-            if self.there[part].get(name) != entry
-        }
-
-
-def _project_entry(entry: ConfigProject) -> dict[str, Any]:
-    """An entry in the order in which the database gives it: the file's own order means nothing."""
-    encoded = encode_project(entry)
-    return {
-        **encoded,
-        "managers": sorted(encoded["managers"]),
-        "tasks": sorted(encoded["tasks"], key=lambda task: str(task["pattern"])),
-    }
-
-
-def _partition_entry(entry: ConfigPartition) -> dict[str, Any]:
-    encoded = encode_partition(entry)
-    return {**encoded, "admins": sorted(encoded["admins"])}
-
-
-def _projects(cluster: Cluster) -> QuerySet[Project]:
-    return Project.objects.filter(cluster=cluster).prefetch_related("memberships", "tasks").order_by("code")
-
-
-def _partitions(cluster: Cluster) -> QuerySet[Partition]:
-    """Those with a policy in force; one without is just being made."""
-    rows = Partition.objects.filter(cluster=cluster, revision__isnull=False).order_by("name")
-    return rows.select_related("cluster", "revision").prefetch_related("admins")

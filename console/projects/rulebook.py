@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from console.core.limits import beyond
-from scheduler.contracts.policy import plain
+from scheduler.contracts.fields import plain
 from scheduler.priority.deadline import Schedule, UrgencyStep
 
 LARGEST = 1e15

@@ -1,8 +1,8 @@
 """One cycle: observe, verify what was issued, decide, record and intend, act.
 
 Correct with the timer alone: a cycle reads all state and writes the difference; it remembers nothing of the one
-before but what is in the database, and what only saves work (`_KNOWN`). One at a time per cluster (`lease`); whoever
-finds it taken leaves.
+before but what is in the database, and what only saves work (`_KNOWN`, `_PLANS`). One at a time per cluster
+(`lease`); whoever finds it taken leaves.
 Whatever is raised in it ends here (`failures`): the cycle has failed, and until one has ended well nobody is stopped
 (`closing`).
 """
@@ -32,8 +32,9 @@ from console.steering.actions.verifying import verify
 from console.steering.actions.victims import Following, ask_after
 from console.steering.cycle_report import Report
 from console.steering.decisions.deciding import Verdicts, decide_all
-from console.steering.decisions.facts import Facts, PartitionFacts, gather, open_plans, partition_policies
+from console.steering.decisions.facts import Facts, PartitionFacts, gather, partition_policies
 from console.steering.decisions.held_together import held_together
+from console.steering.decisions.open_plans import OpenPlans, open_plans
 from console.steering.decisions.patience import remember_patience
 from console.steering.decisions.recalling import recall, remember
 from console.steering.decisions.rejections import declined_starts
@@ -65,6 +66,8 @@ log = structlog.get_logger(__name__)
 
 _KNOWN: dict[int, dict[str, KnownJobs]] = defaultdict(lambda: defaultdict(KnownJobs))
 """By cluster and partition. Saves work and nothing else: whatever it holds, the decisions are the same."""
+_PLANS: dict[int, OpenPlans] = {}
+"""By cluster, as the last cycle left them; nothing after one that failed. Saves work and nothing else, too."""
 
 
 def run_cycle(cluster: Cluster) -> Report | None:
@@ -128,17 +131,19 @@ def _close(cluster: Cluster, lease: leases.Lease, report: Report, failures: Fail
 def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
     """Everything after a good look. What one part raises does not keep the next from taking back what was begun."""
     failures, policies = acting.failures, None
-    kept = KeptCycle(cluster, report.number)
+    kept = KeptCycle(cluster, report.number, _PLANS.pop(cluster.pk) if cluster.pk in _PLANS else OpenPlans())
     with report.phase("verify"), failures.kept():
         jobs = acting.observation.jobs_by_id
         endings = ask_after(cluster, jobs, acting.adapter)
         with transaction.atomic():
             acting.lease.renew()
+            kept.plans.begin(cluster)
+            plans = kept.plans.now()
             with failures.kept(), transaction.atomic():
-                watch_starts(cluster, acting.observation)
+                watch_starts(cluster, acting.observation, plans)
             following = Following(cluster, jobs, endings)
             found = _policies(cluster, acting.observation)
-            _verify(following, found, failures, report)
+            _verify(following, plans, found, failures, report)
             failpoint("cycle.verifying")
             # An incident may have paused a partition meanwhile.
             policies = partition_policies(cluster) if following.paused else found
@@ -154,6 +159,8 @@ def _steer(cluster: Cluster, acting: Acting, report: Report) -> None:
         kept.close(report, failures)
         if verdicts and not any(verdict.is_undecided for verdict in verdicts):
             write_submit_rules(cluster, verdicts)
+    if not failures.found:
+        _PLANS[cluster.pk] = kept.plans
 
 
 def _carry_out(
@@ -183,11 +190,14 @@ def _carry_out(
 
 
 def _verify(
-    following: Following, policies: Mapping[str, PartitionFacts], failures: Failures, report: Report
+    following: Following,
+    plans: Sequence[Plan],
+    policies: Mapping[str, PartitionFacts],
+    failures: Failures,
+    report: Report,
 ) -> None:
     """Plan by plan: what is raised about one is rolled back, and the others' victims go on."""
     cluster, jobs = following.cluster, following.jobs
-    plans = open_plans(cluster, brief=True)
     report.open_before, report.asked_before = _shown(plans), _asked(plans)
     following.held = held_together(plans)
     with failures.kept(), transaction.atomic():
@@ -212,7 +222,7 @@ def _decide(
     """Decide, and write down what was decided."""
     with report.phase("decide"):
         ways = ways_of(cluster, acting.adapter, acting.observation.jobs)
-        facts = gather(cluster, open_plans(cluster), policies, ways)
+        facts = gather(cluster, kept.plans.now(), policies, ways)
         planned_on = without_measurements(cluster, acting.observation)
         verdicts = decide_all(planned_on, facts, acting.failures, _KNOWN[cluster.pk])
     with report.phase("record"), transaction.atomic():
@@ -240,7 +250,7 @@ def _record(acting: Acting, facts: Facts, verdicts: list[Verdicts], report: Repo
         for verdict in verdicts:
             if not verdict.is_undecided:  # the plans of one that is stay as they are
                 _intend(acting, facts, verdict, report, kept, before)
-    open_now = open_plans(cluster, brief=True)
+    open_now = kept.plans.now()
     had_fault = cluster.fault
     remember(cluster, acting.observation)
     acting.lines.by_partition = work_out(
@@ -287,6 +297,7 @@ def _intend(
     )
     new = NewPlans(kept.cluster, kept.row, verdict, acting.failures.holds(name), starts, facts.held_together)
     report.planned += intend(new, facts.plans)
+    kept.plans.add(new.saved)
     report.lines.extend(
         f"{name} {decision.job} {decision.action.value}: {decision.explain}" for decision in verdict.decisions
     )

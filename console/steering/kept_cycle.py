@@ -1,9 +1,10 @@
-"""The row that is kept of a cycle in which something happened."""
+"""What one cycle keeps at hand: the row that tells of it, if something happened, and the plans that are open."""
 
 from typing import Protocol
 
 from console.cluster.models import Cluster
 from console.core import clock
+from console.steering.decisions.open_plans import OpenPlans
 from console.steering.failures import Failures
 from console.steering.models import Cycle, CycleOutcome
 from scheduler.model.sentence import say
@@ -16,10 +17,14 @@ class KeptReport(Protocol):
 
 
 class KeptCycle:
-    """The cycle's row, made only when something refers to it: most cycles change nothing and are not kept."""
+    """The cycle's row, made only when something refers to it: most cycles change nothing and are not kept.
 
-    def __init__(self, cluster: Cluster, number: int) -> None:
+    `plans`: the open ones, to be asked for whenever they are needed.
+    """
+
+    def __init__(self, cluster: Cluster, number: int, plans: OpenPlans) -> None:
         self.cluster = cluster
+        self.plans = plans
         self._number = number
         self._started_at = clock.now()
         self._row: Cycle | None = None

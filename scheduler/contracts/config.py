@@ -15,10 +15,11 @@ from scheduler.contracts.fields import (
     maybe,
     name,
     names,
+    plain,
     text,
     unique,
 )
-from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, plain, read_policy
+from scheduler.contracts.policy import POLICY_KEYS, decode_policy, encode_policy, read_policy
 from scheduler.contracts.snapshot import schema
 from scheduler.contracts.task_types import elastic_fields
 from scheduler.model.policy import LONGEST_GROUP_NAME, PartitionPolicy, ProjectFacts, TaskRule

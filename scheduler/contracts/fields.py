@@ -219,3 +219,8 @@ def unique(values: Iterable[str], paths: Iterable[str], what: str) -> None:
         if value in seen:
             raise InputError(path, f"{what} {quoted(value)} stands twice; names must differ")
         seen.add(value)
+
+
+def plain(value: float) -> float:
+    """A number as people write it: 40, not 40.0."""
+    return int(value) if value == int(value) else value

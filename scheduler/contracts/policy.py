@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from scheduler.contracts.errors import InputError, join, quoted
+from scheduler.contracts.errors import InputError, quoted
 from scheduler.contracts.fields import (
     Fields,
     Reader,
@@ -18,11 +18,13 @@ from scheduler.contracts.fields import (
     maybe,
     name,
     number,
+    plain,
     positive,
     text,
     unique,
     whole,
 )
+from scheduler.contracts.policy_checks import check_bands, check_ends, check_levels, check_references
 from scheduler.contracts.rules import bands, decode_balance, encode_balance
 from scheduler.contracts.task_types import decode_task_type, encode_task_type
 from scheduler.model.policy import (
@@ -107,12 +109,12 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
     )
     policy = _with_units(policy, fields)
-    _check_levels(policy, fields.at("levels"))
+    check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
-        _check_references(policy, getattr(policy, key), fields.at(key))
+        check_references(policy, getattr(policy, key), fields.at(key))
     for key in ("user_overrides", "task_overrides"):
-        _check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
-    _check_bands(policy, fields.at("bands"))
+        check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
+    check_bands(policy, fields.at("bands"))
     return policy
 
 
@@ -191,11 +193,6 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
     }
 
 
-def plain(value: float) -> float:
-    """A number as people write it: 40, not 40.0."""
-    return int(value) if value == int(value) else value
-
-
 def _as_before(fields: Fields) -> bool:
     """Whether the older key says that a job that is not requeued is cancelled; of a notice it knows nothing."""
     return fields.get("cancel_if_not_requeueable", flag, False)
@@ -271,46 +268,3 @@ _moments: Reader[dict[str, int]] = mapping(_moment)
 
 def _encode_moments(moments: Mapping[str, int]) -> dict[str, str]:
     return {key: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" for key, at in moments.items()}
-
-
-def _check_ends(overrides: Mapping[str, str], until: Mapping[str, int], path: str) -> None:
-    """An end belongs to an override."""
-    for key in until:
-        if key not in overrides:
-            raise InputError(join(path, key), f"there is no override of {quoted(key)} that could end")
-
-
-def _check_levels(policy: PartitionPolicy, path: str) -> None:
-    rules = policy.levels
-    unique((rule.name for rule in rules), (f"{path}[{i}].name" for i in range(len(rules))), "the level")
-    keywords = [(f"{path}[{i}].keyword", rule.keyword) for i, rule in enumerate(rules) if rule.keyword]
-    unique((word for _, word in keywords), (where for where, _ in keywords), "the keyword")
-    above: LevelRule | None = None
-    for i, rule in enumerate(rules):
-        if rule.min_score is None:
-            continue
-        if above is not None and above.min_score is not None and rule.min_score >= above.min_score:
-            message = (
-                f"must be below {plain(above.min_score)}, the threshold of {quoted(above.name)} above it"
-            )
-            raise InputError(f"{path}[{i}].min_score", message)
-        above = rule
-
-
-def _check_references(policy: PartitionPolicy, mapped: Mapping[str, object], path: str) -> None:
-    """Quotas name levels by their keys, overrides by their values."""
-    for key, value in mapped.items():
-        title = value if isinstance(value, str) else key
-        if policy.level_index(title) is None:
-            known = ", ".join(quoted(rule.name) for rule in policy.levels) or "none yet"
-            raise InputError(
-                join(path, key), f"{quoted(title)} is no level of the partition; known are {known}"
-            )
-
-
-def _check_bands(policy: PartitionPolicy, path: str) -> None:
-    for i, band in enumerate(policy.bands or ()):
-        for j, rank in enumerate(band):
-            if rank is not None and rank >= len(policy.levels):
-                message = f"{rank} is no level of the partition; it has {len(policy.levels)}, counted from 0"
-                raise InputError(f"{path}[{i}][{j}]", message)

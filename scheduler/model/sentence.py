@@ -75,6 +75,8 @@ Param = Union[str, int, float, "Sentence", Seconds, Moment, Held, Listed]
 _LINES: dict[str, str] = dict(SENTENCES)
 _PLAIN = frozenset({str, int, float, Moment})
 """Types whose values are compared as they are."""
+_AS_IT_IS = frozenset({str, int, float})
+"""Types whose values are JSON already."""
 
 
 class Sentence(str):
@@ -138,20 +140,19 @@ def facts_of(text: str) -> object:
 
 
 def _facts(value: object) -> object:
-    if type(value) in _PLAIN:
+    kind = type(value)  # by `is`: asked of every part of every decision in each cycle
+    if kind in _PLAIN:
         return value
-    match value:
-        case Sentence():
-            said = sorted(value.params.items())
-            return value.code, tuple([(k, v if type(v) in _PLAIN else _facts(v)) for k, v in said])
-        case Seconds():
-            return Seconds
-        case Listed():
-            return (*map(_facts, value), value.more)
-        case Held():
-            return tuple(sorted(value.items()))
-        case _:
-            return value
+    if isinstance(value, Sentence):
+        said = sorted(value.params.items())
+        return value.code, tuple([(k, v if type(v) in _PLAIN else _facts(v)) for k, v in said])
+    if kind is Seconds:
+        return Seconds
+    if isinstance(value, Listed):
+        return (*map(_facts, value), value.more)
+    if isinstance(value, Held):
+        return tuple(sorted(value.items()))
+    return value
 
 
 def with_names(sentence: Sentence, change: Callable[[str], str]) -> Sentence:
@@ -182,23 +183,19 @@ def to_json(sentence: Sentence) -> dict[str, Any]:
 
 
 def _params(sentence: Sentence) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in sentence.params.items()}
+    return {name: v if type(v) in _AS_IT_IS else _plain(v) for name, v in sentence.params.items()}
 
 
 def _plain(value: Param) -> Any:
-    match value:
-        case Sentence():
-            return {"code": value.code, "params": _params(value)}
-        case Seconds():
-            return {"s": int(value)}
-        case Moment():
-            return {"at": int(value)}
-        case Held():
-            return {"held": dict(value)}
-        case Listed():
-            return {"list": [_plain(each) for each in value], "more": value.more}
-        case _:
-            return value
+    if isinstance(value, Sentence):
+        return {"code": value.code, "params": _params(value)}
+    if isinstance(value, Seconds):
+        return {"s": int(value)}
+    if isinstance(value, Held):
+        return {"held": dict(value)}
+    if isinstance(value, Listed):
+        return {"list": [_plain(each) for each in value], "more": value.more}
+    return {"at": int(value)} if isinstance(value, Moment) else value
 
 
 def from_json(document: object) -> str:

@@ -34,7 +34,7 @@ LOOKED_AFTER = timedelta(minutes=10)
 Jobs = Mapping[str, ObservedJob]
 
 
-def watch_starts(cluster: Cluster, observation: Observation) -> None:
+def watch_starts(cluster: Cluster, observation: Observation, open_plans: Iterable[Plan]) -> None:
     """Note whose start has failed, and who runs well by now. Must run inside a transaction."""
     jobs = observation.jobs_by_id
     for row in FailedStart.objects.filter(cluster=cluster, ran_well_at=None):
@@ -43,7 +43,8 @@ def watch_starts(cluster: Cluster, observation: Observation) -> None:
             FailedStart.objects.filter(pk=row.pk).update(ran_well_at=clock.now())
     back = [
         (plan, job_id, restarts)
-        for plan in _recent_plans(cluster)
+        for plan in (*open_plans, *_started_lately(cluster))
+        if plan.kind == PlanKind.PREEMPT
         for job_id, restarts in runs_served(plan)
         if _is_back(plan, restarts, jobs.get(job_id))
     ]
@@ -67,16 +68,11 @@ def _runs_well(job: ObservedJob, now: int) -> bool:
     return job.state == JobState.RUNNING and job.start is not None and now - job.start >= AT_ONCE_S
 
 
-def _recent_plans(cluster: Cluster) -> list[Plan]:
-    """The plans whose beneficiary may just have started: those being carried out, and those that were a moment ago."""
-    plans = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).only(
-        "job_id", "job_restarts", "tasks", "user"
-    )
-    since = clock.now() - LOOKED_AFTER
-    return [
-        *plans.filter(state__in=OPEN_STATES),
-        *plans.filter(started_at__gte=since).exclude(state__in=OPEN_STATES),
-    ]
+def _started_lately(cluster: Cluster) -> Iterable[Plan]:
+    """The plans that are over, and whose beneficiary has started a moment ago."""
+    over = Plan.objects.filter(cluster=cluster, kind=PlanKind.PREEMPT).exclude(state__in=OPEN_STATES)
+    started = over.filter(started_at__gte=clock.now() - LOOKED_AFTER)
+    return started.only("kind", "job_id", "job_restarts", "tasks", "user")
 
 
 def _is_back(plan: Plan, restarts: int, job: ObservedJob | None) -> bool:

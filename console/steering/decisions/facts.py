@@ -1,10 +1,10 @@
 """What a cycle needs to know besides the observation: policies, projects, and what is under way."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from django.db.models import Exists, OuterRef, Q, prefetch_related_objects
+from django.db.models import Exists, OuterRef, Q
 
 from console.cluster.models import Cluster
 from console.core import clock
@@ -21,10 +21,8 @@ from console.steering.decisions.resizable import Resizable, resizable
 from console.steering.decisions.stops import REMEMBER, Stops, recent_stops
 from console.steering.exchanging.sets import comes_back, gets, gives_up, is_exchange
 from console.steering.models import (
-    OPEN_STATES,
     STOP_KINDS,
     ActionState,
-    Cycle,
     Pause,
     Plan,
     PlanKind,
@@ -43,8 +41,6 @@ UNDER_WAY = (ActionState.PLANNED, ActionState.EXECUTING, ActionState.ISSUED)
 SHRINKING = (*STOP_KINDS, ActionKind.SHRINK)
 MISREAD = timedelta(days=1)
 """How long a stop that was seen to work is kept in mind, should its run be seen again."""
-_CLUSTER, _CYCLE = Plan.cluster.field, Plan.cycle.field
-_LONG = ("passed_over", "victims", "placement", "explain", "outcome", "undo_reason", "decision_reason")
 BACK_OFF = timedelta(minutes=2)
 """After a plan was undone, its job gets no second one for this long; `putting_off` says when it is longer."""
 
@@ -99,30 +95,6 @@ class Facts:
 def run_of(action: PlannedAction) -> RunKey:
     """The run of the job that an action is aimed at."""
     return RunKey(action.job_id, action.run_start, action.run_restarts)
-
-
-def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES, *, brief: bool = False) -> list[Plan]:
-    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone.
-
-    `brief`: of proposals, of which there may be very many, only what says whom they are for and how they stand.
-    """
-    rows = Plan.objects.filter(cluster=cluster, state__in=states).order_by("id").defer("passed_over")
-    if brief:
-        proposed = list(rows.filter(state=PlanState.PROPOSED).defer(*_LONG))
-        begun = list(rows.exclude(state=PlanState.PROPOSED))
-        # Who is approved between the two questions is in both answers: the later one counts.
-        by_key = {plan.pk: plan for plan in (*proposed, *begun)}
-        plans = [by_key[key] for key in sorted(by_key)]
-    else:
-        plans = list(rows)
-        begun = [plan for plan in plans if plan.state != PlanState.PROPOSED]
-    prefetch_related_objects(begun, "actions")  # Proposals have none yet.
-    cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in plans})
-    for plan in plans:
-        # The same as setting the attributes, which asks much of each that is known here.
-        _CLUSTER.set_cached_value(plan, cluster)
-        _CYCLE.set_cached_value(plan, cycles[plan.cycle_id])
-    return plans
 
 
 def partition_policies(cluster: Cluster) -> dict[str, PartitionFacts]:

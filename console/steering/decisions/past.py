@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from console.cluster.models import Cluster, Job, JobPhase, JobRun
 from console.core import clock
 from console.steering.acknowledging import WORD, saved_word
@@ -79,34 +81,38 @@ def _counted(earlier: list[Run]) -> int:
 
 
 def past_of(cluster: Cluster) -> PastRuns:
-    """Read it, for the jobs that are present: five queries, whatever their number."""
+    """Read it, for the jobs that are present: five queries, whatever their number. They go from what is kept to the
+    jobs: there are many more of these."""
     since = clock.now() - REMEMBER
-    present = (
-        Job.objects.filter(cluster=cluster, restarts__gt=0).exclude(phase=JobPhase.ENDED).values("job_id")
-    )
-    asked = Checkpoint.objects.filter(cluster=cluster, asked_at__gte=since, job_id__in=present)
+    present = Exists(_jobs(cluster).filter(restarts__gt=0).exclude(phase=JobPhase.ENDED))
+    asked = Checkpoint.objects.filter(present, cluster=cluster, asked_at__gte=since)
     known = {(row.job_id, row.run_restarts): row for row in asked}
     saved = frozenset(key for key, row in known.items() if row.acknowledged_at)
-    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=present)
+    stopped = Victim.objects.filter(present, cluster=cluster, sent_at__gte=since).exclude(fate=Fate.SPARED)
+    over = JobRun.objects.filter(cluster=cluster, ended__isnull=False, job_id__in=stopped.values("job_id"))
     took = {(run.job_id, run.restarts): (run.ended or run.start) - run.start for run in over}
-    stopped = Victim.objects.filter(cluster=cluster, sent_at__gte=since, job_id__in=present)
     runs: dict[str, dict[int, Run]] = {}
-    for key in stopped.exclude(fate=Fate.SPARED).order_by().values_list("job_id", "run_restarts").distinct():
+    for key in stopped.order_by().values_list("job_id", "run_restarts").distinct():
         row = known.get(key)
         comment = None if row is None else f"{row.comment_before} {WORD}{row.saved}"
         runs.setdefault(key[0], {})[key[1]] = Run(took.get(key, 0), key in saved, comment)
     return PastRuns(runs, saved, _failed(cluster, since), _saved_ago_s(cluster, since))
 
 
+def _jobs(cluster: Cluster) -> QuerySet[Job]:
+    """The mirror's rows of the job that another row is about."""
+    return Job.objects.filter(cluster=cluster, job_id=OuterRef("job_id"))
+
+
 def _saved_ago_s(cluster: Cluster, since: datetime) -> dict[tuple[str, int], int]:
     """Of runs that were asked for a checkpoint and were not stopped, or not yet, how long ago they acknowledged it."""
-    now, running = clock.now(), Job.objects.filter(cluster=cluster, phase=JobPhase.RUNNING).values("job_id")
+    now = clock.now()
     rows = Checkpoint.objects.filter(
+        Exists(_jobs(cluster).filter(phase=JobPhase.RUNNING)),
         cluster=cluster,
         asked_at__gte=since,
         acknowledged_at__isnull=False,
         resumed_at=None,
-        job_id__in=running,
     )
     moments = rows.values_list("job_id", "run_restarts", "acknowledged_at")
     return {

@@ -53,7 +53,7 @@ class NewPlans:
 
     `cycle` makes the cycle's row at its first use: a cycle in which nothing is planned is not kept. `is_held`: nothing
     may be begun in the partition. `starts`: jobs that get a plan although nobody has to be stopped (`starting`).
-    `held`: jobs that are held until all of their group fit.
+    `held`: jobs that are held until all of their group fit. `saved`: those that `keep` has saved.
     """
 
     cluster: Cluster
@@ -62,6 +62,7 @@ class NewPlans:
     is_held: bool = False
     starts: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
+    saved: list[Plan] = field(init=False, default_factory=list)
     _made: list[tuple[Plan, list[str]]] = field(init=False, default_factory=list)
 
     def makes_room(self, decision: Decision) -> bool:
@@ -89,6 +90,7 @@ class NewPlans:
     def keep(self) -> None:
         """Save the plans that were made, with their actions: many in one statement, and then each is told."""
         made, self._made = self._made, []
+        self.saved += [plan for plan, _ in made]
         Plan.objects.bulk_create([plan for plan, _ in made], batch_size=BATCH)
         for plan, _ in made:
             # Its own number is part of its place in line.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from console.cluster.services import MARK, Mark
+from console.cluster.services import MARK
 from scheduler.model.jobs import ObservedJob, SnapshotJob
 
 
@@ -17,7 +17,7 @@ class Marked(NamedTuple):
     planned: SnapshotJob | None
     derived: tuple[Any, ...]
     decided: tuple[Any, ...]
-    mark: Mark
+    mark: str
 
 
 @dataclass(slots=True)
@@ -50,11 +50,11 @@ def marked(
 ) -> Marked:
     """A row's mark; what is the same as in the one that is known is not digested again."""
     if known is not None and known.derived == derived and (known.job is job or known.job == job):
-        seen = known.mark[0]
+        seen = known.mark[:MARK]
     else:
         seen = _digest((job, *derived))
-    verdict = known.mark[1] if known is not None and known.decided == decided else _digest(decided)
-    return Marked(job, planned, derived, decided, (seen, verdict))
+    verdict = known.mark[MARK:] if known is not None and known.decided == decided else _digest(decided)
+    return Marked(job, planned, derived, decided, seen + verdict)
 
 
 def _digest(facts: tuple[Any, ...]) -> str:

@@ -5,11 +5,10 @@ made for the jobs whose mark has changed. Durations in an explanation grow by th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from console.cluster.models import LONGEST_GROUP, Cluster, Job
-from console.cluster.services import VERDICT_FIELDS, JobRow, Mark
+from console.cluster.services import VERDICT_FIELDS, JobRow
 from console.steering.decisions.deciding import Verdicts
 from console.steering.line.lines import Lines, PartitionLine
 from console.steering.models import Plan, PlanKind, PlanState
@@ -74,8 +73,7 @@ def past_rows(
     return [source.row(job) for job in jobs]
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(NamedTuple):
     """One job in one partition, for `write_jobs`."""
 
     key: tuple[str, str]
@@ -84,14 +82,13 @@ class _Row:
 
     @property
     def places(self) -> tuple[int, int, int | None]:
-        return self.source.places(self.job)
+        return self.source.places(self.job) if self.job.state is _PENDING else _NO_PLACE
 
     @property
     def verdict(self) -> tuple[Any, ...]:
         return self.source.verdict(self.job)
 
-    def mark(self) -> Mark:
-        """What the row would show but for its places, as two short texts."""
+    def mark(self) -> str:
         return self.source.mark(self.key, self.job)
 
     def build(self) -> Job:
@@ -131,12 +128,13 @@ class _Source:
                 if plan.state == PlanState.EXECUTING:
                     self.plan_of.update((victim["job"], plan.pk) for victim in plan.victims)
 
-    def mark(self, key: tuple[str, str], job: ObservedJob) -> Mark:
+    def mark(self, key: tuple[str, str], job: ObservedJob) -> str:
         """Digests of the job with what is derived of it, and of what is decided about it.
 
         A planned job is the same object as before only where nothing has changed that it rests on (`KnownJobs`).
         """
-        known, planned, decided = self.marks.before.get(key), self.planned.get(job.id), self.decided(job)
+        known, planned = self.marks.before.get(key), self.planned.get(job.id)
+        decided = self.decided(job) if job.state is _PENDING else (self.plan_of.get(job.id),)
         is_same = known is not None and planned is not None and known.planned is planned
         if known is None or not is_same or known.decided != decided:
             derived = known.derived if known is not None and is_same else self.derived(job)
@@ -156,9 +154,8 @@ class _Source:
         )
 
     def decided(self, job: ObservedJob) -> tuple[Any, ...]:
-        """Everything that is decided about it. Durations in an explanation grow by themselves: they do not count."""
-        if job.state is not _PENDING:
-            return (self.plan_of.get(job.id),)
+        """Everything that is decided about one that waits. Durations in an explanation grow by themselves: they do not
+        count."""
         _, decision = self.decisions.get(job.id, (0, None))
         stands = self._stands(job)
         return (

@@ -5,7 +5,8 @@ Costs are compared by the number of workers, then by their size, then by the hig
 
 from collections.abc import Iterable, Sequence
 
-from scheduler.preemption.elastic.workers import SCALE, OnNode, Worker, Workers
+from scheduler.preemption.elastic.on_node import OnNode, Worker
+from scheduler.preemption.elastic.workers import SCALE, Workers
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from heapq import merge
 from itertools import chain, combinations, islice
 
-from scheduler.preemption.elastic.workers import Worker
+from scheduler.preemption.elastic.on_node import Worker
 from scheduler.preemption.node_state import RunningJob
 from scheduler.preemption.pricing import Loss
 from scheduler.preemption.units.trials import PieceTrial, most

@@ -13,7 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from heapq import heapify, heappop, heappush
 
 from scheduler.preemption.elastic.bounds import ShrinkBounds
-from scheduler.preemption.elastic.workers import OnNode, Workers
+from scheduler.preemption.elastic.on_node import OnNode
+from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.node_state import NodeState
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import PreemptionScope

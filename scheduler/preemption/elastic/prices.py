@@ -5,7 +5,8 @@ from itertools import combinations
 
 from scheduler.preemption.elastic.bounds import Short, ShrinkBounds, fewest, pieces
 from scheduler.preemption.elastic.covering import MOST_COMBINED, cover, on_one_node, smallest_first
-from scheduler.preemption.elastic.workers import OnNode, Worker, Workers
+from scheduler.preemption.elastic.on_node import OnNode, Worker
+from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.node_state import NodeState, RunningJob
 from scheduler.preemption.pricing import FREE, Cost, Loss, Price
 from scheduler.preemption.ranking import PreemptionScope

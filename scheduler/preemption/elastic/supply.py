@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from scheduler.model.resources import Amounts
 from scheduler.preemption.elastic.covering import Alike, WorkerChoice
-from scheduler.preemption.elastic.workers import Lot, OnNode, Row, Worker, Workers
+from scheduler.preemption.elastic.on_node import Lot, OnNode, Row, Worker
+from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.node_index import Watch
 from scheduler.preemption.ranking import PreemptionScope
 from scheduler.preemption.shapes import Shape

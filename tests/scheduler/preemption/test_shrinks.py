@@ -11,9 +11,10 @@ from scheduler.model.snapshot import Snapshot
 from scheduler.preemption.cluster_state import ClusterState
 from scheduler.preemption.elastic.bounds import Least, ShrinkBounds
 from scheduler.preemption.elastic.nodes import ElasticNodes
+from scheduler.preemption.elastic.on_node import OnNode
 from scheduler.preemption.elastic.shrinks import Shrinks
 from scheduler.preemption.elastic.supply import Supply
-from scheduler.preemption.elastic.workers import OnNode, Workers
+from scheduler.preemption.elastic.workers import Workers
 from scheduler.preemption.pricing import Price
 from scheduler.preemption.ranking import PreemptionScope, Ranking
 from scheduler.preemption.shapes import Shape, Shapes

@@ -1,0 +1,89 @@
+"""The plans that are not over. A cycle asks for them again and again; of proposals there may be very many."""
+
+from collections.abc import Collection, Iterable
+
+from django.db import connection
+from django.db.models import Q, QuerySet, prefetch_related_objects
+
+from console.cluster.models import Cluster
+from console.steering.models import OPEN_STATES, Cycle, Plan, PlanState
+
+MOST_NAMED = 500
+"""So many plans are asked for by their numbers; for more, all are read."""
+_CLUSTER, _CYCLE = Plan.cluster.field, Plan.cycle.field
+
+
+def open_plans(cluster: Cluster, states: Collection[str] = OPEN_STATES) -> list[Plan]:
+    """Plans that are not over, oldest first, with their actions. No part of a cycle reads whom they left alone."""
+    return _ready(cluster, list(_rows(cluster, states).defer("passed_over")))
+
+
+class OpenPlans:
+    """The open plans of a cluster, for one cycle after the other.
+
+    A proposal that stands as it did is not read again: it is the same object, with what the cycle has made of it since.
+    What has begun, or was renewed or decided on meanwhile, is read anew, and so are new plans. From one cycle to the
+    next a proposal is the same only if all of its row is.
+    """
+
+    def __init__(self) -> None:
+        self._cluster = Cluster()
+        self._proposals: dict[int, Plan] = {}
+        self._rows: dict[int, int] = {}
+        """Digests of their rows, as they were at the beginning of this cycle, or of the last."""
+
+    def begin(self, cluster: Cluster) -> None:
+        """A new cycle: nothing is taken for granted that the last one, or anybody else, may have changed."""
+        self._cluster = cluster
+        before, self._rows = self._rows, _digests(cluster)
+        self._proposals = {
+            key: plan
+            for key, plan in self._proposals.items()
+            if key in before and before[key] == self._rows.get(key)
+        }
+
+    def add(self, made: Iterable[Plan]) -> None:
+        """Plans that this cycle has just made and saved."""
+        self._proposals |= {plan.pk: plan for plan in made if plan.state == PlanState.PROPOSED}
+
+    def now(self) -> list[Plan]:
+        """As `open_plans`, at this moment."""
+        rows = _rows(self._cluster, OPEN_STATES)
+        proposed = dict(rows.filter(state=PlanState.PROPOSED).values_list("pk", "version"))
+        plans = {key: plan for key, plan in self._proposals.items() if _stands(plan, proposed.get(key))}
+        missing = proposed.keys() - plans.keys()
+        if len(missing) <= MOST_NAMED:
+            rows = rows.filter(~Q(state=PlanState.PROPOSED) | Q(pk__in=missing))
+        # Who is approved between the two questions is in both answers: the later one counts.
+        plans |= {plan.pk: plan for plan in rows.defer("passed_over")}
+        self._proposals = {key: plan for key, plan in plans.items() if plan.state == PlanState.PROPOSED}
+        return _ready(self._cluster, [plans[key] for key in sorted(plans)])
+
+
+def _digests(cluster: Cluster) -> dict[int, int]:
+    """Of each proposal its whole row as one number, without reading it into an object."""
+    rows = _rows(cluster, (PlanState.PROPOSED,)).defer("passed_over")
+    sql, values = rows.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return {row[0]: hash(row) for row in cursor.fetchall()}
+
+
+def _stands(plan: Plan, version: int | None) -> bool:
+    """Whether a proposal is as it was: it is one still, in this `version`."""
+    return plan.version == version and plan.state == PlanState.PROPOSED
+
+
+def _rows(cluster: Cluster, states: Collection[str]) -> QuerySet[Plan]:
+    return Plan.objects.filter(cluster=cluster, state__in=states).order_by("id")
+
+
+def _ready(cluster: Cluster, plans: list[Plan]) -> list[Plan]:
+    """With their cluster, their cycles, and their actions: proposals have none yet."""
+    prefetch_related_objects([plan for plan in plans if plan.state != PlanState.PROPOSED], "actions")
+    cycles = Cycle.objects.in_bulk({plan.cycle_id for plan in plans})
+    for plan in plans:
+        # The same as setting the attributes, which asks much of each that is known here.
+        _CLUSTER.set_cached_value(plan, cluster)
+        _CYCLE.set_cached_value(plan, cycles[plan.cycle_id])
+    return plans
