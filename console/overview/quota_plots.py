@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from console.core.saying import duration, percent
+from console.core.saying import duration, percent, set_in_type
 from console.history.quota_times import (
     QuotaLine,
     QuotaStep,
@@ -77,8 +77,8 @@ def quota_times_context(
 def _what(line: QuotaLine) -> str:
     """`gpu of each user`."""
     if line.limit.of_all:
-        return _("%(what)s of all users together") % {"what": line.limit.label}
-    return _("%(what)s of each user") % {"what": line.limit.label}
+        return set_in_type(_("%(what)s of all users together") % {"what": line.limit.label})
+    return set_in_type(_("%(what)s of each user") % {"what": line.limit.label})
 
 
 def _plot(line: QuotaLine, number: int) -> Plot:

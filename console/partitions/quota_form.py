@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from console.core.fields import ReasonField, WholeField
+from console.core.saying import set_in_type
 from console.partitions.choices import OVER_QUOTA
 from console.partitions.models import Partition, PolicyDraft
 from console.partitions.quotas import JOBS, QuotaKind, limits_of, resource_word, resources_of
@@ -38,8 +39,8 @@ class QuotaColumn:
         """The cell in words, for those who do not see its row and column."""
         facts = {"level": level, "what": self.head}
         if self.kind is QuotaKind.TOTALS:
-            return gettext("%(level)s: %(what)s of all users together") % facts
-        return gettext("%(level)s: %(what)s of each user") % facts
+            return set_in_type(gettext("%(level)s: %(what)s of all users together") % facts)
+        return set_in_type(gettext("%(level)s: %(what)s of each user") % facts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Looking at a page as everybody gets it: one load, light and wide, then dark and narrow.
 
-`look` tells what axe-core calls serious or critical and what runs off the side.
+`look` tells what axe-core calls serious or critical and what runs off the side, and on a phone what is too small to
+touch and what is read by scrolling sideways only.
 With GIVEWAY_PICTURES=<folder> in the environment every page that is looked at is kept there as pictures.
 """
 
@@ -19,10 +20,39 @@ SCROLLS = "scrollable-region-focusable"
 GRAVE = {"serious", "critical"}
 EVERY = {*GRAVE, "moderate", "minor"}
 VIEWS: tuple[tuple[Any, int], ...] = (("light", 1440), ("dark", 390))
+NARROW = 480
 AXE = "axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)"
 TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
     [...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
         && !e.closest('nav, .scroll, .tabs')).slice(0, 3).map(e => `${e.tagName}.${e.className}`).concat('…')"""
+
+
+FINGER = 43.5
+"""Pixels; half a pixel for rounding."""
+TOUCHED = "a, button, select, summary, textarea, input:not([type=hidden]), [role=button]"
+TOO_SMALL = """([touched, finger]) => [...document.querySelectorAll(touched)].filter(e => {
+    if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true}) || e.closest('.skip, svg')) return false
+    if (e.closest('.node-jobs')) return false
+    const box = e.getBoundingClientRect()
+    if (box.width < 2 || box.height < 2) return false
+    const within = e.parentElement.textContent.trim() !== e.textContent.trim()
+    if (e.tagName === 'A' && getComputedStyle(e).display === 'inline' && within) return false
+    const label = e.matches('[type=checkbox], [type=radio]') ? e.labels[0] : null
+    return Math.max(box.height, label ? label.getBoundingClientRect().height : 0) < finger
+}).slice(0, 3).map(e => `${e.parentElement.tagName}.${e.parentElement.className} > ${e.outerHTML.slice(0, 120)}`)"""
+"""But for links within a sentence, and for marks of a picture, which a list or a table has, too."""
+ASIDE = """() => [...document.querySelectorAll('main .scroll')].filter(e => e.scrollWidth > e.clientWidth + 1
+    && e.checkVisibility() && !e.querySelector(':scope > :is(svg, .sides)')).slice(0, 3)
+    .map(e => `${e.scrollWidth - e.clientWidth} px aside: ${e.textContent.trim().slice(0, 80)}`)"""
+"""But for plots, and a document on two sides."""
+
+
+def awkward(page: Page) -> list[str]:
+    """What a finger hardly finds on the page, and what is read by scrolling sideways only."""
+    small = [
+        f"{page.url} is too small to touch: {what}" for what in page.evaluate(TOO_SMALL, [TOUCHED, FINGER])
+    ]
+    return small + [f"{page.url} {what}" for what in page.evaluate(ASIDE)]
 
 
 def faults(page: Page, impacts: set[str] = GRAVE) -> list[str]:
@@ -49,7 +79,8 @@ def look(page: Page, views: Iterable[tuple[Any, int]] = VIEWS) -> list[str]:
     for scheme, width in views:
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 900})
-        found += [f"{scheme}, {width} px: {fault}" for fault in faults(page) + too_wide(page)]
+        wrong = faults(page) + too_wide(page) + (awkward(page) if width < NARROW else [])
+        found += [f"{scheme}, {width} px: {fault}" for fault in wrong]
         if PICTURES:
             name = re.sub(r"[^a-z0-9]+", "-", page.url.partition("://")[2].partition("/")[2].lower()).strip(
                 "-"

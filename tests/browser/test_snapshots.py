@@ -52,7 +52,7 @@ LOOK = """{ const sheet = new CSSStyleSheet()
     sheet.replaceSync(`* { font-family: "DejaVu Sans", "WenQuanYi Micro Hei" !important;
             caret-color: transparent !important }
         .mono, code, pre, .sides { font-family: "DejaVu Sans Mono", "WenQuanYi Micro Hei Mono" !important }
-        html[lang=en] [lang=zh-hans] { visibility: hidden }`)
+        html:not([lang=zh-hans]) [lang=zh-hans] { display: none }`)
     document.adoptedStyleSheets.push(sheet) }"""
 """The letters are those that every Debian with Chromium has, and none that it may lack; Chinese ones are `CHINESE`."""
 

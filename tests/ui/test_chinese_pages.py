@@ -262,3 +262,31 @@ def test_an_e_mail_is_in_the_language_of_its_reader(house: House, settings: obje
     )
     assert "room was made for it" in english.subject and "made room for it by stopping" in english.body
     assert User.objects.get(username="ann").language == ""
+
+
+def test_one_word_for_one_thing() -> None:
+    """Of what was mixed or left: a level is no priority, room is no space, and a plan's times are no states."""
+    assert MESSAGES
+    with (ROOT / "locale/zh_Hans/LC_MESSAGES/django.po").open("rb") as file:
+        said = [
+            (str(message.id).casefold(), str(text))
+            for message in read_po(file)
+            if message.id
+            for text in (message.string if isinstance(message.string, tuple) else (message.string,))
+        ]
+    assert [line for line in said if "优先级" in line[1] and "priorit" not in line[0]] == []
+    gone = re.compile(
+        "停止它没有帮助|腾出空间|不接受作业|项目经理|方案 %|[\u4e00-\u9fff][,;]"
+        "|[\u4e00-\u9fff]:(?!/)|%\\([a-z]+\\)s %%"
+    )
+    assert [line for line in said if gone.search(line[1])] == []
+    left = re.compile("drained|unconfigured")
+    assert [line for line in said if left.search(line[1]) and "“" not in line[1]] == []
+
+
+def test_a_plans_times_are_times(house: House, li: Client) -> None:
+    page = li.get(f"/plans/{house.plan.pk}/").content.decode()
+    for label in ("启动期限", "开始时间", "结束时间"):
+        assert f"<dt>{label}</dt>" in page, label
+    for label in ("截止日期", "启动", "已结束"):
+        assert f"<dt>{label}</dt>" not in page, label

@@ -298,7 +298,8 @@ def pair(term: str, value: object) -> SafeString:
 def table(content: str, caption: str) -> SafeString:
     """The frame of a table that may be wider than the page; the caption is for who does not see it."""
     return format_html(
-        '<div class="scroll"><table class="table"><caption class="visually-hidden">{}</caption>{}</table></div>',
+        '<div class="scroll phone-cards"><table class="table">'
+        '<caption class="visually-hidden">{}</caption>{}</table></div>',
         caption,
         content,
     )

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from console.cluster.models import Job
 from console.core import clock
-from console.core.saying import names
+from console.core.saying import names, one_after_the_other
 from console.steering.decisions.rejections import HEEDED
 from console.steering.explanations.answer import About, AnswerLine, AnswerPart
 from console.steering.explanations.growing import starts_again
@@ -201,7 +201,7 @@ def _in_line(known: Known, row: Job) -> Iterator[AnswerLine]:
         before = list(reversed(known.ahead.get(row.partition, ())))
         policy = known.policies.get(row.partition)
         if before and policy is not None:
-            text += " " + _("Just before it: %s.") % jobs(before, policy.mode)
+            text = one_after_the_other((text, _("Just before it: %s.") % jobs(before, policy.mode)))
         yield AnswerLine(text)
 
 

@@ -64,7 +64,8 @@ def _level(level: int | None, name: str) -> str:
 
 
 def _ranked(row: Job, mode: Mode) -> str:
-    return f"{clean(row.job_id)} ({clean(row.user)}, {level_in_line(row, mode)})"
+    facts = {"job": clean(row.job_id), "user": clean(row.user), "level": level_in_line(row, mode)}
+    return _("%(job)s (%(user)s, %(level)s)") % facts
 
 
 def victims(plan: Plan) -> str:
