@@ -7,9 +7,11 @@ the distribution is worth.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
+from scheduler.forecast.facts import Owner
 from scheduler.forecast.history import Floats
 
 AIMS = np.array([0.05, 0.1, 0.9, 0.95])
@@ -19,6 +21,10 @@ SHARES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 """How much of a mixture the weights of `features.PRIOR` make; the learned ones make the rest."""
 MEMORY = 300
 """Jobs: what ended so many jobs ago counts 1 / e."""
+OWN_MEMORY = 80
+"""The same of the jobs of one owner."""
+BEFORE_OWN = 30
+"""What is known of everybody counts as so many jobs of the owner."""
 
 
 @dataclass(slots=True)
@@ -39,19 +45,49 @@ class Levels:
 
 @dataclass(slots=True)
 class Success:
-    """The recent figure of each of `SHARES`."""
+    """The recent figure of each of `SHARES`, of all jobs and of those of each owner.
+
+    Whose jobs follow a habit that the weights have not learned is forecast by what did well for these jobs, and a user
+    with very many of them decides for the others only while they have no past.
+    """
 
     gained: Floats = field(default_factory=lambda: np.zeros(len(SHARES)))
+    jobs: float = 0.0
+    owners: dict[Owner, Floats] = field(default_factory=dict)
 
-    def best(self) -> int:
+    def best(self, owner: Owner) -> int:
         """The index of the share that did best; the middle one before anything has ended."""
-        if not self.gained.any():
+        if not self.jobs:
             return len(SHARES) // 2
-        return int(self.gained.argmax())
+        own = self.owners.get(owner, 0.0)
+        return int((own + BEFORE_OWN * self.gained / self.jobs).argmax())
 
-    def ended(self, points: Floats, truth: float) -> None:
+    def ended(self, owner: Owner, points: Floats, truth: float) -> None:
         """A job for which the shares forecast these points ran so long (all log seconds)."""
-        self.gained = self.gained * np.exp(-1 / MEMORY) + np.exp(-np.abs(points - truth))
+        figures = np.exp(-np.abs(points - truth))
+        self.gained = self.gained * np.exp(-1 / MEMORY) + figures
+        self.jobs = self.jobs * float(np.exp(-1 / MEMORY)) + 1
+        self.owners[owner] = self.owners.get(owner, 0.0) * np.exp(-1 / OWN_MEMORY) + figures
+
+    def document(self) -> dict[str, object]:
+        """What `read` reads."""
+        owners = [[*owner, gained.tolist()] for owner, gained in self.owners.items()]
+        return {"success": [*self.gained.tolist(), self.jobs], "owners": owners}
+
+    @classmethod
+    def read(cls, document: Mapping[str, object]) -> Self:
+        """Of a JSON document. Raises `ValueError`."""
+        values, rows = document.get("success"), document.get("owners", [])
+        if isinstance(values, list) and len(values) == len(SHARES):
+            # Of before owners were looked at: the jobs were not counted.
+            values = [*values, MEMORY if any(values) else 0]
+        *gained, jobs = read_floats({"success": values}, "success", len(SHARES) + 1)
+        owners: dict[Owner, Floats] = {}
+        for row in rows if isinstance(rows, list) else [rows]:
+            if not isinstance(row, list) or len(row) != 3 or not all(isinstance(key, str) for key in row[:2]):
+                raise ValueError("an owner must be two texts and numbers")
+            owners[row[0], row[1]] = read_floats({"owners": row[2]}, "owners", len(SHARES))
+        return cls(np.array(gained), float(jobs), owners)
 
 
 def read_floats(document: Mapping[str, object], key: str, size: int) -> Floats:

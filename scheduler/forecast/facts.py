@@ -7,6 +7,8 @@ from functools import cached_property
 MOST_S = 10**12
 P80_BETWEEN = 0.6567
 """Of the way from the median to the 90th hundredth of a normal distribution: 0.8416 of 1.2816."""
+Owner = tuple[str, str]
+"""Of what kind, and the name: ("user", "ann")."""
 _NUMBERS = re.compile(r"[0-9]+")
 
 
@@ -28,7 +30,7 @@ class JobFacts:
     command: str = ""
 
     @cached_property
-    def owner(self) -> tuple[str, str]:
+    def owner(self) -> Owner:
         """Whose history counts: the user, or the group where no user is told."""
         return ("user", self.user) if self.user else ("group", self.group)
 

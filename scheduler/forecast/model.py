@@ -9,14 +9,16 @@ from typing import Self
 import numpy as np
 
 from scheduler.forecast.calibration import SHARES, Levels, Success, read_floats
-from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
+from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts, Owner
 from scheduler.forecast.features import Atoms, atoms_of
 from scheduler.forecast.history import Floats, PastView, RunHistory, log_s
 from scheduler.forecast.mixture import Mixtures, Pairs
 from scheduler.forecast.training import FEWEST, PASSES, lessons, train
-from scheduler.forecast.weighing import RATE, Network
+from scheduler.forecast.weighing import RATE, Networks
 
-SCHEMA = "giveway.runtime-model/1"
+SCHEMA = "giveway.runtime-model/2"
+OLD_SCHEMA = "giveway.runtime-model/1"
+"""One network, and everybody's success only. It is still read."""
 LEARNED_FROM = 0.85
 """Share of the lessons that the first training sees; the rest sets the levels and the shares, and is learned then."""
 RENEWED = (0.1, 0.7, 9.0, 0.05, 19.0)
@@ -26,15 +28,22 @@ FAR = 1 - 1e-4
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A distribution and, for each of `SHARES`, the middle forecast."""
+    """A distribution and, for each of `SHARES`, the middle forecast; `best`: the share that serves."""
 
     network: Floats
     prior: Floats
     atoms: Atoms
     pairs: Pairs
     points: Floats
+    best: int
 
-    def mixtures(self, share: float) -> Mixtures:
+    @property
+    def point(self) -> float:
+        """Log seconds: the middle forecast."""
+        return float(self.points[self.best])
+
+    def mixtures(self) -> Mixtures:
+        share = SHARES[self.best]
         weights = (1 - share) * self.network + share * self.prior
         return Mixtures(self.pairs, weights, self.atoms.limit)
 
@@ -44,7 +53,7 @@ class Model:
 
     def __init__(self) -> None:
         self.history = RunHistory()
-        self.network = Network()
+        self.networks = Networks()
         self.levels = Levels()
         self.success = Success()
         self.learned = False
@@ -57,25 +66,25 @@ class Model:
         taught = lessons(sorted(jobs, key=lambda job: (job.facts.submit, job.id)), model.history)
         first = int(len(taught) * LEARNED_FROM)
         if first >= FEWEST:
-            train(model.network, model.history, taught[:first], PASSES)
+            train(model.networks, model.history, taught[:first], PASSES)
             model.learned = True
         for lesson in taught[first:]:
-            seen = model._see(lesson.look)
-            model._judge(seen.points, model._ends(seen), lesson.truth)
-        train(model.network, model.history, taught, 1, RATE / 3)
+            seen = model._see(lesson.look, lesson.owner)
+            model._judge(lesson.owner, seen.points, model._ends(seen), lesson.truth)
+        train(model.networks, model.history, taught, 1, RATE / 3)
         return model
 
     @property
     def version(self) -> str:
         """Twelve characters that differ when anything learned does."""
-        learned = [values.tobytes() for values in self.network.parameters]
+        learned = [values.tobytes() for network in self.networks.each for values in network.parameters]
         return hashlib.sha256(b"".join([*learned, str(len(self.history)).encode()])).hexdigest()[:12]
 
     # --- what happens ---------------------------------------------------------------------------------
 
     def submitted(self, job_id: str, facts: JobFacts) -> Forecast:
         """The forecast of a new job; it is kept, and judged when the job ends."""
-        seen = self._see(self.history.look(facts))
+        seen = self._see(self.history.look(facts), facts.owner)
         ends = self._ends(seen)
         self._waiting[job_id] = seen.points, ends
         return self._forecast(seen, ends)
@@ -88,7 +97,7 @@ class Model:
         """A job has ended: it is history now, and the forecast that was kept is judged."""
         kept = self._waiting.pop(job.id, None)
         if kept is not None:
-            self._judge(*kept, log_s(job.runtime_s))
+            self._judge(job.facts.owner, *kept, log_s(job.runtime_s))
         self.history.end(job)
 
     def gone(self, job_id: str, facts: JobFacts) -> None:
@@ -100,7 +109,7 @@ class Model:
 
     def forecast(self, facts: JobFacts) -> Forecast:
         """How long a job will run from its start; nothing is kept."""
-        seen = self._see(self.history.look(facts))
+        seen = self._see(self.history.look(facts), facts.owner)
         return self._forecast(seen, self._ends(seen))
 
     def remaining(self, facts: JobFacts, ran_s: int) -> Forecast:
@@ -110,8 +119,8 @@ class Model:
         """
         if ran_s <= 0:
             return self.forecast(facts)
-        seen = self._see(self.history.look(facts))
-        mixtures = seen.mixtures(self._share())
+        seen = self._see(self.history.look(facts), facts.owner)
+        mixtures = seen.mixtures()
         ran = log_s(ran_s)
         gone = float(mixtures.below(np.array([ran]))[0])
         if gone > FAR or ran >= mixtures.limit[0, 0]:
@@ -131,9 +140,9 @@ class Model:
             {
                 "schema": SCHEMA,
                 "learned": self.learned,
-                "network": [values.ravel().tolist() for values in self.network.parameters],
+                "networks": self.networks.document(),
                 "levels": self.levels.values.tolist(),
-                "success": self.success.gained.tolist(),
+                **self.success.document(),
                 "ended": [_flat(job) for job in self.history.kept()],
             },
             separators=(",", ":"),
@@ -143,22 +152,14 @@ class Model:
     def from_json(cls, text: str) -> Self:
         """What `to_json` wrote. Raises `ValueError` for anything else; nothing in the text is run."""
         document = json.loads(text)
-        if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        if not isinstance(document, dict) or document.get("schema") not in {SCHEMA, OLD_SCHEMA}:
             raise ValueError(f"this is not a model of the kind {SCHEMA}")
         model = cls()
         model.learned = document.get("learned") is True
-        network = document.get("network")
-        fresh = model.network.parameters
-        # A model of before commands were looked at has no weights for them.
-        if not isinstance(network, list) or len(network) not in {len(fresh) - 1, len(fresh)}:
-            raise ValueError("network must be a list of five lists")
-        read = [
-            read_floats({"network": values}, "network", was.size).reshape(was.shape).astype(np.float32)
-            for values, was in zip(network, fresh, strict=False)
-        ]
-        model.network.parameters = read + fresh[len(read) :]
+        old = document["schema"] == OLD_SCHEMA
+        model.networks = Networks.read([document.get("network")] if old else document.get("networks"))
         model.levels.values = read_floats(document, "levels", 4)
-        model.success.gained = read_floats(document, "success", len(SHARES))
+        model.success = Success.read(document)
         ended = document.get("ended")
         if not isinstance(ended, list):
             raise ValueError("ended must be a list")  # noqa: TRY004
@@ -168,37 +169,32 @@ class Model:
 
     # --------------------------------------------------------------------------------------------------
 
-    def _see(self, look: PastView) -> _Seen:
+    def _see(self, look: PastView, owner: Owner) -> _Seen:
         atoms = atoms_of(self.history, [look])
         prior = np.zeros((*atoms.x.shape, 3))
         prior[:, :, 0] = atoms.prior / atoms.prior.sum(axis=1, keepdims=True)
-        network = self.network.weights(atoms) if self.learned else prior
+        network = self.networks.weights(atoms) if self.learned else prior
         pairs = Pairs(atoms.x)
         both = [pairs.expected(weights) for weights in (network, prior)]
         expected = (1 - SHARES)[:, None] * both[0] + SHARES[:, None] * both[1]
         expected[:, ~atoms.real[0]] = -1
-        return _Seen(network, prior, atoms, pairs, atoms.x[0][expected.argmax(axis=1)])
-
-    def _share(self) -> float:
-        return float(SHARES[self.success.best()])
+        points = atoms.x[0][expected.argmax(axis=1)]
+        return _Seen(network, prior, atoms, pairs, points, self.success.best(owner))
 
     def _ends(self, seen: _Seen) -> Floats:
         """Log seconds: low, p10, p90, high."""
-        ends = seen.mixtures(self._share()).quantiles(self.levels.values[None])[0]
-        point = seen.points[self.success.best()]
-        ends[:2] = np.minimum(ends[:2], point)
-        ends[2:] = np.maximum(ends[2:], point)
+        ends = seen.mixtures().quantiles(self.levels.values[None])[0]
+        ends[:2] = np.minimum(ends[:2], seen.point)
+        ends[2:] = np.maximum(ends[2:], seen.point)
         return np.asarray(ends)
 
-    def _judge(self, points: Floats, ends: Floats, truth: float) -> None:
+    def _judge(self, owner: Owner, points: Floats, ends: Floats, truth: float) -> None:
         self.levels.ended(ends, truth)
-        self.success.ended(points, truth)
+        self.success.ended(owner, points, truth)
 
     def _forecast(self, seen: _Seen, ends: Floats) -> Forecast:
         low, p10, p90, high = np.exp(ends)
-        return Forecast(
-            *sorted_five(np.array([p10, np.exp(seen.points[self.success.best()]), p90, low, high]))
-        )
+        return Forecast(*sorted_five(np.array([p10, np.exp(seen.point), p90, low, high])))
 
 
 def sorted_five(values: Floats) -> tuple[float, float, float, float, float]:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scheduler.forecast.facts import EndedJob
+from scheduler.forecast.facts import EndedJob, Owner
 from scheduler.forecast.features import atoms_of
 from scheduler.forecast.history import PastView, RunHistory, log_s
-from scheduler.forecast.weighing import RATE, Network
+from scheduler.forecast.weighing import RATE, Networks
 
 MOST_LESSONS = 40_000
 """Only so many of the last jobs are learned from; all are in the history."""
 PASSES = 6
-BATCHES, SMALLEST, LARGEST = 64, 32, 256
+BATCHES, SMALLEST, LARGEST = 64, 32, 64
 """A pass has so many steps, of at least and at most so many lessons."""
 FEWEST = 64
 """With fewer jobs than this nothing is learned: the weights of `features.PRIOR` serve alone."""
@@ -22,9 +22,10 @@ FEWEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A job as it was seen at its submission, and the log of its run time."""
+    """A job as it was seen at its submission, whose it was, and the log of its run time."""
 
     look: PastView
+    owner: Owner
     truth: float
 
 
@@ -61,7 +62,7 @@ def lessons(jobs: Sequence[EndedJob], history: RunHistory) -> list[Lesson]:
     for number, job in enumerate(replay.jobs):
         tell(history, replay, job.facts.submit)
         if number >= len(jobs) - MOST_LESSONS:
-            result.append(Lesson(history.look(job.facts), log_s(job.runtime_s)))
+            result.append(Lesson(history.look(job.facts), job.facts.owner, log_s(job.runtime_s)))
     tell(history, replay, max((job.end for job in jobs), default=0) + 1)
     return result
 
@@ -76,7 +77,7 @@ def tell(history: RunHistory, replay: Replay, moment: int) -> None:
 
 
 def train(
-    network: Network, history: RunHistory, taught: Sequence[Lesson], passes: int, rate: float = RATE
+    networks: Networks, history: RunHistory, taught: Sequence[Lesson], passes: int, rate: float = RATE
 ) -> None:
     """Go through the lessons several times, in an order that is always the same, with a rate that falls."""
     if len(taught) < FEWEST:
@@ -91,5 +92,5 @@ def train(
             chosen = [taught[number] for number in shuffled[first : first + size]]
             truth = np.array([lesson.truth for lesson in chosen])
             atoms = atoms_of(history, [lesson.look for lesson in chosen])
-            network.learn(atoms, truth, rate * (1 - 0.9 * done / total))
+            networks.learn(atoms, truth, rate * (1 - 0.9 * done / total))
             done += 1

@@ -7,20 +7,24 @@ which has the short gradient `weight - share of the likelihood`. It knows only f
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
+from scheduler.forecast.calibration import read_floats
 from scheduler.forecast.features import COMMAND_FIGURES, FIGURES, Atoms, Singles
 from scheduler.forecast.history import Floats
 from scheduler.forecast.mixture import WIDTHS, densities
 
 HIDDEN = 24
 RATE = 3e-3
+NETWORKS = 3
+"""They begin differently; the mean of their weights errs less than those of one."""
 
 
-def _start() -> list[Singles]:
+def _start(seed: int = 0) -> list[Singles]:
     # Always the same beginning: a model is a function of its history.
-    chance = np.random.default_rng(0)
+    chance = np.random.default_rng(seed)
     shapes = ((FIGURES, HIDDEN), (HIDDEN, len(WIDTHS)))
     scales = (FIGURES**-0.5, 0.1)
     inner, outer = (
@@ -84,6 +88,45 @@ class Network:
             self._squares[number] = 0.999 * self._squares[number] + 0.001 * slope**2
             root = np.sqrt(self._squares[number] / fresh_square) + 1e-8
             self.parameters[number] -= (rate * (self._means[number] / fresh) / root).astype(np.float32)
+
+
+@dataclass(slots=True)
+class Networks:
+    """Several networks that learn the same, and the mean of what they say."""
+
+    each: list[Network] = field(default_factory=lambda: [Network(_start(seed)) for seed in range(NETWORKS)])
+
+    def weights(self, atoms: Atoms) -> Floats:
+        """(jobs, atoms, widths), with sum 1 per job."""
+        return np.asarray(sum(network.weights(atoms) for network in self.each) / len(self.each))
+
+    def learn(self, atoms: Atoms, truth: Floats, rate: float) -> None:
+        """One step of each."""
+        for network in self.each:
+            network.learn(atoms, truth, rate)
+
+    def document(self) -> list[list[list[float]]]:
+        """What `read` reads."""
+        return [[values.ravel().tolist() for values in network.parameters] for network in self.each]
+
+    @classmethod
+    def read(cls, document: object) -> Self:
+        """Of a JSON document. Raises `ValueError`."""
+        if not isinstance(document, list) or not document:
+            raise ValueError("networks must be a list of networks")
+        return cls([Network(_parameters(row)) for row in document])
+
+
+def _parameters(row: object) -> list[Singles]:
+    fresh = _start()
+    # A model of before commands were looked at has no weights for them.
+    if not isinstance(row, list) or len(row) not in {len(fresh) - 1, len(fresh)}:
+        raise ValueError("a network must be a list of five lists")
+    read = [
+        read_floats({"network": values}, "network", was.size).reshape(was.shape).astype(np.float32)
+        for values, was in zip(row, fresh, strict=False)
+    ]
+    return read + fresh[len(read) :]
 
 
 def _softmax(scores: Singles, atoms: Atoms) -> Floats:

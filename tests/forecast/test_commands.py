@@ -54,7 +54,7 @@ def told(made: list[EndedJob]) -> Model:
 
 def test_where_no_command_is_told_nothing_is_computed_or_learned_of_it() -> None:
     model = Model.fit(jobs(300))
-    assert not model.network.parameters[-1].any()
+    assert not any(network.parameters[-1].any() for network in model.networks.each)
     facts = jobs(301)[-1].facts
     assert atoms_of(model.history, [model.history.look(facts)]).commands is None
     unknown = dataclasses.replace(facts, command="new.sh")
@@ -65,7 +65,8 @@ def test_a_model_of_before_commands_were_looked_at_is_read_and_says_the_same() -
     made = jobs(300)
     model = Model.fit(made)
     document = json.loads(model.to_json())
-    document["network"].pop()
+    for network in document["networks"]:
+        network.pop()
     for row in document["ended"]:
         assert row.pop(9) == ""
     older = Model.from_json(json.dumps(document))

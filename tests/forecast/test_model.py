@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.forecast.facts import MOST_S, EndedJob, Forecast, JobFacts
-from scheduler.forecast.model import Model
+from scheduler.forecast.model import OLD_SCHEMA, Model
 from scheduler.forecast.score import Verdict, beats, figure, score, trained
 from tests.forecast.made import jobs
 
@@ -218,6 +218,15 @@ class TestKept:
             assert again.forecast(facts) == model.forecast(facts)
         assert again.to_json() == model.to_json()
 
+    def test_a_model_of_one_network_and_everybodys_success_is_still_read(self, model: Model) -> None:
+        document = json.loads(model.to_json())
+        networks, _ = document.pop("networks"), document.pop("owners")
+        old = document | {"schema": OLD_SCHEMA, "network": networks[0], "success": document["success"][:-1]}
+        read = Model.from_json(json.dumps(old))
+        assert [len(read.networks.each), read.success.owners] == [1, {}]
+        assert read.forecast(asked("ann", "train-1", 86400, 4)).p50 == pytest.approx(40000, rel=0.15)
+        assert Model.from_json(read.to_json()).forecast(asked("eve")) == read.forecast(asked("eve"))
+
     def test_the_version_differs_when_something_was_learned(self, model: Model, past: list[EndedJob]) -> None:
         assert Model.fit(past).version == model.version
         assert Model.fit(past[:-50]).version != model.version
@@ -225,8 +234,9 @@ class TestKept:
     @pytest.mark.parametrize(
         "change",
         [
-            {"schema": "other"}, {"network": []}, {"network": [[1], [2], [3], [4]]}, {"levels": [1, 2, 3]},
+            {"schema": "other"}, {"networks": []}, {"networks": [[[1], [2], [3], [4]]]}, {"levels": [1, 2, 3]},
             {"levels": [0.1, 0.2, 0.3, "x"]}, {"levels": [0.1, 0.2, 0.3, float("nan")]}, {"success": None},
+            {"owners": None}, {"owners": [["user", 1, [0.1] * 5]]}, {"owners": [["user", "u", [0.1]]]},
             {"ended": {}}, {"ended": [[]]}, {"ended": [["1", "u", "", "", 1, 1, 1, 1, "x", 1, 1, 1]]},
         ],
     )  # fmt: skip
