@@ -189,6 +189,8 @@ class Job(models.Model):
             ),
             models.Index(fields=["cluster", "partition", "phase", "on_node"], name="cluster_job_on_node"),
             models.Index(fields=["cluster", "user"]),
+            # A project's history asks for its jobs in the log, in plans and among checkpoints.
+            models.Index(fields=["cluster", "project", "job_id"], name="cluster_job_project"),
             models.Index(fields=["ended_at"]),
             models.Index(
                 fields=["cluster", "group"], condition=~models.Q(group=""), name="cluster_job_group"

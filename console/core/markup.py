@@ -38,6 +38,12 @@ def _link_to(view: str, argument: str | int, _prefix: str) -> SafeString:
     return format_html('<a href="{}">{}</a>', reverse(view, args=[argument]), escape(str(argument)))
 
 
+def exact_time(moment: datetime) -> SafeString:
+    """A moment to the second, with its zone: the reader's."""
+    said = _clock_time(moment, timezone.get_current_timezone())
+    return SafeString(f'<time datetime="{moment.isoformat()}">{said}</time>')
+
+
 def time_element(moment: datetime, style: str, said: str) -> SafeString:
     """A moment in words, kept current by live.js, with the exact time on hover."""
     exact = _clock_time(moment, timezone.get_current_timezone())

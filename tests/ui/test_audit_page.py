@@ -152,7 +152,7 @@ def test_rows_that_say_the_same_one_after_the_other_are_told_as_one(house: House
     newest = AuditEntry.objects.latest("sequence").sequence
     assert rows(page)[:5] == list(range(newest, newest - 5, -1)), "each is there, and can be unfolded"
     assert "5 ×" in words_of(page) and f"rows {newest - 4} to {newest}" in words_of(page)
-    assert f'id="fold-{newest}" >' in page, "folded"
+    assert f'id="fold-{newest}">' in page, "folded"
     assert f'id="fold-{newest}" open>' in ada.get("/audit/?open=1").content.decode()
 
 

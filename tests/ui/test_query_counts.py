@@ -21,8 +21,8 @@ PAGES: dict[str, int] = {
     "/my-jobs/": 15,  # and which patterns of projects make jobs elastic, and when those that wait start
     "/partitions/x/timeline/": 9,
     "/studies/": 7,
-    "/forecasts/": 13,
-    "/insights/": 14,
+    "/forecasts/": 15,  # and two that say whether anything has ended since: without, four are asked again
+    "/insights/": 16,  # the same
     "/": 19,  # and what needs the person (six), and the last day of all partitions
     "/help/": 6,
     "/partitions/x/": 17,  # and which of its rows belong together

@@ -9,14 +9,13 @@ from django import template
 from django.conf import settings
 from django.forms import BoundField
 from django.templatetags.static import static
-from django.utils import timezone
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, pgettext
 from django.utils.translation import gettext as _
 
 from console.core import clock, saying
-from console.core.markup import time_element
+from console.core.markup import exact_time, time_element
 from console.core.resaying import resay, resay_marked
 from console.core.vocabulary import NODE_STATES, STATES, WORDS
 from scheduler.model.reasons import SENTENCES
@@ -181,10 +180,7 @@ def lasted(value: datetime | int | None, ended: datetime | int | None, never: st
 def exact(value: datetime | int | None, never: str = "–") -> SafeString | str:
     """The exact time, to the second, with its zone."""
     moment = _moment(value)
-    if moment is None:
-        return never
-    local = timezone.localtime(moment)
-    return format_html('<time datetime="{}">{}</time>', moment.isoformat(), f"{local:%Y-%m-%d %H:%M:%S %Z}")
+    return never if moment is None else exact_time(moment)
 
 
 @register.filter
