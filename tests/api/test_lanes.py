@@ -14,7 +14,7 @@ from rest_framework.test import APIClient
 from console.cluster.models import Job, JobPhase, JobRun
 from console.core import clock
 from console.forecasts.models import JobForecast
-from console.reports import lane_bars
+from console.reports import lane_rows
 from console.reports.lane_window import BadWindowError, LaneWindow
 from console.steering.models import Checkpoint, KeptPlace, PlannedAction
 from tests import factories
@@ -249,7 +249,7 @@ def test_what_is_beyond_the_bound_is_counted(
     house: House, ada: APIClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(house, range(5))
-    monkeypatch.setattr(lane_bars, "MOST_BARS", 3)
+    monkeypatch.setattr(lane_rows, "MOST_BARS", 3)
     lanes = told(ada)
     kinds = [each["kind"] for each in lanes["bars"]]
     assert (kinds.count("running"), kinds.count("over"), lanes["left_out"]) == (3, 3, 5)
