@@ -25,8 +25,8 @@ CHANGES: list[dict[str, Any]] = [
 
 def one_proposed(sim: Sim) -> Plan:
     sim.policy(enforcement="shadow")
-    sim.running("ann", 4)
-    sim.submit("cy", 4)
+    sim.running("ann", 8)
+    sim.submit("cy", 8)
     sim.cycle()
     return Plan.objects.get()
 

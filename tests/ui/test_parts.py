@@ -374,7 +374,7 @@ def test_heads_of_columns_pairs_and_the_frame_of_a_table() -> None:
         '{% pair "Name" name %}'
     )
     assert Template(source).render(Context({"head": "A & B", "name": "<b>"})) == (
-        '<div class="scroll"><table class="table"><caption class="visually-hidden">All</caption>'
+        '<div class="scroll phone-cards"><table class="table"><caption class="visually-hidden">All</caption>'
         '<tr><th scope="col" class="num">A &amp; B</th><th scope="col">C</th></tr></table></div>'
         "<dt>Name</dt><dd>&lt;b&gt;</dd>"
     )
