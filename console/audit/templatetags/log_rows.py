@@ -55,7 +55,7 @@ def _line(line: ShownRow, opened: str) -> str:
         f"<span>{text(entry.actor)}</span> <span>{text(entry.label)}</span> "
         f'<span title="{label}">{label}</span> {_reason(entry)}</summary>\n'
         f'<div class="inside"><p>{text(entry.sentence)}</p>\n{changes}\n{log_facts(entry)}\n'
-        f'<p class="mt-2 on-screen"><a href="{_address("audit-entry", entry.sequence)}">'
+        f'<p class="mt-2 on-screen alone"><a href="{_address("audit-entry", entry.sequence)}">'
         f"{text(alone)}</a></p></div>\n</details>\n"
     )
 
