@@ -37,5 +37,6 @@
   document.addEventListener("htmx:afterSwap", nameAll);
   document.addEventListener("click", () => setTimeout(nameAll)); // a row may have been added
   document.addEventListener("htmx:oobAfterSwap", nameAll);
+  document.addEventListener("giveway:rows", nameAll); // rows that a script has written
   nameAll();
 })();

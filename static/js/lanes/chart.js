@@ -298,8 +298,10 @@
       const table = details.querySelector("table");
       if (!details.open || !this.facts || (!opened && table.contains(document.activeElement))) return;
       window.clearTimeout(this.filling);
-      this.filling = window.setTimeout(() =>
-        chart.fillTable(table, this.facts, this.view, this.words, (job) => this.address(job)), opened ? 0 : 300);
+      this.filling = window.setTimeout(() => {
+        chart.fillTable(table, this.facts, this.view, this.words, (job) => this.address(job));
+        document.dispatchEvent(new Event("giveway:rows"));
+      }, opened ? 0 : 300);
     }
   }
 
