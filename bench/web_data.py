@@ -148,6 +148,7 @@ def _plan(cluster: Any, cycle: Any, i: int, now: datetime) -> Any:
     victim = {
         "job": str(1000 + i), "name": "p3_train", "user": f"user{(1000 + i) % USERS}", "how": "requeue",
         "user_level": "P3", "task_level": "P3", "resources": "1 cpu", "amounts": {"cpu": 1}, "ran_s": 3_000,
+        "start": int(now.timestamp()) - 90_000, "restarts": 0,
     }  # fmt: skip
     return Plan(
         cluster=cluster, cycle=cycle, partition="x", state="verified", enforcement="enforce", mode="user_then_task",

@@ -191,6 +191,7 @@ def _approvals(cluster: Any, now: datetime) -> int:
         victim = {
             "job": str(5_000 + number), "name": "p3_train", "user": "user5", "how": "requeue", "user_level": "P3",
             "task_level": "P3", "resources": "1 cpu", "amounts": {"cpu": 1}, "ran_s": 3_000,
+            "start": int(now.timestamp()) - 3_000, "restarts": 0,
         }  # fmt: skip
         plan = Plan.objects.create(
             cluster=cluster, cycle=cycle, partition="x", state="proposed", enforcement="approve", mode="user_then_task",
