@@ -50,7 +50,7 @@ def test_lists_of_jobs_are_cards(address: str, house: House, ada: Page, at: Call
     ada.set_viewport_size(PHONE)
     ada.goto(at(address))
     expect(ada.locator("main .phone-cards .table:visible").first).to_be_visible()
-    assert set(ada.evaluate(CARDS)) == {0}
+    assert max(ada.evaluate(CARDS)) == 0, "what is folded counts as narrower"
     if "nodes" not in address:
         box = ada.locator("main .phone-cards td.why").first.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= PHONE["width"]
