@@ -28,6 +28,7 @@
       this.paint();
       this.resize();
       this.tell();
+      this.tick(); // asks at once
       window.setInterval(() => this.tick(), SECOND_MS);
     }
 
