@@ -11,7 +11,7 @@ from console.steering.operations.pausing import pause, resume
 from console.steering.operations.requests import mark_of, request_of
 from tests.e2e.slurm_driver import Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm")]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 ONE_NODE = ("-p", "x", "-N", "1", "-n", "1", "--mem=10")

@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -26,7 +26,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 NETWORK = "SwitchName=s1 Nodes=n[3-4]\nSwitchName=s2 Nodes=n[1-2]\nSwitchName=top Switches=s[1-2]\n"

@@ -18,7 +18,6 @@ from tests.e2e.slurm_driver import Driver
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "elastic_dask.py"

@@ -28,7 +28,7 @@ from tests.e2e.slurm_driver import NAIVE, PATIENCE_S, SLEEP, Driver, attached
 from tests.plugins.private_slurm import new_root
 from tests.steering.submit_script import SCRIPT
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm")]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e]
 
 AT = "/api/v1/partitions/wide/power/"
 WIDE = Partition("wide", (1, 2, 3, 4), {"Default": "YES"})

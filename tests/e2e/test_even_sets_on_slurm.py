@@ -15,7 +15,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 WHOLE = ("-p", "wide", "-N1", "-n1", "-c8", "--mem=100M")

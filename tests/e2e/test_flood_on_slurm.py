@@ -21,7 +21,6 @@ RUNS = int(os.environ.get("GIVEWAY_FLOOD_RUNS", "8"))
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.timeout(120 + 30 * RUNS),
 ]
 

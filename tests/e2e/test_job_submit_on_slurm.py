@@ -19,7 +19,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 LEVELS = [{"name": "P0", "keyword": "p0", "keyword_users": ["bob", "c*"]}, {"name": "P1", "keyword": "p1"}]

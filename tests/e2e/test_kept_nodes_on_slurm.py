@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 WHOLE = ("-p", "wide", "-n1", "-N1", "-c8", "--mem=100M", "--output=/dev/null")

@@ -9,7 +9,7 @@ from scheduler.adapters.slurm.write import Writer
 from scheduler.model.actions import Action, ActionKind, ActionOutcome, OutcomeKind
 from tests.e2e.slurm_driver import NAIVE, Driver
 
-pytestmark = [pytest.mark.slurm, pytest.mark.e2e, pytest.mark.xdist_group("slurm")]
+pytestmark = [pytest.mark.slurm, pytest.mark.e2e]
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]
 

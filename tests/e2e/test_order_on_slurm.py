@@ -15,7 +15,7 @@ from tests.e2e.slurm_driver import Driver
 from tests.plugins.private_slurm import new_root
 
 pytestmark = [
-    pytest.mark.slurm, pytest.mark.e2e, pytest.mark.every_release, pytest.mark.xdist_group("slurm"),
+    pytest.mark.slurm, pytest.mark.e2e, pytest.mark.every_release,
 ]  # fmt: skip
 
 LEVELS = [{"name": f"P{n}", "keyword": f"l{n}"} for n in range(4)]

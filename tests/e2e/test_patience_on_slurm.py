@@ -19,7 +19,6 @@ from tests.plugins.private_slurm import need_accounting, new_root
 pytestmark = [
     pytest.mark.slurm,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 RUNS_S = 20

@@ -27,7 +27,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 
 ONE = ("-p", "wide", "-N1", "-n1", "-c8", "--mem=100M")

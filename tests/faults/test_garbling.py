@@ -49,7 +49,6 @@ pytestmark = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
     pytest.mark.timeout(AT_MOST_S + REST_S + 120),
 ]
 

@@ -34,6 +34,5 @@ MARKS = [
     pytest.mark.slurm,
     pytest.mark.every_release,
     pytest.mark.e2e,
-    pytest.mark.xdist_group("slurm"),
 ]
 """All of them need the one private Slurm of their release."""
