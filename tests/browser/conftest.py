@@ -16,7 +16,12 @@ Enter = Callable[[str], Page]
 
 
 def enter(context: BrowserContext, address: str, user: Any) -> None:
-    """Give a browser the session of a person."""
+    """Give a browser the session of a person, and of nobody else: a page that is still open would ask on for its
+    news in the name of who comes now.
+    """
+    for page in context.pages:
+        page.goto("about:blank")
+    context.clear_cookies()
     client = Client()
     client.force_login(user)
     session = client.cookies["sessionid"].value

@@ -122,7 +122,6 @@ def test_what_others_see(furnished: Furnished, page: Page, at: At, page_faults: 
     vera.save()
     found = []
     for name, places in OTHERS.items():
-        page.context.clear_cookies()
         enter(page.context, at(""), furnished.house.people[name])
         found += walk(page, at, places, in_turn=True)
     assert not found, "\n".join(found)

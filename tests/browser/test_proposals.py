@@ -18,7 +18,6 @@ At = Callable[[str], str]
 
 
 def enter_as(page: Page, at: At, name: str) -> None:
-    page.context.clear_cookies()
     enter(page.context, at(""), User.objects.get(username=name))
 
 
