@@ -98,24 +98,35 @@ def read_policy(fields: Fields) -> PartitionPolicy:
         cool_down_s=fields.get("cool_down_s", whole, default.cool_down_s),
         max_stops_per_hour=fields.get("max_stops_per_hour", maybe(whole), None),
         max_stops_per_user_hour=fields.get("max_stops_per_user_hour", maybe(whole), None),
-        protected_jobs=fields.get("protected_jobs", different(name), ()),
-        protected_users=fields.get("protected_users", different(name), ()),
-        protected_accounts=fields.get("protected_accounts", different(name), ()),
-        protected_qos=fields.get("protected_qos", different(name), ()),
         keyword_denied=fields.get("keyword_denied", choice(KeywordDenied), default.keyword_denied),
         order=fields.get("order", choice(LineOrder), default.order),
         rest_s=fields.get("rest_s", whole, default.rest_s),
         max_stops_per_job_hour=fields.get("max_stops_per_job_hour", maybe(whole), None),
         max_crashes_per_hour=fields.get("max_crashes_per_hour", maybe(positive), None),
     )
-    policy = _with_units(policy, fields)
+    policy = _with_units(_with_protected(policy, fields), fields)
+    _check(policy, fields)
+    return policy
+
+
+def _check(policy: PartitionPolicy, fields: Fields) -> None:
+    """What one setting says of another."""
     check_levels(policy, fields.at("levels"))
     for key in (*QUOTAS, "user_overrides", "task_overrides"):
         check_references(policy, getattr(policy, key), fields.at(key))
     for key in ("user_overrides", "task_overrides"):
         check_ends(getattr(policy, key), getattr(policy, f"{key}_until"), fields.at(f"{key}_until"))
     check_bands(policy, fields.at("bands"))
-    return policy
+
+
+def _with_protected(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
+    return replace(
+        policy,
+        protected_jobs=fields.get("protected_jobs", different(name), ()),
+        protected_users=fields.get("protected_users", different(name), ()),
+        protected_accounts=fields.get("protected_accounts", different(name), ()),
+        protected_qos=fields.get("protected_qos", different(name), ()),
+    )
 
 
 def _with_units(policy: PartitionPolicy, fields: Fields) -> PartitionPolicy:
@@ -145,6 +156,11 @@ def _task_types(fields: Fields) -> tuple[TaskType, ...]:
 
 def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
     """The policy as the priority file has it, every key written out."""
+    return {**_encode_ranks(policy), **_encode_stops(policy), **_encode_methods(policy)}
+
+
+def _encode_ranks(policy: PartitionPolicy) -> dict[str, Any]:
+    """Who stands above whom, and how much each may hold."""
     return {
         "name": policy.name,
         "mode": policy.mode.value,
@@ -159,6 +175,12 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "user_overrides_until": _encode_moments(policy.user_overrides_until),
         "task_overrides_until": _encode_moments(policy.task_overrides_until),
         "bands": None if policy.bands is None else [list(band) for band in policy.bands],
+    }
+
+
+def _encode_stops(policy: PartitionPolicy) -> dict[str, Any]:
+    """Whom a job may stop, how, and how often."""
+    return {
         "victim_order": policy.victim_order.value,
         "exempt_s": policy.exempt_s,
         "rest_s": policy.rest_s,
@@ -179,6 +201,12 @@ def encode_policy(policy: PartitionPolicy) -> dict[str, Any]:
         "protected_users": list(policy.protected_users),
         "protected_accounts": list(policy.protected_accounts),
         "protected_qos": list(policy.protected_qos),
+    }
+
+
+def _encode_methods(policy: PartitionPolicy) -> dict[str, Any]:
+    """The order of the line, and the methods of planning."""
+    return {
         "keyword_denied": policy.keyword_denied.value,
         "order": policy.order.value,
         "units": policy.units,

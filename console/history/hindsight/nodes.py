@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from dataclasses import dataclass
+from typing import Any
 
 from console.cluster.models import Cluster
 from console.cluster.selectors import seen_nodes
@@ -19,6 +20,11 @@ class PartitionNodes:
     machines: Machines
     has: int
     alike: bool
+
+    def facts(self) -> dict[str, Any]:
+        """As the answer of the study has them."""
+        per_node = dict(self.machines.per_node)
+        return {"count": self.machines.nodes, "has": self.has, "per_node": per_node, "alike": self.alike}
 
 
 def nodes_of(cluster: Cluster, partition: str, since: int, until: int) -> PartitionNodes | None:

@@ -97,12 +97,7 @@ def hindsight(
         "until": clock.from_epoch(until).isoformat(),
         "days": days,
         "cut": past.cut,
-        "nodes": {
-            "count": machines.nodes,
-            "has": nodes.has,
-            "per_node": dict(machines.per_node),
-            "alike": nodes.alike,
-        },
+        "nodes": nodes.facts(),
         "runs": len(runs),
         "runs_meant": RUNS,
         "shift_s": SHIFT_S,

@@ -98,12 +98,13 @@ def put_in_place(
     ]
     outcomes = adapter.apply(actions)
     failpoint("act.place.applied")
-    refused = []
-    for action, outcome in zip(actions, outcomes, strict=True):
-        if outcome.kind in NOT_DONE:
-            place = asked[action.run.job_id]
-            place.nice, place.asked_from, place.attempts = place.asked_from or 0, None, 0
-            refused.append(place)
+    refused = [
+        asked[action.run.job_id]
+        for action, outcome in zip(actions, outcomes, strict=True)
+        if outcome.kind in NOT_DONE
+    ]
+    for place in refused:
+        place.nice, place.asked_from, place.attempts = place.asked_from or 0, None, 0
     with transaction.atomic():
         save(refused)
     failpoint("act.place.settled")
