@@ -59,7 +59,8 @@ def test_it_draws_and_goes_through_time_by_keyboard(
     before = number(lanes, "from")
     ada.keyboard.press("ArrowLeft")
     expect(lanes).to_have_attribute("data-follow", "false")
-    assert before - number(lanes, "from") == pytest.approx(450, abs=5), "an eighth of the hour"
+    # It goes with the time until the key is pressed, which takes some seconds where the machine is busy.
+    assert before - number(lanes, "from") == pytest.approx(450, abs=40), "an eighth of the hour"
     ada.keyboard.press("+")
     expect(lanes).to_have_attribute("data-span", "2880")
     stays = number(lanes, "from")

@@ -1,7 +1,7 @@
 """The project manager's minute with the keyboard alone: what an urgency would do, one above the limit, a deadline."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -18,6 +18,7 @@ from tests.steering.conftest import Sim, sim
 __all__ = ["people", "sim"]
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 At = Callable[[str], str]
+TRIES = 10
 
 
 def test_urgency_by_hand_above_the_limit_and_by_deadline(
@@ -67,13 +68,24 @@ def ask_for_more(keys: Keyboard, at: At) -> None:
     assert Project.objects.get(code="alpha").urgency == 5
 
 
+def write_the_day(keys: Keyboard, day: date) -> None:
+    """Month, day and year; once more where Chromium took a digit that came late for the next field's."""
+    field = keys.page.get_by_label("Deadline", exact=True)
+    keys.to(field)
+    for _ in range(TRIES):
+        keys.page.keyboard.type(f"{day:%m%d%Y}")
+        if field.input_value() == day.isoformat():
+            return
+        keys.press("ArrowLeft", "ArrowLeft")
+    raise AssertionError(f"{field.input_value()} is not {day}")
+
+
 def follow_a_deadline(keys: Keyboard) -> None:
     """The course of the urgency is seen before it is saved."""
     page = keys.page
     expect(page.get_by_label("By deadline")).to_be_checked()
     day = clock.today() + timedelta(days=10)
-    keys.to(page.get_by_label("Deadline", exact=True))
-    page.keyboard.type(f"{day:%m%d%Y}")
+    write_the_day(keys, day)
     panel = page.locator("#levels-preview")
     expect(panel).to_contain_text("Today the urgency is 3")
     expect(panel).to_contain_text(f"From {(day - timedelta(days=7)).isoformat()} on it is 4.")

@@ -1,6 +1,7 @@
 """Requests for approval that stand still while the cluster goes on: twenty on the demo, and one through all that may
 happen to it. The simulated cluster moves only when a test says so."""
 
+import re
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.steering.conftest import START, Sim
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 REQUESTS = 20
+DECIDED = re.compile(r"Plan \d+ is (approved|rejected)")
 
 
 def simulated(scenario: str, monkeypatch: pytest.MonkeyPatch) -> Sim:
@@ -66,7 +68,9 @@ def still_waits(sim: Sim, plan: Plan) -> bool:
 def press(page: Page, button: str) -> None:
     """Decide; whoever is told that it costs more now has read that, and presses once more."""
     page.get_by_role("button", name=button).first.click()
-    if page.get_by_text("costs more now than what you have read").count():
+    dearer = page.get_by_text("costs more now than what you have read")
+    expect(dearer.or_(page.locator("main", has_text=DECIDED)).first).to_be_visible()
+    if dearer.count():
         expect(page.get_by_label("Reason")).not_to_have_value("")
         page.get_by_role("button", name=button).first.click()
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from console.partitions.models import Partition
 from console.projects.models import Project
+from tests.browser.keyboard import at_once
 from tests.factories import PASSWORD
 from tests.ui.conftest import House
 
@@ -116,10 +117,11 @@ def test_the_keyboard(house: House, ada: Page, at: At) -> None:
     ada.keyboard.type("g j ?")
     expect(ada.locator(".bar [type=search]")).to_have_value("g j ?")
     ada.keyboard.press("Escape")
+    at_once(ada)
     ada.keyboard.press("g")
     ada.keyboard.press("j")
     expect(ada).to_have_url(at("/jobs/"))
-    ada.wait_for_load_state()  # before the scripts listen, a key is lost
+    at_once(ada)
     ada.keyboard.press("g")
     ada.keyboard.press("p")
     expect(ada).to_have_url(at("/partitions/x/"))

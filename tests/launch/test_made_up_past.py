@@ -1,16 +1,15 @@
 """The past of a demonstration: made up once, believable, told as made up, and nowhere else."""
 
 import re
-import signal
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from django.test import Client
+from django.test import Client, override_settings
 from pytest_django import Settings
-from structlog.testing import capture_logs
 
 from console.accounts.models import User
 from console.audit.models import AuditEntry
@@ -22,41 +21,42 @@ from console.core import clock
 from console.forecasts.models import JobForecast, KeptRun
 from console.history.models import PartitionMinute
 from console.insights.models import PartitionDay, StopsOfDay
-from console.launch.demo import SET_UP_BEFORE, seed
-from console.launch.management.commands import worker
 from console.launch.past import week
-from console.partitions.models import Partition
 from console.power.models import Processor, RunLoss
-from console.projects.selectors import core_projects
 from console.steering.cycle import run_cycle
-from console.steering.decisions.facts import partition_policies
 from console.steering.models import STOP_KINDS, Checkpoint, Fate, Plan, PlannedAction, PlanState, Victim
-from scheduler.adapters.simulator import demo_week
 from scheduler.adapters.simulator.demo import FIRST_JOB
+from tests.launch.first_start import counts, first_start, goes_on
+from tests.plugins.shared_rows import made_once
 
-EVENING = datetime(2026, 11, 25, 19, 30, tzinfo=UTC)
-"""Of a Wednesday."""
 GPUS = 8
 """Of a node."""
 pytestmark = pytest.mark.django_db
 
 
+@pytest.fixture(scope="module")
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The console's folder once a past was made up, which the tests of this module share."""
+    home = tmp_path_factory.mktemp("made_up")
+    with made_once(request, "past", lambda: _make(home)):
+        yield home
+
+
+def _make(home: Path) -> None:
+    with override_settings(HOME=home), first_start():
+        assert week.make_week()
+
+
 @pytest.fixture(autouse=True)
-def first_start(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As `manage.py run` finds it at a first start, but that a day is made up and not a week."""
+def past(made: Path, db: None, settings: Settings, tmp_path: Path) -> Iterator[None]:
+    """Right after a first start that has made up its past."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     settings.HOME = tmp_path
-    settings.GIVEWAY_SCENARIO = "demo"
-    monkeypatch.setattr(demo_week, "DAYS", 1)
-    forget_adapters()
-    with clock.set_to(EVENING):
-        seed(SET_UP_BEFORE)
+    with goes_on():
         yield
-    forget_adapters()
 
 
 def test_a_past_is_made_up_that_could_have_been() -> None:
-    assert week.make_week()
-
     plans = list(Plan.objects.order_by("id"))
     assert len(plans) > 20
     assert {plan.state for plan in plans} <= {PlanState.VERIFIED, PlanState.UNDONE}
@@ -79,7 +79,6 @@ def test_a_past_is_made_up_that_could_have_been() -> None:
 
 
 def test_its_audit_log_is_whole_and_in_the_order_of_time() -> None:
-    week.make_week()
     anchor()
 
     assert verify_chain().faults == []
@@ -90,7 +89,6 @@ def test_its_audit_log_is_whole_and_in_the_order_of_time() -> None:
 
 
 def test_what_is_true_goes_on_where_the_past_ends() -> None:
-    week.make_week()
     cluster, last = (
         configured_cluster(),
         Plan.objects.order_by("-id").values_list("cycle__number", flat=True)[0],
@@ -108,99 +106,21 @@ def test_what_is_true_goes_on_where_the_past_ends() -> None:
 
 
 def test_a_second_start_makes_up_nothing_more() -> None:
-    week.make_week()
-    before = _counts()
+    before = counts()
 
     assert not week.make_week()
     forget_adapters()
     assert not week.make_week()
-    assert _counts() == before
-
-
-def test_a_start_that_is_interrupted_leaves_nothing_and_the_next_one_does_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before = _counts()
-    with monkeypatch.context() as patch:
-        patch.setattr(week, "write_jobs", lambda *_: int("stopped"))
-        with pytest.raises(ValueError, match="stopped"):
-            week.make_week()
-    assert _counts() == before
-    assert configured_cluster().made_up_until is None
-
-    assert week.make_week()
-
-
-def test_a_past_that_cannot_be_made_up_keeps_nobody_from_working(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(week, "played_week", fail)
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        with capture_logs() as logs:
-            worker._make_past()
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert [(entry["event"], entry["log_level"]) for entry in logs] == [
-        ("no past could be made up: the demonstration begins without one", "error")
-    ]
-    assert not Plan.objects.exists()
-    run_cycle(configured_cluster())
-    assert Job.objects.exists()
-
-
-def test_the_same_seed_makes_the_same_past_and_another_one_another() -> None:
-    assert _played(7) == _played(7)
-    assert _played(7) != _played(8)
-
-
-@pytest.mark.parametrize("what", ["slurm", "scenario", "seen", "rules", "production"])
-def test_nothing_is_made_up_anywhere_else(
-    what: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cluster = configured_cluster()
-    if what == "slurm":
-        settings.GIVEWAY_CLUSTER = "slurm"
-    elif what == "scenario":
-        settings.GIVEWAY_SCENARIO = "patent_ten_gpus"
-    elif what == "seen":
-        run_cycle(cluster)
-    elif what == "rules":
-        Partition.objects.filter(name="cpu").update(revision=None)
-    else:
-        monkeypatch.setattr("console.accounts.demonstration.is_production", lambda: True)
-    before = _counts()
-
-    assert not week.make_week()
-    assert _counts() == before
+    assert counts() == before
 
 
 def test_every_page_says_that_it_is_made_up(client: Client) -> None:
     client.force_login(User.objects.get(username="vic"))
-    assert "is made up" not in client.get("/insights/").content.decode()
-    week.make_week()
-
     for address in ("/", "/partitions/demo/timeline/", "/insights/", "/forecasts/"):
         page = client.get(address).content.decode()
         told = re.findall(r"what is told of before (.*?) is made up", page)
         assert len(told) == 1, address
         assert "2026-11-25 19:30:00 UTC" in told[0]
-
-
-def _counts() -> list[int]:
-    return [model.objects.count() for model in (Plan, Job, JobRun, PartitionMinute, AuditEntry, KeptRun)]
-
-
-def _played(number: int) -> list[object]:
-    cluster = configured_cluster()
-    until = int(EVENING.timestamp()) // 60 * 60
-    made, _ = week.played_week(partition_policies(cluster), core_projects(cluster), until, number)
-    plans = [(plan.at, plan.decision.job, plan.over_at, *plan.victims) for plan in made.plans]
-    runs = [(job, [(run.start, run.ended) for run in played.runs]) for job, played in made.jobs.items()]
-    return [plans, runs, [(look.at, look.used, look.pending) for look in made.minutes]]
 
 
 def _stopped_again_within(time: timedelta) -> list[str]:

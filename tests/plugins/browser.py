@@ -12,9 +12,11 @@ from functools import wraps
 from typing import Any
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Locator, Page, expect
 
-expect.set_options(timeout=90_000)
+PATIENCE_MS = 90_000
+"""What a page does takes a moment, and a minute on a machine that is busy with eight others."""
+expect.set_options(timeout=PATIENCE_MS)
 ACTS = (
     "check",
     "click",
@@ -54,6 +56,21 @@ def nobody_acts_before_the_page_is_loaded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ACTS:
             patch.setattr(Locator, name, _when_loaded(getattr(Locator, name)))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def acts_have_as_long_as_expectations() -> Iterator[None]:
+    """Playwright's own limits of 30 s for acts and pages have failed sound tests on busy machines."""
+    new_context = Browser.new_context
+
+    def patient(browser: Browser, **options: Any) -> BrowserContext:
+        context = new_context(browser, **options)
+        context.set_default_timeout(PATIENCE_MS)
+        return context
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Browser, "new_context", patient)
         yield
 
 

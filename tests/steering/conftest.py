@@ -90,10 +90,14 @@ class Sim:
         return Job.objects.get(cluster=self.cluster, job_id=job, partition=partition)
 
 
-@pytest.fixture
-def sim(db: None, monkeypatch: pytest.MonkeyPatch) -> Sim:
-    """Four empty nodes of 8 CPUs; partition x has one of them."""
-    port = SCENARIOS["empty"].build(START)
+def attached(port: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> Sim:
+    """The console is attached to this cluster, and goes by its clock."""
     monkeypatch.setattr(cycle, "connect", lambda row: port)
     monkeypatch.setattr(clock, "now", lambda: clock.from_epoch(port.now))
     return Sim(port)
+
+
+@pytest.fixture
+def sim(db: None, monkeypatch: pytest.MonkeyPatch) -> Sim:
+    """Four empty nodes of 8 CPUs; partition x has one of them."""
+    return attached(SCENARIOS["empty"].build(START), monkeypatch)
